@@ -1,0 +1,60 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { HoldfastError } from './errors.ts';
+
+/** The largest adapter state that is recorded, as JSON: ids and times, never a conversation (D25). */
+export const MAX_ADAPTER_STATE_BYTES = 16_384;
+
+/** What an adapter needs to continue outside our log, tagged by its kind. An open union: unknown kinds stay opaque. */
+export interface AdapterState {
+  readonly adapterType: string;
+  readonly [field: string]: unknown;
+}
+
+/** One capture of adapter state. `supersedes` names the capture before it in the same evaluation. */
+export interface AdapterStateSnapshot {
+  readonly id: string;
+  readonly evaluationId: string;
+  readonly state: AdapterState;
+  readonly resumable: boolean;
+  readonly capturedAt: string;
+  readonly supersedes?: string;
+}
+
+/** A kind of adapter state: its tag, its schema and when it can be resumed from. */
+export interface AdapterStateType<T extends AdapterState = AdapterState> {
+  readonly adapterType: T['adapterType'];
+  readonly schema: StandardSchemaV1<unknown, T>;
+  readonly resumable: (state: T) => boolean;
+  /** Validates a state: the right tag, the schema, the size. Throws `ADAPTER_STATE_INVALID`. */
+  parse(value: unknown): T;
+}
+
+/** Adds a member to the open union of adapter states (D25). */
+export function defineAdapterState<T extends AdapterState>(options: {
+  readonly adapterType: T['adapterType'];
+  readonly schema: StandardSchemaV1<unknown, T>;
+  readonly resumable: (state: T) => boolean;
+}): AdapterStateType<T> {
+  const { adapterType, schema, resumable } = options;
+  const refuse = (why: string): never => {
+    throw new HoldfastError('ADAPTER_STATE_INVALID', `adapter state "${adapterType}": ${why}`);
+  };
+  return {
+    adapterType,
+    schema,
+    resumable,
+    parse(value) {
+      const result = schema['~standard'].validate(value);
+      if (result instanceof Promise) return refuse('its schema is asynchronous; use a synchronous one');
+      if (result.issues) return refuse(result.issues.map((issue) => issue.message).join('; '));
+      if (result.value.adapterType !== adapterType) return refuse(`adapterType is "${result.value.adapterType}"`);
+      const { length } = JSON.stringify(result.value);
+      if (length > MAX_ADAPTER_STATE_BYTES) {
+        return refuse(
+          `${length} bytes; keep ids and times here (at most ${MAX_ADAPTER_STATE_BYTES}) and the rest elsewhere`,
+        );
+      }
+      return result.value;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * One error family (D3). `code` is stable and closed; the message says what happened and what to do next.
+ */
+export type ErrorCode =
+  // the conversation
+  | 'CONVERSATION_NOT_FOUND'
+  | 'PROMPT_MISMATCH'
+  | 'EVALUATION_FAILED'
+  | 'OUTPUT_INVALID'
+  | 'TOOL_OUTCOME_UNKNOWN'
+  | 'TOOL_CALL_NOT_FOUND'
+  | 'APPROVAL_REQUIRED'
+  // limits
+  | 'DEADLINE_EXCEEDED'
+  | 'BUDGET_EXCEEDED'
+  | 'TURN_LIMIT'
+  | 'CANCELLED'
+  | 'PROVIDER_FAILED'
+  // the session
+  | 'SESSION_CONFLICT'
+  | 'SESSION_BUSY'
+  | 'SESSION_EXPIRED'
+  | 'SESSION_CLOSED'
+  | 'SESSION_NOT_FOUND'
+  | 'SESSION_READ_ONLY'
+  | 'SNAPSHOT_INVALID'
+  | 'SLICE_UNKNOWN'
+  | 'EVENT_INVALID'
+  | 'EVENT_TOO_LARGE'
+  | 'ADAPTER_STATE_INVALID'
+  // the store
+  | 'STORE_BUSY'
+  | 'STORE_READ_ONLY'
+  | 'STORE_FULL'
+  | 'STORE_CORRUPT'
+  | 'STORE_TOO_NEW'
+  | 'STORE_UNSUPPORTED'
+  | 'STORE_FAILED'
+  | 'APPEND_ID_REUSED'
+  | 'CONTENT_NOT_FOUND'
+  // everything else
+  | 'INVALID_ARGUMENT'
+  | 'CHECKPOINT_INVALID'
+  | 'DEPENDENCY_MISSING';
+
+/** Which check a refused append failed: its sequence was stale (retry after reading on) or its fence was (give up). */
+export type ConflictDetail = 'sequence' | 'fence';
+
+export interface HoldfastErrorOptions {
+  readonly cause?: unknown;
+  readonly detail?: ConflictDetail;
+  /** What the code is about: an id, a holder, a list of problems. Shown to people, matched by nobody. */
+  readonly data?: unknown;
+}
+
+/** Every error that Holdfast throws. Match on `code`; show `message`. */
+export class HoldfastError extends Error {
+  override readonly name = 'HoldfastError';
+  readonly code: ErrorCode;
+  readonly detail?: ConflictDetail;
+  readonly data?: unknown;
+
+  constructor(code: ErrorCode, message: string, options: HoldfastErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    if (options.detail !== undefined) this.detail = options.detail;
+    if (options.data !== undefined) this.data = options.data;
+  }
+}
+
+/** Whether a caught value is ours and, if asked, has this code. */
+export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
+  return error instanceof HoldfastError && (code === undefined || error.code === code);
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,212 @@
+import type { AdapterStateSnapshot } from './adapter-state.ts';
+import type { ErrorCode } from './errors.ts';
+import type { CallRef, ConversationMessage } from './messages.ts';
+import type { Usage } from './usage.ts';
+
+/**
+ * The log's vocabulary. Every event is `{ seq, at, type, … }`, named noun/past-verb, persisted as it is. The built-in ones
+ * below are all that the fold and the resume plan know (D54); anything else is the user's own and is kept as it came.
+ */
+
+export interface EventEnvelope {
+  /** Position in the session's log, from 1, without gaps. The store assigns it. */
+  readonly seq: number;
+  /** ISO time from the session's clock. Never used for order (D12). */
+  readonly at: string;
+  /** Dispatched by a tool that then failed: slices that roll back skip it, the others keep it (D21). */
+  readonly discarded?: true;
+}
+
+/** What may be done again after a crash (D18): reading, an act that may be repeated, an act that must happen once. */
+export type ToolEffect = 'read' | 'idempotent' | 'once';
+
+/** Why an evaluation waits (D13). */
+export type SuspendReason = Extract<
+  ErrorCode,
+  | 'APPROVAL_REQUIRED'
+  | 'TOOL_OUTCOME_UNKNOWN'
+  | 'DEADLINE_EXCEEDED'
+  | 'BUDGET_EXCEEDED'
+  | 'TURN_LIMIT'
+  | 'CANCELLED'
+  | 'PROVIDER_FAILED'
+>;
+
+/** A person's word on a call whose outcome is unknown: what came of it, or leave to run it again. */
+export type Settlement = { readonly result: unknown; readonly isError?: boolean } | { readonly rerun: true };
+
+export type SessionDescribed = EventEnvelope & {
+  readonly type: 'session/described';
+  readonly title?: string;
+  readonly tags?: readonly string[];
+  /** Merged key by key; `null` removes a key. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
+export type SessionForked = EventEnvelope & {
+  readonly type: 'session/forked';
+  readonly origin: { readonly sessionId: string; readonly seq: number };
+};
+export type SessionRestored = EventEnvelope & {
+  readonly type: 'session/restored';
+  /** The items of every slice that rolls back. */
+  readonly slices: Readonly<Record<string, readonly unknown[]>>;
+};
+export type EvaluationStarted = EventEnvelope & {
+  readonly type: 'evaluation/started';
+  readonly evaluationId: string;
+  readonly conversationId: string;
+  readonly promptNs: string;
+  readonly promptKey: string;
+  readonly promptHash: string;
+  readonly inputHash: string;
+  /** Tells equal inputs apart (D2). */
+  readonly key?: string;
+  /** The evaluation whose messages this one begins with (D50). */
+  readonly continues?: string;
+  /** The call that asked for this child conversation (D52). */
+  readonly parent?: CallRef;
+  /** The adapter that runs it, when it is not our own loop. */
+  readonly adapterType?: string;
+};
+export type MessageRecorded = EventEnvelope & {
+  readonly type: 'message/recorded';
+  readonly message: ConversationMessage;
+  readonly usage?: Usage;
+  readonly model?: string;
+  readonly finishReason?: string;
+};
+export type MessageInterrupted = EventEnvelope & {
+  readonly type: 'message/interrupted';
+  readonly evaluationId: string;
+  readonly conversationId: string;
+  readonly turn: number;
+  readonly attempt: number;
+  /** What had been said when the stream broke: shown, never sent (D53). */
+  readonly blocks: readonly { readonly blockId: string; readonly text: string }[];
+};
+export type MessageErased = EventEnvelope & {
+  readonly type: 'message/erased';
+  readonly messageId: string;
+  readonly reason?: string;
+};
+export type ToolStarted = EventEnvelope &
+  CallRef & {
+    readonly type: 'tool/started';
+    readonly toolName: string;
+    readonly effect: ToolEffect;
+    /** 1 for the first run. */
+    readonly attempt: number;
+  };
+export type ToolApproved = EventEnvelope & CallRef & { readonly type: 'tool/approved' };
+export type ToolDenied = EventEnvelope & CallRef & { readonly type: 'tool/denied'; readonly reason?: string };
+export type ToolSettled = EventEnvelope & CallRef & { readonly type: 'tool/settled'; readonly how: Settlement };
+export type EvaluationSuspended = EventEnvelope & {
+  readonly type: 'evaluation/suspended';
+  readonly evaluationId: string;
+  readonly reason: SuspendReason;
+  readonly message: string;
+  readonly pending: readonly CallRef[];
+};
+export type EvaluationCompleted = EventEnvelope & {
+  readonly type: 'evaluation/completed';
+  readonly evaluationId: string;
+};
+export type EvaluationFailed = EventEnvelope & {
+  readonly type: 'evaluation/failed';
+  readonly evaluationId: string;
+  readonly error: { readonly code: ErrorCode; readonly message: string };
+};
+export type EvaluationSuperseded = EventEnvelope & {
+  readonly type: 'evaluation/superseded';
+  readonly evaluationId: string;
+  /** The evaluation that took its place; absent when it was given up. */
+  readonly by?: string;
+};
+export type AdapterCaptured = EventEnvelope & {
+  readonly type: 'adapter/captured';
+  readonly snapshot: AdapterStateSnapshot;
+};
+export type HistoryCurated = EventEnvelope & {
+  readonly type: 'history/curated';
+  readonly evaluationId: string;
+  readonly turn: number;
+  readonly promptName: string;
+  readonly strategy: string;
+  readonly originalCount: number;
+  readonly curatedCount: number;
+  readonly estimatedTokens: number;
+  /** Share of the previous request that this one begins with, 0 to 1. */
+  readonly prefixKept: number;
+  /** What had to be mended in the manager's answer (D32). */
+  readonly repairs?: readonly string[];
+};
+export type HistorySummarized = EventEnvelope & {
+  readonly type: 'history/summarized';
+  readonly evaluationId: string;
+  /** Range and parameters: the same request finds the same summary again (D56). */
+  readonly key: string;
+  readonly text: string;
+  readonly usage?: Usage;
+};
+
+/** The events that Holdfast itself writes and understands. */
+export type BuiltInEvent =
+  | SessionDescribed
+  | SessionForked
+  | SessionRestored
+  | EvaluationStarted
+  | MessageRecorded
+  | MessageInterrupted
+  | MessageErased
+  | ToolStarted
+  | ToolApproved
+  | ToolDenied
+  | ToolSettled
+  | EvaluationSuspended
+  | EvaluationCompleted
+  | EvaluationFailed
+  | EvaluationSuperseded
+  | AdapterCaptured
+  | HistoryCurated
+  | HistorySummarized;
+
+/** An event of the user's own, or of a version that we do not know: kept, folded by whoever registered for it. */
+export type UserEvent = EventEnvelope & { readonly type: string; readonly [field: string]: unknown };
+
+/** An event as it stands in a session's log. */
+export type SessionEvent = BuiltInEvent | UserEvent;
+
+/** `Omit` that keeps a union a union. */
+export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+/** An event on its way into the log: the store gives it its `seq`. */
+export type NewEvent =
+  | Without<BuiltInEvent, 'seq'>
+  | (Omit<EventEnvelope, 'seq'> & { readonly type: string; readonly [field: string]: unknown });
+
+/** Every built-in type; the compiler says when one is missing. */
+const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
+  'session/described': true,
+  'session/forked': true,
+  'session/restored': true,
+  'evaluation/started': true,
+  'message/recorded': true,
+  'message/interrupted': true,
+  'message/erased': true,
+  'tool/started': true,
+  'tool/approved': true,
+  'tool/denied': true,
+  'tool/settled': true,
+  'evaluation/suspended': true,
+  'evaluation/completed': true,
+  'evaluation/failed': true,
+  'evaluation/superseded': true,
+  'adapter/captured': true,
+  'history/curated': true,
+  'history/summarized': true,
+};
+
+/** Whether an event is one of ours; the rest of a union narrows with `switch (event.type)` after it. */
+export function isBuiltInEvent(event: { readonly type: string }): event is BuiltInEvent {
+  return Object.hasOwn(BUILT_IN, event.type);
+}

@@ -1,0 +1,91 @@
+/**
+ * The one message type (D1): what a person, a model or a tool said, in no provider's format.
+ * An assistant message is recorded with its calls before any of them runs (D7); each result is a message of its own.
+ */
+
+interface MessageBase {
+  readonly id: string;
+  readonly evaluationId: string;
+  /** `'main'`, or the id of a child conversation (D52). */
+  readonly conversationId: string;
+  /** Position within its evaluation, from 0. */
+  readonly sequence: number;
+  /** 0 for system and user messages; an assistant message and its results share a turn ≥ 1 (D15). */
+  readonly turn: number;
+  readonly promptNs: string;
+  readonly promptKey: string;
+  readonly createdAt: string;
+  readonly providerMessageId?: string;
+  /** Made by a history manager, never said by anyone (D56). */
+  readonly synthetic?: true;
+}
+
+export type TextPart = { readonly type: 'text'; readonly text: string };
+export type MediaPart = {
+  readonly type: 'image' | 'file';
+  readonly mediaType: string;
+  /** base64, a URL, or `sha256:…` for content the store keeps apart (D58). */
+  readonly data: string;
+  readonly filename?: string;
+};
+export type ReasoningPart = {
+  readonly type: 'reasoning';
+  readonly text: string;
+  /** The provider's opaque proof, replayed as it came. */
+  readonly signature?: string;
+  readonly redacted?: string;
+  readonly provider?: string;
+};
+export type ContentPart = TextPart | MediaPart | ReasoningPart;
+
+export interface ToolCall {
+  readonly callId: string;
+  readonly name: string;
+  /** JSON as the model wrote it, valid or not. */
+  readonly arguments: string;
+  /** How many content parts come before it; absent: all. */
+  readonly after?: number;
+  /** The provider ran it itself: recorded and replayed, never run here. */
+  readonly providerExecuted?: { readonly result?: unknown };
+}
+
+export type SystemMessage = MessageBase & { readonly role: 'system'; readonly content: readonly TextPart[] };
+export type UserMessage = MessageBase & { readonly role: 'user'; readonly content: readonly (TextPart | MediaPart)[] };
+export type AssistantMessage = MessageBase & {
+  readonly role: 'assistant';
+  readonly content: readonly (TextPart | MediaPart | ReasoningPart)[];
+  readonly toolCalls?: readonly ToolCall[];
+};
+export type ToolMessage = MessageBase & {
+  readonly role: 'tool';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly content: readonly (TextPart | MediaPart)[];
+  readonly isError: boolean;
+};
+
+/** A message of a conversation, one variant per role. */
+export type ConversationMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+/** Which call: ids repeat between turns, so a call is named by all three (D11). */
+export interface CallRef {
+  readonly evaluationId: string;
+  readonly turn: number;
+  readonly callId: string;
+}
+
+/** The text of a message, without media and reasoning. */
+export function textOf(message: Pick<ConversationMessage, 'content'>): string {
+  return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** The calls of a message that are ours to run: none for any role but the assistant's. */
+export function callsOf(message: ConversationMessage): readonly ToolCall[] {
+  if (message.role !== 'assistant') return [];
+  return message.toolCalls?.filter((call) => call.providerExecuted === undefined) ?? [];
+}
+
+/** Names a call in one string: the key of every table of calls. */
+export function callKey(call: CallRef): string {
+  return `${call.evaluationId}/${call.turn}/${call.callId}`;
+}

@@ -1,0 +1,61 @@
+import { isBuiltInEvent, type SessionEvent } from './events.ts';
+
+/**
+ * One row of a list of sessions, folded from the same events as everything else. A store keeps it beside the log only so
+ * that listing does not read every log; it can always be folded again.
+ */
+export interface SessionSummary {
+  readonly title?: string;
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly createdAt: string;
+  /** The status of the newest evaluation of the main conversation. */
+  readonly status?: 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
+  readonly evaluationId?: string;
+  readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
+}
+
+/** Folds one event into a summary; returns the same object when the event says nothing about it. */
+export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
+  const before: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
+  if (!isBuiltInEvent(event)) return before;
+  switch (event.type) {
+    case 'session/described': {
+      const metadata = { ...before.metadata, ...event.metadata };
+      for (const key of Object.keys(metadata)) if (metadata[key] === null) delete metadata[key];
+      return {
+        ...before,
+        metadata,
+        ...(event.title !== undefined && { title: event.title }),
+        ...(event.tags !== undefined && { tags: event.tags }),
+      };
+    }
+    case 'session/forked':
+      return { ...before, forkedFrom: event.origin };
+    case 'evaluation/started':
+      if (event.conversationId !== 'main') return before;
+      return { ...before, status: 'running', evaluationId: event.evaluationId };
+    case 'evaluation/suspended':
+      return settle(before, event.evaluationId, 'suspended');
+    case 'evaluation/completed':
+      return settle(before, event.evaluationId, 'completed');
+    case 'evaluation/failed':
+      return settle(before, event.evaluationId, 'failed');
+    case 'evaluation/superseded':
+      return settle(before, event.evaluationId, 'superseded');
+    case 'message/recorded':
+      return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
+    case 'tool/started':
+      return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
+    default:
+      return before;
+  }
+}
+
+function settle(
+  summary: SessionSummary,
+  evaluationId: string,
+  status: NonNullable<SessionSummary['status']>,
+): SessionSummary {
+  return summary.evaluationId === evaluationId && summary.status !== status ? { ...summary, status } : summary;
+}

@@ -1,0 +1,73 @@
+import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/messages.ts';
+import type { Usage } from '../core/usage.ts';
+
+/** A tool as a model is told about it. `inputSchema` is JSON Schema. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelRequest {
+  readonly messages: readonly ConversationMessage[];
+  /** The turn that is being asked for, from 1, counted from the log and never from the messages (D15). */
+  readonly turn: number;
+  readonly evaluationId: string;
+  readonly prompt: { readonly ns: string; readonly key: string };
+  readonly tools?: readonly ModelTool[];
+  /** Ask for JSON of this schema instead of prose. */
+  readonly output?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+  readonly signal?: AbortSignal;
+}
+
+/** What a model says while it answers. A block is one run of text, of reasoning, or one call's arguments. */
+export type ModelPart =
+  | { readonly type: 'text-delta'; readonly blockId: string; readonly delta: string }
+  | { readonly type: 'reasoning-delta'; readonly blockId: string; readonly delta: string }
+  | { readonly type: 'tool-input-delta'; readonly blockId: string; readonly delta: string; readonly toolName: string }
+  | { readonly type: 'finish'; readonly answer: ModelAnswer };
+
+export interface ModelAnswer {
+  readonly content: AssistantMessage['content'];
+  readonly toolCalls: readonly ToolCall[];
+  readonly usage?: Usage;
+  readonly finishReason?: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other';
+  /** The provider's id of the answer. */
+  readonly providerMessageId?: string;
+  readonly model?: string;
+}
+
+/**
+ * Any language model.
+ *
+ * Contract: `stream` yields deltas in the order they were said and ends with exactly one `finish`, whose answer is complete by
+ * itself. It throws a `ModelError` when the provider refuses or the connection breaks, and stops soon after `signal` aborts.
+ */
+export interface Model {
+  readonly provider: string;
+  readonly modelId: string;
+  stream(request: ModelRequest): AsyncIterable<ModelPart>;
+}
+
+/** Why a provider gave no answer, and whether asking again may help. */
+export class ModelError extends Error {
+  override readonly name = 'ModelError';
+  readonly status?: number;
+  readonly retryable: boolean;
+  readonly retryAfterMs?: number;
+
+  constructor(
+    message: string,
+    options: {
+      readonly status?: number;
+      readonly retryable: boolean;
+      readonly retryAfterMs?: number;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryable = options.retryable;
+    if (options.status !== undefined) this.status = options.status;
+    if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+  }
+}
