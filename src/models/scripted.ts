@@ -1,0 +1,144 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, ToolCall } from '../core/messages.ts';
+import type { Usage } from '../core/usage.ts';
+import { type Model, type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import { isRetryableStatus } from './retryable.ts';
+
+/**
+ * A model that says what it was told to say: for tests, demos and examples. It keeps no state, so a process that resumes a
+ * conversation gets from its own copy the answer that the process before it would have got.
+ */
+
+/** One answer of a scripted model; a string is an answer of that text. */
+export type ScriptedTurn =
+  | string
+  | {
+      readonly text?: string;
+      readonly reasoning?: string;
+      /** Fails with this status, after the reasoning and the text were streamed: without them, at once. */
+      readonly error?: { readonly status: number; readonly retryAfterMs?: number };
+      /** A string is sent as it is written, valid JSON or not; anything else as JSON. An id is sent as it is written too. */
+      readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown; readonly id?: string }[];
+      /** What the answer cost; absent, a fixed estimate from the lengths of request and answer. */
+      readonly usage?: Usage;
+    };
+
+/** What a scripted model answers: the nth turn of a list, or a function of the request. */
+export type Script = readonly ScriptedTurn[] | ((request: ModelRequest) => ScriptedTurn);
+
+/** How a scripted model speaks. */
+export interface ScriptedModelOptions {
+  readonly provider?: string;
+  readonly modelId?: string;
+  /** Awaited before every part of the stream: a delay for a demo, a gate for a test. Aborting ends the wait. */
+  readonly beforePart?: (part: ModelPart, request: ModelRequest) => Promise<void> | void;
+}
+
+/**
+ * A model that answers `script[request.turn - 1]`, or whatever the function says. Past the end of the script it fails with
+ * an error that is not retried. Text is streamed word by word; calls without an id get `call_<turn>_<n>`, n from 1.
+ */
+export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
+  const { provider = 'scripted', modelId = 'scripted', beforePart } = options;
+  if (typeof script !== 'function' && !Array.isArray(script)) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'scriptedModel takes a list of turns or a function of the request');
+  }
+  return {
+    provider,
+    modelId,
+    async *stream(request) {
+      const { signal } = request;
+      signal?.throwIfAborted();
+      const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
+      if (turn === undefined) {
+        const length = typeof script === 'function' ? 'no answer for it' : `${script.length} turns`;
+        throw new ModelError(`the script has ${length}, and turn ${request.turn} was asked for; add a turn to it`, {
+          retryable: false,
+        });
+      }
+      for (const part of partsOf(typeof turn === 'string' ? { text: turn } : turn, request, modelId)) {
+        if (beforePart) await untilAborted(beforePart(part, request), signal);
+        signal?.throwIfAborted();
+        yield part;
+      }
+    },
+  };
+}
+
+type Answer = Exclude<ScriptedTurn, string>;
+
+function* partsOf(turn: Answer, request: ModelRequest, modelId: string): Iterable<ModelPart> {
+  const content: (ReasoningPart | TextPart)[] = [];
+  for (const type of ['reasoning', 'text'] as const) {
+    const text = turn[type];
+    if (!text) continue;
+    const blockId = `${type}:${content.length}`;
+    for (const delta of wordsOf(text)) yield { type: `${type}-delta`, blockId, delta };
+    content.push({ type, text });
+  }
+  if (turn.error) {
+    const { status, retryAfterMs } = turn.error;
+    throw new ModelError(`the script fails turn ${request.turn} with status ${status}`, {
+      status,
+      retryable: isRetryableStatus(status),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+  const toolCalls: ToolCall[] = [];
+  for (const call of turn.toolCalls ?? []) {
+    const text = typeof call.arguments === 'string' ? call.arguments : (JSON.stringify(call.arguments) ?? '');
+    const blockId = `call:${toolCalls.length}`;
+    for (const delta of wordsOf(text)) yield { type: 'tool-input-delta', blockId, delta, toolName: call.name };
+    toolCalls.push({
+      callId: call.id ?? `call_${request.turn}_${toolCalls.length + 1}`,
+      name: call.name,
+      arguments: text,
+    });
+  }
+  const answer: ModelAnswer = {
+    content,
+    toolCalls,
+    usage: turn.usage ?? estimateUsage(request.messages, content, toolCalls),
+    finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
+    model: modelId,
+  };
+  yield { type: 'finish', answer };
+}
+
+/** Cuts a text after each run of white space: the pieces joined are the text. */
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\s*\S+\s*|\s+/g) ?? [];
+}
+
+/** Four characters to a token: far from any tokenizer, and the same on every machine. */
+function estimateUsage(
+  messages: readonly ConversationMessage[],
+  content: AssistantMessage['content'],
+  toolCalls: readonly ToolCall[],
+): Usage {
+  let input = 0;
+  for (const message of messages) {
+    input += charactersIn(message.content, message.role === 'assistant' ? message.toolCalls : undefined);
+  }
+  return { inputTokens: Math.ceil(input / 4), outputTokens: Math.ceil(charactersIn(content, toolCalls) / 4) };
+}
+
+function charactersIn(content: ConversationMessage['content'], toolCalls: readonly ToolCall[] | undefined): number {
+  let characters = 0;
+  for (const part of content) characters += part.type === 'text' || part.type === 'reasoning' ? part.text.length : 0;
+  if (toolCalls) for (const call of toolCalls) characters += call.name.length + call.arguments.length;
+  return characters;
+}
+
+async function untilAborted(wait: Promise<void> | void, signal: AbortSignal | undefined): Promise<void> {
+  if (!wait || !signal) return wait;
+  if (signal.aborted) return;
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const onAbort = (): void => resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    await Promise.race([wait, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,59 @@
+import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { Model, ModelAnswer, ModelPart, ModelRequest } from '../../src/ports/model.ts';
+
+/** Asking a model in tests: a request, what it answered and what it said on the way. */
+
+/** A request for one turn. */
+export function request(
+  turn: number,
+  messages: readonly ConversationMessage[] = [],
+  more: Partial<ModelRequest> = {},
+): ModelRequest {
+  return { messages, turn, evaluationId: 'e1', prompt: { ns: 'test', key: 'test' }, ...more };
+}
+
+export type Delta = Exclude<ModelPart, { type: 'finish' }>;
+
+/** The deltas and the answer; fails when the stream breaks the contract of the port. */
+export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; answer: ModelAnswer }> {
+  const deltas: Delta[] = [];
+  let answer: ModelAnswer | undefined;
+  for await (const part of model.stream(asked)) {
+    if (answer) throw new Error(`${part.type} after the end`);
+    if (part.type === 'finish') answer = part.answer;
+    else deltas.push(part);
+  }
+  if (!answer) throw new Error('the stream did not finish');
+  return { deltas, answer };
+}
+
+/** What asking threw, and what was said before. */
+export async function askInVain(model: Model, asked: ModelRequest): Promise<{ deltas: ModelPart[]; error: unknown }> {
+  const deltas: ModelPart[] = [];
+  try {
+    for await (const part of model.stream(asked)) deltas.push(part);
+  } catch (error) {
+    return { deltas, error };
+  }
+  throw new Error('the model answered');
+}
+
+/** The text of each block by its id, from deltas. */
+export function blocksOf(deltas: readonly Delta[]): Record<string, string> {
+  const blocks: Record<string, string> = {};
+  for (const { blockId, delta } of deltas) blocks[blockId] = (blocks[blockId] ?? '') + delta;
+  return blocks;
+}
+
+/** The blocks that an answer's deltas must add up to: each id names a place in the answer. */
+export function blocksIn(answer: ModelAnswer): Record<string, string> {
+  const blocks: Record<string, string> = {};
+  for (const [i, part] of answer.content.entries()) {
+    if ((part.type === 'text' || part.type === 'reasoning') && part.text !== '')
+      blocks[`${part.type}:${i}`] = part.text;
+  }
+  for (const [i, call] of answer.toolCalls.entries()) {
+    if (call.arguments !== '') blocks[`call:${i}`] = call.arguments;
+  }
+  return blocks;
+}
