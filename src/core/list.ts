@@ -38,9 +38,8 @@ export class List<T> implements Iterable<T> {
     return List.#empty;
   }
 
-  /** A list of the items, in order. A `List` is returned as it is. */
+  /** A list of the items, in order. */
   static from<T>(items: Iterable<T>): List<T> {
-    if (items instanceof List) return items as List<T>;
     let list = List.empty<T>();
     for (const item of items) list = list.push(item);
     return list;
@@ -86,12 +85,20 @@ export class List<T> implements Iterable<T> {
 
   /** The items as an array, made once per list. */
   toArray(): readonly T[] {
-    this.#array ??= Array.from(this);
-    return this.#array;
+    if (this.#array) return this.#array;
+    const array = new Array<T>(this.length);
+    const offset = tailOffset(this.length);
+    for (let i = 0; i < offset; i += WIDTH) {
+      const leaf = this.#leaf(i);
+      for (let j = 0; j < WIDTH; j++) array[i + j] = leaf[j] as T;
+    }
+    for (let i = 0; i < this.#tailLength; i++) array[offset + i] = this.#tail[i] as T;
+    this.#array = array;
+    return array;
   }
 
   toJSON(): T[] {
-    return [...this];
+    return this.toArray().slice();
   }
 
   map<U>(f: (item: T, index: number) => U): U[] {

@@ -1,0 +1,86 @@
+import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
+import { emptyRecord, foldRecord, type SessionRecord } from './record.ts';
+import { type SessionSummary, summarizeSession } from './session-summary.ts';
+import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
+
+/** Everything a log adds up to, for one set of slices. Immutable; a fold shares what it did not touch. */
+export interface SessionState {
+  /** The last event folded. */
+  readonly seq: number;
+  readonly record: SessionRecord;
+  readonly summary: SessionSummary | undefined;
+  readonly slices: ReadonlyMap<string, SliceItems>;
+}
+
+/** A fold for a set of slices: where it starts and what each event does. */
+export interface Fold {
+  readonly initial: SessionState;
+  /**
+   * Contract: pure, total, and idempotent: an event at or before `state.seq` changes nothing (I7). A reducer of the user's
+   * that throws leaves its slice as it was and is reported to `onError`.
+   */
+  apply(state: SessionState, event: SessionEvent): SessionState;
+  /** Folds one event into some slices only, by name: for slices that lag behind the rest (D6). */
+  applyToSlices(
+    slices: ReadonlyMap<string, SliceItems>,
+    event: SessionEvent,
+    only?: ReadonlySet<string>,
+  ): ReadonlyMap<string, SliceItems>;
+}
+
+/** Makes the fold for these slices. */
+export function createFold(
+  slices: readonly AnySlice[] = [],
+  onError: (slice: string, event: SessionEvent, error: unknown) => void = () => {},
+): Fold {
+  const byType = new Map<string, AnySlice[]>();
+  for (const slice of slices) {
+    for (const type of Object.keys(slice.on)) byType.set(type, [...(byType.get(type) ?? []), slice]);
+  }
+  const initial: SessionState = {
+    seq: 0,
+    record: emptyRecord(),
+    summary: undefined,
+    slices: new Map(slices.map((slice) => [slice.name, slice.initial])),
+  };
+
+  const applyToSlices: Fold['applyToSlices'] = (before, event, only) => {
+    let after: Map<string, SliceItems> | undefined;
+    const change = (name: string, items: SliceItems): void => {
+      after ??= new Map(before);
+      after.set(name, items);
+    };
+    for (const slice of byType.get(event.type) ?? []) {
+      if (only && !only.has(slice.name)) continue;
+      if (event.discarded && slice.rollback) continue; // its tool failed (D21)
+      const items = (after ?? before).get(slice.name) ?? slice.initial;
+      try {
+        const next = reduceSlice(slice.on[event.type], items, event as UserEvent);
+        if (next !== items) change(slice.name, next);
+      } catch (error) {
+        onError(slice.name, event, error);
+      }
+    }
+    if (event.type === 'session/restored' && isBuiltInEvent(event)) {
+      for (const slice of slices) {
+        const items = slice.rollback && Object.hasOwn(event.slices, slice.name) ? event.slices[slice.name] : undefined;
+        if (items && (!only || only.has(slice.name))) change(slice.name, items);
+      }
+    }
+    return after ?? before;
+  };
+
+  return {
+    initial,
+    applyToSlices,
+    apply(state, event) {
+      if (event.seq <= state.seq) return state;
+      return {
+        seq: event.seq,
+        record: isBuiltInEvent(event) ? foldRecord(state.record, event) : state.record,
+        summary: summarizeSession(state.summary, event),
+        slices: applyToSlices(state.slices, event),
+      };
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { AdapterStateSnapshot } from './adapter-state.ts';
+import type { Evaluation } from './evaluations.ts';
+import type { ToolStarted } from './events.ts';
+import type { SessionState } from './fold.ts';
+import type { ConversationMessage } from './messages.ts';
+import type { UsageRecord } from './record.ts';
+import { type AnySlice, type ItemOf, itemsAsArray, type Slice } from './slices.ts';
+
+/** A read-only look at a session. Sessions, staged transactions and folded logs all are one. */
+export interface SessionView {
+  readonly id: string;
+  readonly state: SessionState;
+  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>>;
+}
+
+/** The items of a slice, as they were when it was selected. */
+export interface Selection<Item> {
+  all(): readonly Item[];
+  latest(): Item | undefined;
+  where(predicate: (item: Item) => boolean): readonly Item[];
+}
+
+/** A slice that the record holds: selected like any other, folded by `record.ts`. */
+function builtIn<Item>(name: string): Slice<Item, Record<never, never>> {
+  return { name, version: 1, initial: [], rollback: false, persist: true, on: {} };
+}
+
+/** Every message, in log order. */
+export const messages: Slice<ConversationMessage, Record<never, never>> = builtIn('messages');
+/** Every evaluation, by first appearance. */
+export const evaluations: Slice<Evaluation, Record<never, never>> = builtIn('evaluations');
+/** Every start of a tool that is not `read`. */
+export const toolStarts: Slice<ToolStarted, Record<never, never>> = builtIn('toolStarts');
+/** Every capture of adapter state. */
+export const adapterStates: Slice<AdapterStateSnapshot, Record<never, never>> = builtIn('adapterStates');
+/** What each model answer cost. */
+export const usage: Slice<UsageRecord, Record<never, never>> = builtIn('usage');
+
+const BUILT_IN = {
+  messages: (state: SessionState) => state.record.messages,
+  evaluations: (state: SessionState) => state.record.evaluations.items,
+  toolStarts: (state: SessionState) => state.record.toolStarts,
+  adapterStates: (state: SessionState) => state.record.adapterStates,
+  usage: (state: SessionState) => state.record.usage,
+} as const;
+
+/** The names of the slices that are always there. */
+export const BUILT_IN_SLICES: readonly string[] = Object.keys(BUILT_IN);
+
+/** The items of a slice in a state, or undefined when the state does not know the slice. */
+export function itemsOf(state: SessionState, name: string): readonly unknown[] | undefined {
+  if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name as keyof typeof BUILT_IN](state).toArray();
+  const items = state.slices.get(name);
+  return items && itemsAsArray(items);
+}
+
+/** A selection over a fixed state. */
+export function selectionOf<Item>(items: readonly Item[]): Selection<Item> {
+  return {
+    all: () => items,
+    latest: () => items.at(-1),
+    where: (predicate) => items.filter(predicate),
+  };
+}

@@ -1,0 +1,135 @@
+import { HoldfastError } from './errors.ts';
+import type { UserEvent, Without } from './events.ts';
+import { List } from './list.ts';
+
+/**
+ * Slices: typed lists folded from the log by pure reducers.
+ *
+ *     const plan = defineSlice({
+ *       name: 'plan',
+ *       initial: [] as Step[],
+ *       on: { 'plan/added': (steps, event: { step: Step }) => [...steps, event.step] },
+ *     });
+ */
+
+/**
+ * Folds one event into a slice's items.
+ *
+ * Contract: pure; returns the same array when nothing changed and never changes the one it was given.
+ */
+export type SliceReducer<Item, Event = UserEvent> = {
+  // A method, so that a handler may ask for the fields of its own event.
+  bivarianceHack(items: readonly Item[], event: Event): readonly Item[];
+}['bivarianceHack'];
+
+export type SliceHandlers<Item> = { readonly [type: string]: SliceReducer<Item> };
+
+/** A slice's definition. `Item` is what it lists, `Handlers` the events it folds. */
+export interface Slice<Item = unknown, Handlers extends SliceHandlers<Item> = SliceHandlers<Item>> {
+  readonly name: string;
+  /** Raise it when a reducer changes: older snapshots of the slice are then folded again from the log (D6). */
+  readonly version: number;
+  readonly initial: readonly Item[];
+  /** Whether `restore` and a failing tool undo it (D5, D21). */
+  readonly rollback: boolean;
+  /** Whether snapshots hold it. A slice that is not held is folded from the whole log on opening. */
+  readonly persist: boolean;
+  readonly on: Handlers;
+}
+
+/** Any slice, whatever it lists. */
+// biome-ignore lint/suspicious/noExplicitAny: a slice is invariant in its item; lists of slices need the top type
+export type AnySlice = Slice<any, any>;
+
+/** The items of a slice. */
+export type ItemOf<S> = S extends Slice<infer Item, infer _> ? Item : never;
+
+/** The events that a slice folds, as they are dispatched. */
+export type EventOf<S> =
+  S extends Slice<infer _, infer Handlers>
+    ? {
+        [T in keyof Handlers & string]: Handlers[T] extends (items: never, event: infer Event) => unknown
+          ? { readonly type: T } & Without<Event, 'seq' | 'at' | 'type' | 'discarded'>
+          : never;
+      }[keyof Handlers & string]
+    : never;
+
+const NAME = /^[a-z][\w-]*$/i;
+const RESERVED = new Set([
+  'messages',
+  'evaluations',
+  'toolStarts',
+  'adapterStates',
+  'usage',
+  '__proto__',
+  'constructor',
+]);
+
+/** Defines a slice: what it is called, what it starts with and how each event changes it. */
+export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(options: {
+  readonly name: string;
+  readonly initial: readonly Item[];
+  readonly on: Handlers & SliceHandlers<Item>;
+  readonly version?: number;
+  readonly rollback?: boolean;
+  readonly persist?: boolean;
+}): Slice<Item, Handlers> {
+  const { name, initial, on, version = 1, rollback = true, persist = true } = options;
+  if (!NAME.test(name) || RESERVED.has(name)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `"${name}" cannot name a slice; use letters, digits, - and _`);
+  }
+  if (!Array.isArray(initial)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": initial must be an array, [] to begin with nothing`);
+  }
+  return { name, initial, on, version, rollback, persist };
+}
+
+/** A reducer that also knows the persistent list, so that it costs the same however long the slice is. */
+interface ListReducer {
+  readonly onList: (items: List<unknown>, event: unknown) => List<unknown>;
+}
+
+/** Appends every event. */
+export const appendAll: <Event>(items: readonly Event[], event: Event) => readonly Event[] = withList(
+  (items, event) => [...items, event],
+  (items, event) => items.push(event),
+);
+
+/** Keeps only the newest event. */
+export const replaceLatest: <Event>(items: readonly Event[], event: Event) => readonly Event[] = withList(
+  (_, event) => [event],
+  (_, event) => List.empty<unknown>().push(event),
+);
+
+/** Replaces the item with the event's key, or appends the event. */
+export function upsertBy<Event>(
+  key: (item: Event) => string | number,
+): (items: readonly Event[], event: Event) => readonly Event[] {
+  return (items, event) => {
+    const wanted = key(event);
+    const at = items.findIndex((item) => key(item) === wanted);
+    return at < 0 ? [...items, event] : items.with(at, event);
+  };
+}
+
+function withList<F extends (items: readonly never[], event: never) => readonly unknown[]>(
+  reducer: (items: readonly unknown[], event: unknown) => readonly unknown[],
+  onList: ListReducer['onList'],
+): F {
+  return Object.assign(reducer, { onList }) as unknown as F;
+}
+
+/** A slice's items: an array as a user's reducer makes it, or the persistent list of a ready-made one. */
+export type SliceItems = readonly unknown[] | List<unknown>;
+
+/** The items as an array, made at most once. */
+export function itemsAsArray(items: SliceItems): readonly unknown[] {
+  return items instanceof List ? items.toArray() : items;
+}
+
+/** Runs one reducer; the same items when nothing changed. */
+export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, event: UserEvent): SliceItems {
+  if (!('onList' in reducer)) return reducer(itemsAsArray(items), event);
+  const list = items instanceof List ? items : List.from(items);
+  return (reducer as unknown as ListReducer).onList(list, event);
+}

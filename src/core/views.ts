@@ -1,0 +1,92 @@
+import type { CallState, Evaluation } from './evaluations.ts';
+import { openCalls } from './evaluations.ts';
+import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
+import type { SessionView } from './session-view.ts';
+
+/** Questions people ask of a session, answered from its record (D1): nothing here is stored. */
+
+/** The messages of one evaluation, or of the main conversation, in log order. */
+export function getMessages(session: SessionView, evaluationId?: string): readonly ConversationMessage[] {
+  const { record } = session.state;
+  if (evaluationId !== undefined) return record.evaluations.get(evaluationId)?.messages.toArray() ?? [];
+  return record.messages.filter((message) => message.conversationId === 'main');
+}
+
+/** The newest evaluation by log position, of one prompt if asked (D13). */
+export function getLatestEvaluation(
+  session: SessionView,
+  prompt?: { readonly ns?: string; readonly key?: string; readonly conversationId?: string },
+): Evaluation | undefined {
+  const { evaluations } = session.state.record;
+  for (let i = evaluations.length - 1; i >= 0; i--) {
+    const evaluation = evaluations.items.at(i);
+    if (!evaluation || evaluation.conversationId !== (prompt?.conversationId ?? 'main')) continue;
+    if (prompt?.ns !== undefined && evaluation.promptNs !== prompt.ns) continue;
+    if (prompt?.key !== undefined && evaluation.promptKey !== prompt.key) continue;
+    return evaluation;
+  }
+  return undefined;
+}
+
+/** Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. */
+export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
+  const evaluation =
+    evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
+  return evaluation ? openCalls(evaluation) : [];
+}
+
+/** A provider's answer with the results of its calls, as in the first document. */
+export interface ConversationTurn {
+  readonly turnNumber: number;
+  readonly assistantMessage: AssistantMessage;
+  /** In call order, whatever order they finished in (D10). */
+  readonly toolMessages: readonly ToolMessage[];
+}
+
+export interface ConversationState {
+  readonly evaluationId: string;
+  readonly promptNs: string;
+  readonly promptKey: string;
+  readonly status: Evaluation['status'];
+  readonly systemMessage?: SystemMessage;
+  readonly userMessages: readonly UserMessage[];
+  readonly turns: readonly ConversationTurn[];
+  readonly createdAt: string;
+}
+
+/** An evaluation as turns; of the newest one unless one is named. */
+export function getConversationState(session: SessionView, evaluationId?: string): ConversationState | undefined {
+  const evaluation =
+    evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
+  if (!evaluation) return undefined;
+  const turns: { assistantMessage: AssistantMessage; toolMessages: ToolMessage[] }[] = [];
+  const userMessages: UserMessage[] = [];
+  let systemMessage: SystemMessage | undefined;
+  for (const message of evaluation.messages) {
+    if (message.role === 'system') systemMessage ??= message;
+    else if (message.role === 'user') userMessages.push(message);
+    else if (message.role === 'assistant') turns.push({ assistantMessage: message, toolMessages: [] });
+    else turns.at(-1)?.toolMessages.push(message);
+  }
+  return {
+    evaluationId: evaluation.id,
+    promptNs: evaluation.promptNs,
+    promptKey: evaluation.promptKey,
+    status: evaluation.status,
+    ...(systemMessage && { systemMessage }),
+    userMessages,
+    turns: turns.map(({ assistantMessage, toolMessages }) => ({
+      turnNumber: assistantMessage.turn,
+      assistantMessage,
+      toolMessages: inCallOrder(assistantMessage, toolMessages),
+    })),
+    createdAt: evaluation.startedAt,
+  };
+}
+
+/** Results in the order of their calls; a result without a call keeps its place at the end. */
+export function inCallOrder(assistant: AssistantMessage, results: readonly ToolMessage[]): readonly ToolMessage[] {
+  const order = new Map(assistant.toolCalls?.map((call, i) => [call.callId, i]));
+  const place = (result: ToolMessage): number => order.get(result.toolCallId) ?? order.size;
+  return results.length < 2 ? results : results.toSorted((a, b) => place(a) - place(b));
+}
