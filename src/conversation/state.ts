@@ -1,0 +1,30 @@
+/** The shape of a conversation on a screen: the main thread's blocks and every subagent's thread, flat. */
+import type { BlockList } from './blocks.ts';
+
+/** `pending` and `running` are open, the other two final. */
+export type SubagentStatus = 'pending' | 'running' | 'success' | 'error';
+
+/** A subagent's thread. Threads form a tree by `parentConversationId` (D40). */
+export interface SubagentState {
+  /** The call that started it; the agent's id until the two are linked (D41). It is the thread's conversation id. */
+  readonly toolUseId: string;
+  readonly agentId?: string;
+  readonly parentConversationId: string;
+  readonly status: SubagentStatus;
+  readonly name?: string;
+  readonly description?: string;
+  readonly prompt?: string;
+  readonly output?: string;
+  readonly durationMs?: number;
+  readonly blocks: BlockList;
+}
+
+/**
+ * A conversation as a screen shows it.
+ *
+ * Contract: never changes; what an event did not touch is the same object before and after. Compare two through JSON.
+ */
+export interface SessionConversationState {
+  readonly blocks: BlockList;
+  readonly subagents: readonly SubagentState[];
+}
