@@ -20,13 +20,20 @@ interface MessageBase {
   readonly synthetic?: true;
 }
 
-export type TextPart = { readonly type: 'text'; readonly text: string };
+/** What a provider said about a part or a call beside its content: given back to that provider as it came, to no other. */
+export interface ProviderData {
+  readonly provider: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly providerData?: ProviderData };
 export type MediaPart = {
   readonly type: 'image' | 'file';
   readonly mediaType: string;
   /** base64, a URL, or `sha256:…` for content the store keeps apart (D58). */
   readonly data: string;
   readonly filename?: string;
+  readonly providerData?: ProviderData;
 };
 export type ReasoningPart = {
   readonly type: 'reasoning';
@@ -35,6 +42,7 @@ export type ReasoningPart = {
   readonly signature?: string;
   readonly redacted?: string;
   readonly provider?: string;
+  readonly providerData?: ProviderData;
 };
 export type ContentPart = TextPart | MediaPart | ReasoningPart;
 
@@ -46,7 +54,8 @@ export interface ToolCall {
   /** How many content parts come before it; absent: all. */
   readonly after?: number;
   /** The provider ran it itself: recorded and replayed, never run here. */
-  readonly providerExecuted?: { readonly result?: unknown };
+  readonly providerExecuted?: { readonly result?: unknown; readonly isError?: true };
+  readonly providerData?: ProviderData;
 }
 
 export type SystemMessage = MessageBase & { readonly role: 'system'; readonly content: readonly TextPart[] };

@@ -35,6 +35,8 @@ export interface ModelAnswer {
   /** The provider's id of the answer. */
   readonly providerMessageId?: string;
   readonly model?: string;
+  /** What the provider said about the answer as a whole, by provider: safety ratings, grounding, its own usage figures. */
+  readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
 /**
