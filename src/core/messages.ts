@@ -23,6 +23,8 @@ interface MessageBase {
 /** What a provider said about a part or a call beside its content: given back to that provider as it came, to no other. */
 export interface ProviderData {
   readonly provider: string;
+  /** Set when only the model that said it may have it back, as with signed reasoning. */
+  readonly model?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
