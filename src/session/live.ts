@@ -1,0 +1,128 @@
+import type { SessionEvent } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
+import { itemsOf } from '../core/session-view.ts';
+
+/** Called with each event after it was committed, in log order. May be asynchronous; the next event does not wait. */
+export type EventListener = (event: SessionEvent) => void | Promise<void>;
+/** Called after a commit that changed the slice. */
+export type SliceObserver<Item> = (before: readonly Item[], after: readonly Item[]) => void | Promise<void>;
+
+interface Subscription {
+  readonly listener: EventListener;
+  readonly types: ReadonlySet<string> | undefined;
+  /** The last seq this listener was given or chose to skip; undefined while it is still catching up. */
+  cursor: number | undefined;
+  closed: boolean;
+}
+
+/** Who listens to a session. One listener's error never reaches another, nor the session. */
+export class Listeners {
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #observers = new Set<{ readonly slice: string; readonly observer: SliceObserver<unknown> }>();
+  readonly #waiters = new Set<() => void>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  get listening(): boolean {
+    return this.#subscriptions.size + this.#observers.size + this.#waiters.size > 0;
+  }
+
+  observe(slice: string, observer: SliceObserver<unknown>): () => void {
+    const entry = { slice, observer };
+    this.#observers.add(entry);
+    return () => this.#observers.delete(entry);
+  }
+
+  /** Subscribes from `cursor` on; `read` brings what was committed before, or meanwhile. */
+  subscribe(
+    listener: EventListener,
+    options: {
+      readonly types: readonly string[] | undefined;
+      readonly from: number | undefined;
+      readonly seq: () => number;
+      readonly read: (after: number) => AsyncIterable<SessionEvent>;
+    },
+  ): () => void {
+    const types = options.types && new Set(options.types);
+    const subscription: Subscription = { listener, types, cursor: undefined, closed: false };
+    this.#subscriptions.add(subscription);
+    if (options.from === undefined) subscription.cursor = options.seq();
+    else void this.#catchUp(subscription, options.from - 1, options);
+    return () => {
+      subscription.closed = true;
+      this.#subscriptions.delete(subscription);
+    };
+  }
+
+  async #catchUp(
+    subscription: Subscription,
+    after: number,
+    source: { readonly seq: () => number; readonly read: (after: number) => AsyncIterable<SessionEvent> },
+  ): Promise<void> {
+    let cursor = after;
+    try {
+      do {
+        for await (const event of source.read(cursor)) {
+          if (subscription.closed) return;
+          cursor = event.seq;
+          this.#deliver(subscription, event);
+        }
+      } while (cursor < source.seq());
+      subscription.cursor = cursor; // no await since the comparison: nothing was committed in between
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+
+  /** Resolves at the next commit, or when `signal` aborts. */
+  changed(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiters.delete(done);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal?.addEventListener('abort', done);
+    });
+  }
+
+  /** Wakes everyone who waits, commit or not. */
+  wake(): void {
+    for (const waiter of [...this.#waiters]) waiter();
+  }
+
+  /** Tells everyone about a commit. */
+  notify(before: SessionState, after: SessionState, events: readonly SessionEvent[]): void {
+    for (const subscription of [...this.#subscriptions]) {
+      if (subscription.cursor === undefined) continue;
+      for (const event of events) {
+        if (event.seq <= subscription.cursor || subscription.closed) continue;
+        subscription.cursor = event.seq;
+        this.#deliver(subscription, event);
+      }
+    }
+    for (const { slice, observer } of [...this.#observers]) {
+      const was = itemsOf(before, slice);
+      const is = itemsOf(after, slice);
+      if (was !== is && was && is) this.#guard(() => observer(was, is));
+    }
+    this.wake();
+  }
+
+  #deliver(subscription: Subscription, event: SessionEvent): void {
+    if (!subscription.types || subscription.types.has(event.type)) this.#guard(() => subscription.listener(event));
+  }
+
+  #guard(call: () => void | Promise<void>): void {
+    try {
+      const result = call();
+      if (result instanceof Promise) result.catch(this.#onError);
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { NewEvent, SessionEvent } from '../core/events.ts';
+import type { Fold, SessionState } from '../core/fold.ts';
+import { itemsOf, type Selection, type SessionView, selectionOf } from '../core/session-view.ts';
+import type { AnySlice, ItemOf } from '../core/slices.ts';
+
+/**
+ * A transaction: what is dispatched here is seen here and by nobody else, until whoever opened it appends all of it at
+ * once (D21). It reads the session's newest state with its own events on top, never a sibling's.
+ */
+export class StagedSession implements SessionView {
+  readonly #base: SessionView;
+  readonly #fold: Fold;
+  readonly #prepare: (event: { readonly type: string }) => NewEvent;
+  readonly #staged: NewEvent[] = [];
+  #closed = false;
+  #seen: { readonly base: SessionState; readonly count: number; readonly state: SessionState } | undefined;
+
+  constructor(base: SessionView, fold: Fold, prepare: (event: { readonly type: string }) => NewEvent) {
+    this.#base = base;
+    this.#fold = fold;
+    this.#prepare = prepare;
+  }
+
+  get id(): string {
+    return this.#base.id;
+  }
+
+  /** The session's state with the staged events on top. */
+  get state(): SessionState {
+    const base = this.#base.state;
+    const seen = this.#seen;
+    if (seen?.base === base && seen.count === this.#staged.length) return seen.state;
+    let state = base;
+    for (const event of this.#staged) state = this.#fold.apply(state, { ...event, seq: state.seq + 1 } as SessionEvent);
+    this.#seen = { base, count: this.#staged.length, state };
+    return state;
+  }
+
+  /** Stages an event. Resolves at once: it is durable when the transaction is. */
+  async dispatch(event: { readonly type: string; readonly [field: string]: unknown }): Promise<void> {
+    if (this.#closed) {
+      throw new HoldfastError(
+        'SESSION_CLOSED',
+        'this transaction has ended; dispatch before the tool returns, and await what it starts',
+      );
+    }
+    this.#staged.push(this.#prepare(event));
+  }
+
+  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {
+    const items = itemsOf(this.state, slice.name);
+    if (!items) throw unknownSlice(slice.name);
+    return selectionOf(items as readonly ItemOf<S>[]);
+  }
+
+  /** Always refused: a restore is not part of a transaction (D21). */
+  async restore(): Promise<never> {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      'a session cannot be restored inside a tool; restore it between evaluations',
+    );
+  }
+
+  /** Ends the transaction and gives what was staged. */
+  close(): readonly NewEvent[] {
+    this.#closed = true;
+    return this.#staged;
+  }
+}
+
+/** The error of selecting a slice that the session was not opened with. */
+export function unknownSlice(name: string): HoldfastError {
+  return new HoldfastError(
+    'SLICE_UNKNOWN',
+    `this session does not know the slice "${name}"; pass it to openSession({ slices })`,
+  );
+}
