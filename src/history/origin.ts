@@ -1,0 +1,107 @@
+import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
+
+/**
+ * The conversation that a list of messages was made from, ready to be asked where a message stands in it. It grows with the
+ * conversation, so that checking a request costs what the request costs and not what the conversation does.
+ */
+export class Origin {
+  readonly messages: readonly ConversationMessage[];
+  /** Almost every id stands once; the array is for the others. */
+  readonly #positions = new Map<string, number | number[]>();
+  #indexed = 0;
+
+  constructor(messages: readonly ConversationMessage[]) {
+    this.messages = messages;
+    this.grow();
+  }
+
+  /** Takes in what was pushed to the array since. */
+  grow(): void {
+    for (; this.#indexed < this.messages.length; this.#indexed++) {
+      const id = this.messages[this.#indexed]?.id ?? '';
+      const known = this.#positions.get(id);
+      if (known === undefined) this.#positions.set(id, this.#indexed);
+      else if (typeof known === 'number') this.#positions.set(id, [known, this.#indexed]);
+      else known.push(this.#indexed);
+    }
+  }
+
+  /** Where a message with this id stands: the first that is not `taken`, else the first; -1 when it was never recorded. */
+  positionOf(message: ConversationMessage, taken?: ReadonlySet<number>): number {
+    const known = this.#positions.get(message.id);
+    if (known === undefined) return -1;
+    if (typeof known === 'number') return known;
+    const free = known.filter((position) => !taken?.has(position));
+    return free.find((position) => this.messages[position] === message) ?? free[0] ?? known[0] ?? -1;
+  }
+
+  /** The message whose call the result at `position` answers: the nearest assistant message before it, if it asks for it. */
+  ownerOf(position: number): AssistantMessage | undefined {
+    const result = this.messages[position];
+    if (result?.role !== 'tool') return undefined;
+    for (let i = position - 1; i >= 0; i--) {
+      const message = this.messages[i];
+      if (message?.role === 'assistant') return asks(message, result.toolCallId) ? message : undefined;
+    }
+    return undefined;
+  }
+
+  /** The recorded results of a recorded assistant message, in log order. */
+  resultsOf(asking: AssistantMessage): ToolMessage[] {
+    const results: ToolMessage[] = [];
+    for (let i = this.positionOf(asking) + 1; i > 0 && i < this.messages.length; i++) {
+      const message = this.messages[i];
+      if (message?.role === 'assistant') break;
+      if (message?.role === 'tool') results.push(message);
+    }
+    return results;
+  }
+
+  /** How many system messages the conversation begins with. */
+  leadingSystem(): number {
+    let count = 0;
+    while (this.messages[count]?.role === 'system') count++;
+    return count;
+  }
+
+  /** Where the newest message stands that a person or the model said; -1 when nothing was. */
+  newestSaid(): number {
+    return this.messages.findLastIndex(
+      (message) => (message.role === 'user' || message.role === 'assistant') && !isBlank(message),
+    );
+  }
+}
+
+/** Whether a message says nothing at all: no calls, no media, no reasoning, no text but blanks. A tool may return nothing. */
+export function isBlank(message: ConversationMessage): boolean {
+  if (message.role === 'tool') return false;
+  if (message.role === 'assistant' && message.toolCalls !== undefined && message.toolCalls.length > 0) return false;
+  for (const part of message.content) if (part.type !== 'text' || /\S/.test(part.text)) return false;
+  return true;
+}
+
+/** Whether an assistant message asks for this call. */
+export function asks(message: AssistantMessage, callId: string): boolean {
+  return callsOf(message).some((call) => call.callId === callId);
+}
+
+/** Whether a message is a recorded one, perhaps shortened: the same role, and no call that was not made. */
+export function isVersionOf(message: ConversationMessage, recorded: ConversationMessage): boolean {
+  if (message === recorded) return true;
+  if (message.role === 'tool') return recorded.role === 'tool' && message.toolCallId === recorded.toolCallId;
+  if (message.role !== 'assistant') return message.role === recorded.role;
+  if (recorded.role !== 'assistant') return false;
+  const calls = recorded.toolCalls ?? [];
+  let from = 0;
+  for (const call of message.toolCalls ?? []) {
+    const at = calls.findIndex((made, i) => i >= from && made.callId === call.callId && made.name === call.name);
+    if (at < 0) return false;
+    from = at + 1;
+  }
+  return true;
+}
+
+/** Whether a message that was never recorded may be sent: marked as a manager's own, and asking for nothing (D56). */
+export function isAddition(message: ConversationMessage): boolean {
+  return message.synthetic === true && (message.role !== 'assistant' || (message.toolCalls ?? []).length === 0);
+}

@@ -1,0 +1,91 @@
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  SystemMessage,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from '../../src/core/messages.ts';
+
+/** Builds conversations for tests: each call appends one message with the right sequence and turn. */
+export class Conversation {
+  readonly messages: ConversationMessage[] = [];
+  readonly #evaluationId: string;
+  #turn = 0;
+
+  constructor(evaluationId = 'e1', messages: ConversationMessage[] = []) {
+    this.#evaluationId = evaluationId;
+    this.messages = messages;
+  }
+
+  system(text: string): this {
+    return this.#add<SystemMessage>({ role: 'system', content: [{ type: 'text', text }] }, 0);
+  }
+
+  user(text: string, content?: UserMessage['content']): this {
+    return this.#add<UserMessage>({ role: 'user', content: content ?? [{ type: 'text', text }] }, 0);
+  }
+
+  /** An answer without calls. */
+  says(text: string, content?: AssistantMessage['content']): this {
+    return this.#add<AssistantMessage>(
+      { role: 'assistant', content: content ?? [{ type: 'text', text }] },
+      ++this.#turn,
+    );
+  }
+
+  /** An answer that asks for calls; `ids` name both call and tool unless a call is given whole. */
+  asks(...calls: readonly (string | ToolCall)[]): this {
+    const toolCalls = calls.map((call) =>
+      typeof call === 'string' ? { callId: call, name: `tool_${call}`, arguments: '{}' } : call,
+    );
+    return this.#add<AssistantMessage>({ role: 'assistant', content: [], toolCalls }, ++this.#turn);
+  }
+
+  result(callId: string, text = `result of ${callId}`, isError = false): this {
+    const content = text === '' ? [] : [{ type: 'text', text } as const];
+    const message = { role: 'tool', toolCallId: callId, toolName: `tool_${callId}`, content, isError } as const;
+    return this.#add<ToolMessage>(message, this.#turn);
+  }
+
+  /** Asks and is answered at once, in call order. */
+  calls(...ids: readonly string[]): this {
+    this.asks(...ids);
+    for (const id of ids) this.result(id);
+    return this;
+  }
+
+  #add<M extends ConversationMessage>(
+    message: Omit<
+      M,
+      'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
+    >,
+    turn: number,
+  ): this {
+    const sequence = this.messages.length;
+    const at = new Date(Date.UTC(2025, 0, 1) + sequence * 1000).toISOString();
+    this.messages.push({
+      ...message,
+      id: `${this.#evaluationId}-${sequence}`,
+      evaluationId: this.#evaluationId,
+      conversationId: 'main',
+      sequence,
+      turn,
+      promptNs: 'test',
+      promptKey: 'history',
+      createdAt: at,
+    } as unknown as M);
+    return this;
+  }
+}
+
+/** What a list of messages is, at a glance: `system user ask(a,b) a b says`. */
+export function shapeOf(messages: readonly ConversationMessage[]): string {
+  return messages
+    .map((message) => {
+      if (message.role === 'tool') return message.synthetic ? `(${message.toolCallId})` : message.toolCallId;
+      if (message.role !== 'assistant') return message.synthetic ? `(${message.role})` : message.role;
+      return message.toolCalls?.length ? `ask(${message.toolCalls.map((call) => call.callId).join()})` : 'says';
+    })
+    .join(' ');
+}
