@@ -87,13 +87,7 @@ export interface UnknownBlock extends BlockBase {
 }
 
 /** One block of a conversation, one variant per shape. */
-export type ConversationBlock =
-  | TextBlock
-  | ToolUseBlock
-  | ToolResultBlock
-  | SubagentBlock
-  | NoticeBlock
-  | UnknownBlock;
+export type ConversationBlock = TextBlock | ToolUseBlock | ToolResultBlock | SubagentBlock | NoticeBlock | UnknownBlock;
 
 /** The kinds of blocks. */
 export type BlockType = ConversationBlock['type'];

@@ -1,0 +1,31 @@
+/** `holdfast/conversation`: conversation state for screens. Isomorphic, no dependencies. */
+export type {
+  Attachment,
+  BlockBase,
+  BlockList,
+  BlockMessage,
+  BlockStatus,
+  BlockType,
+  ConversationBlock,
+  NoticeBlock,
+  SubagentBlock,
+  TextBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+  UnknownBlock,
+} from './conversation/blocks.ts';
+export { createConversationState } from './conversation/conversation-state.ts';
+export {
+  type BlockDelta,
+  type BlockRemoved,
+  type BlockUpsert,
+  type ConversationEvent,
+  MAIN_CONVERSATION,
+  type SessionIdle,
+  type SubagentCompleted,
+  type SubagentSpawned,
+} from './conversation/events.ts';
+export { isConversationEvent } from './conversation/is-conversation-event.ts';
+export { reduceConversation, reduceConversationEvents } from './conversation/reduce-conversation.ts';
+export { reviveConversationState } from './conversation/revive.ts';
+export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';

@@ -1,0 +1,154 @@
+import type { BlockType, ConversationBlock } from './blocks.ts';
+import type { ConversationEvent } from './events.ts';
+
+/**
+ * The edge of the reducer: whatever arrives is looked at once, here. Inside, the types are trusted.
+ */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether anything at all is a conversation event, complete and with every field of the right type. */
+export function isConversationEvent(value: unknown): value is ConversationEvent {
+  if (!isReducible(value) || typeof value.timestamp !== 'string') return false;
+  return value.type !== 'block:upsert' || isStoredBlock(value.block);
+}
+
+/**
+ * Whether the reducer can make sense of a value. It forgives what it can supply itself: a missing timestamp, and the
+ * conversation of a block, which the event's overrides anyway.
+ */
+export function isReducible(value: unknown): value is ConversationEvent {
+  if (!isFields(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
+  switch (value.type) {
+    case 'block:upsert':
+      return isBlock(value.block);
+    case 'block:removed':
+      return isName(value.blockId);
+    case 'block:delta':
+      return isName(value.blockId) && typeof value.delta === 'string' && isOptionalOffset(value.offset);
+    case 'subagent:spawned':
+      return (
+        isName(value.toolUseId) &&
+        isOptionalString(value.agentId) &&
+        isOptionalString(value.prompt) &&
+        isOptionalString(value.subagentType) &&
+        isOptionalString(value.description)
+      );
+    case 'subagent:completed':
+      return (
+        isName(value.toolUseId) &&
+        isOptionalString(value.agentId) &&
+        (value.status === 'completed' || value.status === 'error' || value.status === 'failed') &&
+        isOptionalString(value.output) &&
+        isOptionalNumber(value.durationMs)
+      );
+    case 'session:idle':
+      return (
+        value.reason === undefined ||
+        value.reason === 'completed' ||
+        value.reason === 'interrupted' ||
+        value.reason === 'failed'
+      );
+    default:
+      return false;
+  }
+}
+
+/** Whether anything is a block as a state holds it. */
+export function isStoredBlock(value: unknown): value is ConversationBlock {
+  return isBlock(value) && typeof value.timestamp === 'string' && typeof value.conversationId === 'string';
+}
+
+function isBlock(value: unknown): value is Fields {
+  if (!isFields(value) || !isName(value.id) || typeof value.type !== 'string') return false;
+  if (value.status !== 'pending' && value.status !== 'complete' && value.status !== 'error') return false;
+  if (!isOptionalString(value.timestamp) || !isOptionalString(value.conversationId)) return false;
+  if (value.message !== undefined && !isMessage(value.message)) return false;
+  return Object.hasOwn(FIELDS_OF_BLOCK, value.type) && FIELDS_OF_BLOCK[value.type as BlockType](value);
+}
+
+const isText = (block: Fields): boolean =>
+  typeof block.content === 'string' && (block.attachments === undefined || isAttachments(block.attachments));
+const isNotice = (block: Fields): boolean => typeof block.content === 'string' && isOptionalString(block.subtype);
+
+const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean } = {
+  user_message: isText,
+  assistant_text: isText,
+  thinking: isText,
+  tool_use: (block) =>
+    isName(block.toolUseId) && typeof block.toolName === 'string' && isOptionalString(block.inputText),
+  tool_result: (block) =>
+    isName(block.toolUseId) &&
+    typeof block.output === 'string' &&
+    typeof block.isError === 'boolean' &&
+    (block.parts === undefined || Array.isArray(block.parts)),
+  subagent: (block) =>
+    isName(block.toolUseId) &&
+    isOptionalString(block.agentId) &&
+    isOptionalString(block.name) &&
+    isOptionalString(block.description) &&
+    isOptionalString(block.input) &&
+    isOptionalString(block.output) &&
+    isOptionalNumber(block.durationMs),
+  system: isNotice,
+  error: isNotice,
+  skill: isNotice,
+  compaction: isNotice,
+  unknown: (block) => typeof block.sourceType === 'string',
+};
+
+function isMessage(value: unknown): boolean {
+  return (
+    isFields(value) &&
+    typeof value.id === 'string' &&
+    isOptionalString(value.model) &&
+    (value.usage === undefined || isUsage(value.usage))
+  );
+}
+
+function isUsage(value: unknown): boolean {
+  return (
+    isFields(value) &&
+    typeof value.inputTokens === 'number' &&
+    typeof value.outputTokens === 'number' &&
+    isOptionalNumber(value.cachedInputTokens) &&
+    isOptionalNumber(value.cacheWriteTokens) &&
+    isOptionalNumber(value.reasoningTokens) &&
+    isOptionalNumber(value.costUsd)
+  );
+}
+
+function isAttachments(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (item) =>
+        isFields(item) &&
+        typeof item.mediaType === 'string' &&
+        isOptionalString(item.data) &&
+        isOptionalString(item.filename),
+    )
+  );
+}
+
+/** Whether a value has fields to look at. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+/** An id or a name: empty strings name nothing. */
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isOptionalString(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
+function isOptionalNumber(value: unknown): boolean {
+  return value === undefined || typeof value === 'number';
+}
+
+function isOptionalOffset(value: unknown): boolean {
+  return value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0);
+}

@@ -1,0 +1,34 @@
+/** More parts than this are not compared: two values that large, or that contain themselves, count as different. */
+const MAX_COMPARED = 1_000_000;
+
+/**
+ * Whether two values are equal as data. Tells a repeated event from a new one (D48). It keeps its own stack, so the nesting of
+ * what it compares does not matter.
+ */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  const left: unknown[] = [a];
+  const right: unknown[] = [b];
+  for (let compared = 0; left.length > 0; compared++) {
+    if (compared > MAX_COMPARED) return false;
+    const x = left.pop();
+    const y = right.pop();
+    if (Object.is(x, y)) continue;
+    if (typeof x !== 'object' || typeof y !== 'object' || x === null || y === null) return false;
+    if (Array.isArray(x) !== Array.isArray(y) || !isPlain(x) || !isPlain(y)) return false;
+    const keys = Object.keys(x);
+    if (keys.length !== Object.keys(y).length) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(y, key)) return false;
+      left.push((x as Record<string, unknown>)[key]);
+      right.push((y as Record<string, unknown>)[key]);
+    }
+  }
+  return true;
+}
+
+/** A `Date` or a `Map` keeps its value out of its keys, so only plain objects and arrays are looked into. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+}
