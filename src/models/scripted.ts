@@ -3,6 +3,7 @@ import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, To
 import type { Usage } from '../core/usage.ts';
 import { type Model, type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import { isRetryableStatus } from './retryable.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /**
  * A model that says what it was told to say: for tests, demos and examples. It keeps no state, so a process that resumes a
@@ -57,7 +58,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
         });
       }
       for (const part of partsOf(typeof turn === 'string' ? { text: turn } : turn, request, modelId)) {
-        if (beforePart) await untilAborted(beforePart(part, request), signal);
+        if (beforePart) await untilAborted(Promise.resolve(beforePart(part, request)), signal);
         signal?.throwIfAborted();
         yield part;
       }
@@ -128,17 +129,4 @@ function charactersIn(content: ConversationMessage['content'], toolCalls: readon
   for (const part of content) characters += part.type === 'text' || part.type === 'reasoning' ? part.text.length : 0;
   if (toolCalls) for (const call of toolCalls) characters += call.name.length + call.arguments.length;
   return characters;
-}
-
-async function untilAborted(wait: Promise<void> | void, signal: AbortSignal | undefined): Promise<void> {
-  if (!wait || !signal) return wait;
-  if (signal.aborted) return;
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const onAbort = (): void => resolve();
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    await Promise.race([wait, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,0 +1,262 @@
+import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import { HoldfastError } from '../core/errors.ts';
+import type { AssistantMessage, ConversationMessage } from '../core/messages.ts';
+import { type Model, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import { AnswerCollector, type StreamPart } from './ai-sdk/answer.ts';
+import { toModelError } from './ai-sdk/model-error.ts';
+import { toPrompt } from './ai-sdk/prompt.ts';
+import { type ProviderRules, rulesOf } from './ai-sdk/provider-rules.ts';
+import { optionsFor, SPECIFICATION_VERSIONS, type SpecificationVersion } from './ai-sdk/versions.ts';
+import { untilAborted } from './until-aborted.ts';
+
+/**
+ * Any language model of the AI SDK as a `Model`. It speaks the provider specification itself (`doStream`), so a provider
+ * package such as `@ai-sdk/anthropic` is all that is needed; `ai` is not.
+ */
+
+/** A language model object of the AI SDK, of any supported version of its provider specification. */
+export interface AiSdkLanguageModel {
+  readonly specificationVersion: string;
+  readonly provider: string;
+  readonly modelId: string;
+  doStream(options: never): PromiseLike<{
+    readonly stream: { getReader(): { read(): Promise<unknown>; cancel(reason?: unknown): Promise<void> } };
+  }>;
+}
+
+/** A tool that a provider defines and runs, as provider packages make them: `anthropic.tools.webSearch_20250305({ … })`. */
+export interface ProviderTool {
+  readonly id: string;
+  readonly args: object;
+}
+
+/** Settings that go with every request to a language model. Absent ones are left to the provider. */
+export interface AiSdkModelOptions {
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  readonly stopSequences?: readonly string[];
+  readonly seed?: number;
+  /** How hard to think, where the provider knows such a setting. */
+  readonly reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  /** By provider, as the AI SDK documents them. */
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Tools that the provider runs itself, by the name the model calls them. They are recorded and replayed, never run here. */
+  readonly tools?: Readonly<Record<string, ProviderTool>>;
+  /** Hears what the provider could not do as asked. */
+  readonly onWarning?: (warning: unknown) => void;
+}
+
+/** How often a provider may pause one turn and be asked to go on. */
+const MAX_PAUSES = 16;
+
+/**
+ * Makes a `Model` of an AI SDK language model.
+ *
+ * Reasoning and what else a provider wants back is replayed to the provider that gave it, signed reasoning only to the same
+ * model; should the provider refuse it nevertheless, the request is made once more without it. OpenAI's Responses API is
+ * asked not to keep the conversation (`store: false`), because the log has it and the provider's copy expires.
+ */
+export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
+  const version = versionOf(languageModel);
+  const { provider, modelId } = languageModel;
+  const rules = rulesOf(provider, modelId);
+  return {
+    provider,
+    modelId,
+    async *stream(request) {
+      const { signal } = request;
+      signal?.throwIfAborted();
+      const collector = new AnswerCollector({ rules, turn: request.turn });
+      const paused: ConversationMessage[] = [];
+      for (let pauses = 0; ; pauses++) {
+        const call = (prompt: LanguageModelV4Message[]): PromiseLike<Opened> => {
+          const callOptions = optionsFor(version, callOptionsFor(prompt, { request, options, provider }));
+          return languageModel.doStream(callOptions as never);
+        };
+        const opened = await open(call, { messages: [...request.messages, ...paused], rules, signal });
+        yield* listen(opened, { collector, signal, onWarning: options.onWarning });
+        if (collector.finish?.raw !== 'pause_turn' || pauses === MAX_PAUSES) break;
+        paused.length = 0;
+        paused.push(saidSoFar(collector, request));
+        collector.continue();
+      }
+      yield { type: 'finish', answer: collector.answer() };
+    },
+  };
+}
+
+/** Whether a value is a language model object of the AI SDK. */
+export function isAiSdkModel(value: unknown): value is AiSdkLanguageModel {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { specificationVersion?: unknown }).specificationVersion === 'string' &&
+    typeof (value as { doStream?: unknown }).doStream === 'function'
+  );
+}
+
+/** A `Model` as it is, an AI SDK language model wrapped. Anything else is an error that says what to pass. */
+export function toModel(value: Model | AiSdkLanguageModel): Model {
+  if (isAiSdkModel(value)) return aiSdkModel(value);
+  if (typeof value === 'object' && value !== null && typeof value.stream === 'function') return value;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    typeof value === 'string'
+      ? `"${value as string}" is the name of a model; pass a model object, such as openai('${value as string}') from @ai-sdk/openai`
+      : 'that is no model; pass an AI SDK language model, scriptedModel(…) or your own object with a stream method',
+  );
+}
+
+function versionOf(languageModel: AiSdkLanguageModel): SpecificationVersion {
+  if (!isAiSdkModel(languageModel)) {
+    toModel(languageModel);
+    throw new HoldfastError('INVALID_ARGUMENT', 'that is a Holdfast model already; pass it as it is');
+  }
+  const version = SPECIFICATION_VERSIONS.find((known) => known === languageModel.specificationVersion);
+  if (version) return version;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `${languageModel.provider} implements version ${languageModel.specificationVersion} of the AI SDK's provider ` +
+      `specification, and ${SPECIFICATION_VERSIONS.join(', ')} are understood; install another version of that provider`,
+  );
+}
+
+type Opened = Awaited<ReturnType<AiSdkLanguageModel['doStream']>>;
+
+/** Asks; when the provider refuses the reasoning that it is given back, asks once more without it. */
+async function open(
+  call: (prompt: LanguageModelV4Message[]) => PromiseLike<Opened>,
+  options: {
+    readonly messages: readonly ConversationMessage[];
+    readonly rules: ProviderRules;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<Opened> {
+  const { messages, rules, signal } = options;
+  const ask = async (prompt: LanguageModelV4Message[]): Promise<Opened> => {
+    const asked = Promise.resolve(call(prompt));
+    try {
+      return await untilAborted(asked, signal);
+    } catch (error) {
+      if (signal?.aborted) asked.then(({ stream }) => stream.getReader().cancel()).catch(() => undefined);
+      signal?.throwIfAborted();
+      throw toModelError(error, { streaming: false });
+    }
+  };
+  const prompt = toPrompt(messages, rules);
+  try {
+    return await ask(prompt);
+  } catch (error) {
+    const refused = error instanceof ModelError && error.status === 400 && REASONING_REFUSED.test(error.message);
+    if (!refused || !prompt.some(hasReasoning)) throw error;
+    return ask(toPrompt(messages, rules, { reasoning: false }));
+  }
+}
+
+/** A signature is bound to a model, an account and all that was said before it; a history that was cut breaks it. */
+const REASONING_REFUSED = /thinking|signature|reasoning|encrypted/i;
+
+function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
+  return role === 'assistant' && content.some((part) => part.type === 'reasoning');
+}
+
+async function* listen(
+  opened: Opened,
+  options: {
+    readonly collector: AnswerCollector;
+    readonly signal: AbortSignal | undefined;
+    readonly onWarning: AiSdkModelOptions['onWarning'];
+  },
+): AsyncIterable<ModelPart> {
+  const { collector, signal, onWarning } = options;
+  const reader = opened.stream.getReader();
+  // Ends a read that is waiting, even if the provider does not heed the signal.
+  const cancel = (): void => void reader.cancel(signal?.reason).catch(() => undefined);
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    while (true) {
+      const { done, value } = (await reader.read()) as { done: boolean; value: StreamPart };
+      signal?.throwIfAborted();
+      if (done) break;
+      if (value.type === 'error') throw value.error;
+      if (value.type === 'stream-start') for (const warning of value.warnings) onWarning?.(warning);
+      yield* collector.hear(value);
+    }
+    if (!collector.finish || collector.finish.cut) {
+      throw new ModelError('the connection ended before the answer did', { retryable: true });
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw toModelError(error, { streaming: true });
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    cancel();
+  }
+}
+
+function callOptionsFor(
+  prompt: LanguageModelV4Message[],
+  context: { readonly request: ModelRequest; readonly options: AiSdkModelOptions; readonly provider: string },
+): LanguageModelV4CallOptions {
+  const { request, provider } = context;
+  const {
+    tools: providerTools = {},
+    providerOptions,
+    onWarning: _,
+    stopSequences,
+    headers,
+    ...settings
+  } = context.options;
+  const tools: NonNullable<LanguageModelV4CallOptions['tools']> = [];
+  for (const { name, description, inputSchema } of request.tools ?? []) {
+    if (Object.hasOwn(providerTools, name)) continue;
+    tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
+  }
+  for (const [name, { id, args }] of Object.entries(providerTools)) {
+    tools.push({ type: 'provider', id: id as `${string}.${string}`, name, args: { ...args } });
+  }
+  const merged = { ...defaultsOf(provider) };
+  for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
+  return {
+    prompt,
+    ...settings,
+    ...(stopSequences ? { stopSequences: [...stopSequences] } : {}),
+    ...(headers ? { headers: { ...headers } } : {}),
+    ...(tools.length > 0 ? { tools, toolChoice: { type: 'auto' } } : {}),
+    ...(request.output
+      ? { responseFormat: { type: 'json', name: request.output.name, schema: { ...request.output.schema } } }
+      : {}),
+    ...(request.signal ? { abortSignal: request.signal } : {}),
+    ...(Object.keys(merged).length > 0 ? { providerOptions: merged as SharedV4ProviderOptions } : {}),
+  };
+}
+
+/** What a durable conversation needs of a provider. */
+function defaultsOf(provider: string): Record<string, Record<string, unknown>> {
+  if (provider === 'openai.responses') return { openai: { store: false } };
+  if (provider === 'azure.responses') return { azure: { store: false } };
+  return {};
+}
+
+/** A paused turn as a message: what was said so far is sent back for the provider to go on from. */
+function saidSoFar(collector: AnswerCollector, request: ModelRequest): AssistantMessage {
+  const { content, toolCalls } = collector.answer();
+  return {
+    id: 'paused',
+    evaluationId: request.evaluationId,
+    conversationId: 'main',
+    sequence: request.messages.length,
+    turn: request.turn,
+    promptNs: request.prompt.ns,
+    promptKey: request.prompt.key,
+    createdAt: '',
+    role: 'assistant',
+    content,
+    toolCalls,
+  };
+}

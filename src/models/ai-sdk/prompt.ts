@@ -1,0 +1,249 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4Message,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import { HoldfastError } from '../../core/errors.ts';
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  MediaPart,
+  ProviderData,
+  TextPart,
+  ToolCall,
+  ToolMessage,
+} from '../../core/messages.ts';
+import { textOf } from '../../core/messages.ts';
+import { SentCallIds } from '../call-ids.ts';
+import { mediaOf } from '../media.ts';
+import { objectOf } from '../tool-input.ts';
+import { mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
+
+/**
+ * Our messages as the AI SDK's provider specification has them. The same messages always give the same prompt, and a longer
+ * conversation's prompt begins with the shorter one's: caches stay warm and signed thoughts stay valid.
+ *
+ * Not sent, because a provider refuses it or would misread it: blank text, another provider's reasoning and the calls that
+ * another provider executed itself.
+ */
+export function toPrompt(
+  messages: readonly ConversationMessage[],
+  rules: ProviderRules,
+  options: { readonly reasoning?: boolean } = {},
+): LanguageModelV4Message[] {
+  const { reasoning = true } = options;
+  const ids = new SentCallIds(rules.callIds);
+  const provided = new ProvidedCalls(messages);
+  const system: LanguageModelV4Message[] = [];
+  const rest: LanguageModelV4Message[] = [];
+  let results: ToolMessage[] = [];
+  let answered = new Map<string, ToolCall>();
+  const flush = (): void => {
+    if (results.length > 0) rest.push(...resultMessages(results, { ids, rules, calls: answered }));
+    results = [];
+  };
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      results.push(message);
+      continue;
+    }
+    flush();
+    if (message.role === 'system') {
+      // First, wherever it stood: most providers take instructions at the beginning only.
+      const content = textOf(message).toWellFormed();
+      if (content.trim() !== '') system.push({ role: 'system', content });
+    } else if (message.role === 'user') {
+      const content = message.content
+        .filter(isSaid)
+        .map((part) => (part.type === 'text' ? text(part, rules) : file(part)));
+      if (content.length > 0) rest.push({ role: 'user', content });
+    } else {
+      answered = new Map(message.toolCalls?.map((call) => [call.callId, call]));
+      const content = assistantContent(message, { ids, rules, provided, reasoning });
+      if (content.length > 0) rest.push({ role: 'assistant', content });
+    }
+  }
+  flush();
+  return [...system, ...rest];
+}
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+function assistantContent(
+  message: AssistantMessage,
+  context: {
+    readonly ids: SentCallIds;
+    readonly rules: ProviderRules;
+    readonly provided: ProvidedCalls;
+    readonly reasoning: boolean;
+  },
+): AssistantContent {
+  const { rules, provided } = context;
+  const { content, toolCalls = [] } = message;
+  const calls = toolCalls.filter((call) => call.providerExecuted === undefined);
+  const sent = new Map<ToolCall, string>();
+  for (const [i, id] of context.ids.open(calls).entries()) sent.set(calls[i] as ToolCall, id);
+
+  const parts: AssistantContent = [];
+  const pushCalls = (place: number): void => {
+    for (const call of toolCalls) {
+      if (Math.min(call.after ?? content.length, content.length) !== place) continue;
+      if (call.providerExecuted) parts.push(...providerExecuted(call, rules, provided));
+      else {
+        parts.push({
+          type: 'tool-call',
+          toolCallId: sent.get(call) as string,
+          toolName: sentName(call.name, rules),
+          input: objectOf(call.arguments),
+          ...given(call.providerData, rules),
+        });
+      }
+    }
+  };
+  for (const [i, part] of content.entries()) {
+    pushCalls(i);
+    if (part.type === 'reasoning') {
+      const options = context.reasoning ? reasoningOptions(part, rules) : undefined;
+      // Word for word: a signature covers the text.
+      if (options)
+        parts.push({ type: 'reasoning', text: part.text, providerOptions: options as SharedV4ProviderOptions });
+    } else if (isSaid(part)) parts.push(part.type === 'text' ? text(part, rules) : file(part));
+  }
+  pushCalls(content.length);
+  return parts;
+}
+
+/** A call that the provider ran: the call and its result side by side, for that provider only. */
+function providerExecuted(call: ToolCall, rules: ProviderRules, provided: ProvidedCalls): AssistantContent {
+  if (!call.providerData || !mayHaveBack(call.providerData, rules)) return [];
+  const { result, isError } = call.providerExecuted ?? {};
+  const parts: AssistantContent = [];
+  const late = provided.isLateResult(call);
+  if (!late) {
+    if (result === undefined && !provided.mayStayOpen(call)) return [];
+    parts.push({
+      type: 'tool-call',
+      toolCallId: call.callId,
+      toolName: call.name,
+      input: objectOf(call.arguments),
+      providerExecuted: true,
+      ...given(call.providerData, rules),
+    });
+  }
+  if (result !== undefined) {
+    parts.push({
+      type: 'tool-result',
+      toolCallId: call.callId,
+      toolName: call.name,
+      output: { type: isError ? 'error-json' : 'json', value: result } as LanguageModelV4ToolResultOutput,
+      ...given(call.providerData, rules),
+    });
+  }
+  return parts;
+}
+
+/**
+ * Which provider-executed calls are answered in a later message: code that a provider runs may wait for our tools. Such a
+ * result is recorded as a call without arguments, under the first call's id.
+ */
+class ProvidedCalls {
+  readonly #newest: readonly ToolCall[];
+  readonly #asked = new Set<string>();
+  readonly #late = new Set<string>();
+
+  constructor(messages: readonly ConversationMessage[]) {
+    let newest: readonly ToolCall[] = [];
+    for (const message of messages) {
+      if (message.role !== 'assistant') continue;
+      newest = message.toolCalls ?? [];
+      for (const call of newest) {
+        if (!call.providerExecuted) continue;
+        if (this.isLateResult(call)) this.#late.add(call.callId);
+        else if (call.providerExecuted.result === undefined) this.#asked.add(call.callId);
+      }
+    }
+    this.#newest = newest;
+  }
+
+  isLateResult(call: ToolCall): boolean {
+    return call.arguments === '' && call.providerExecuted?.result !== undefined && this.#asked.has(call.callId);
+  }
+
+  mayStayOpen(call: ToolCall): boolean {
+    return this.#late.has(call.callId) || this.#newest.includes(call);
+  }
+}
+
+function resultMessages(
+  results: readonly ToolMessage[],
+  context: { readonly ids: SentCallIds; readonly rules: ProviderRules; readonly calls: ReadonlyMap<string, ToolCall> },
+): LanguageModelV4Message[] {
+  const { ids, rules, calls } = context;
+  const apart: MediaPart[] = [];
+  const content = results.map((message): LanguageModelV4ToolResultPart => {
+    const media = message.content.filter((part) => part.type !== 'text');
+    const value = textOf(message).toWellFormed();
+    let output: LanguageModelV4ToolResultOutput;
+    if (message.isError) output = { type: 'error-text', value };
+    else if (media.length === 0) output = { type: 'text', value };
+    else if (rules.mediaInResults) {
+      const parts = message.content.filter(isSaid);
+      output = {
+        type: 'content',
+        value: parts.map((part) =>
+          part.type === 'text' ? { type: 'text', text: part.text.toWellFormed() } : { ...file(part), type: 'file' },
+        ),
+      };
+    } else {
+      apart.push(...media);
+      output = { type: 'text', value: value.trim() === '' ? 'The result is in the next message.' : value };
+    }
+    return {
+      type: 'tool-result',
+      toolCallId: ids.resultOf(message.toolCallId),
+      toolName: sentName(message.toolName, rules),
+      output,
+      ...given(calls.get(message.toolCallId)?.providerData, rules),
+    };
+  });
+  const messages: LanguageModelV4Message[] = [{ role: 'tool', content }];
+  if (apart.length > 0) messages.push({ role: 'user', content: apart.map(file) });
+  return messages;
+}
+
+function text(part: TextPart, rules: ProviderRules): { type: 'text'; text: string } {
+  return { type: 'text', text: part.text.toWellFormed(), ...given(part.providerData, rules) };
+}
+
+function file(part: MediaPart): LanguageModelV4FilePart {
+  const media = mediaOf(part);
+  if (media.kind === 'stored') {
+    throw new HoldfastError(
+      'CONTENT_NOT_FOUND',
+      `the content of ${part.data} is kept in the store; read it from there before the message is sent`,
+    );
+  }
+  return {
+    type: 'file',
+    mediaType: media.mediaType,
+    data: media.kind === 'url' ? { type: 'url', url: new URL(media.url) } : { type: 'data', data: media.base64 },
+    ...(part.filename === undefined ? {} : { filename: part.filename }),
+  };
+}
+
+function given(data: ProviderData | undefined, rules: ProviderRules): { providerOptions?: SharedV4ProviderOptions } {
+  if (!data || Object.keys(data.data).length === 0 || !mayHaveBack(data, rules)) return {};
+  return { providerOptions: data.data as SharedV4ProviderOptions };
+}
+
+function sentName(name: string, rules: ProviderRules): string {
+  if (!rules.checksNames || /^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name;
+  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
+}
+
+/** Blank text says nothing, and Anthropic refuses a request that has it. */
+function isSaid<T extends { readonly type: string; readonly text?: string }>(part: T): boolean {
+  return part.type !== 'text' || (part.text ?? '').trim() !== '';
+}

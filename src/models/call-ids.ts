@@ -1,0 +1,82 @@
+import type { ToolCall } from '../core/messages.ts';
+
+/**
+ * Ids of tool calls as one provider takes them. The log keeps what a model said, and ids repeat between turns (D11); a request
+ * must have each id once, in the characters and the length that its provider allows. The mapping is a function of the
+ * messages alone, so that every request of a conversation begins like the one before it.
+ */
+
+/** Which ids a provider accepts. */
+export interface CallIdRule {
+  readonly fits: (id: string) => boolean;
+  /** Makes an id that fits from one that does not; different ones from different ones. */
+  readonly make: (id: string) => string;
+}
+
+/** Letters, digits, `_` and `-`, up to a length: OpenAI, Anthropic and most others. */
+export function safeIds(maxLength: number): CallIdRule {
+  return {
+    fits: (id) => id.length <= maxLength && /^[a-zA-Z0-9_-]+$/.test(id),
+    make: (id) => `${id.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxLength - 9)}_${hashOf(id)}`,
+  };
+}
+
+/** Exactly nine letters and digits: Mistral. */
+export const NINE_CHARACTERS: CallIdRule = {
+  fits: (id) => /^[a-zA-Z0-9]{9}$/.test(id),
+  make: (id) => `c${hashOf(id)}`,
+};
+
+/** Anything that is not empty. */
+export const ANY_ID: CallIdRule = { fits: (id) => id !== '', make: () => 'call' };
+
+/** The ids of one request's calls: `open` each assistant message's calls in turn, then ask for its results' ids. */
+export class SentCallIds {
+  readonly #rule: CallIdRule;
+  readonly #used = new Set<string>();
+  readonly #times = new Map<string, number>();
+  #open = new Map<string, string[]>();
+
+  constructor(rule: CallIdRule) {
+    this.#rule = rule;
+  }
+
+  /** Ids for an assistant message's calls, in their order. Results pair with the nearest assistant message before them. */
+  open(calls: readonly ToolCall[]): readonly string[] {
+    this.#open = new Map();
+    return calls.map(({ callId }) => {
+      const id = this.#unique(callId);
+      const waiting = this.#open.get(callId);
+      if (waiting) waiting.push(id);
+      else this.#open.set(callId, [id]);
+      return id;
+    });
+  }
+
+  /** The id of a result's call: the first that has no result yet. */
+  resultOf(callId: string): string {
+    const waiting = this.#open.get(callId);
+    return (waiting && waiting.length > 1 ? waiting.shift() : waiting?.[0]) ?? this.#fit(callId);
+  }
+
+  #unique(callId: string): string {
+    for (let time = (this.#times.get(callId) ?? 0) + 1; ; time++) {
+      const id = this.#fit(time === 1 ? callId : `${callId}_${time}`);
+      if (this.#used.has(id)) continue;
+      this.#used.add(id);
+      this.#times.set(callId, time);
+      return id;
+    }
+  }
+
+  #fit(id: string): string {
+    return this.#rule.fits(id) ? id : this.#rule.make(id);
+  }
+}
+
+/** FNV-1a, 32 bits, in hexadecimal. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
+}

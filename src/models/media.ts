@@ -1,0 +1,33 @@
+import type { MediaPart } from '../core/messages.ts';
+
+/** Where the bytes of an image or file are. */
+export type Media =
+  | { readonly kind: 'data'; readonly mediaType: string; readonly base64: string }
+  | { readonly kind: 'url'; readonly mediaType: string; readonly url: string }
+  | { readonly kind: 'stored'; readonly hash: string };
+
+/** Reads a part's `data`: base64, a `data:` URL, another URL, or a reference to content that the store keeps (D58). */
+export function mediaOf(part: MediaPart): Media {
+  const { data, mediaType } = part;
+  if (data.startsWith('sha256:')) return { kind: 'stored', hash: data };
+  if (data.startsWith('data:')) {
+    const comma = data.indexOf(',');
+    const [type = ''] = data.slice('data:'.length, comma).split(';');
+    const body = data.slice(comma + 1);
+    const base64 = data.slice(0, comma).endsWith(';base64');
+    return {
+      kind: 'data',
+      mediaType: mediaType || type,
+      base64: base64 ? body : Buffer.from(decodeURIComponent(body)).toString('base64'),
+    };
+  }
+  // Base64 has no colon.
+  return /^[a-z][a-z0-9+.-]*:/i.test(data)
+    ? { kind: 'url', mediaType, url: data }
+    : { kind: 'data', mediaType, base64: data };
+}
+
+/** A media type as the kind of our parts. */
+export function mediaKind(mediaType: string): 'image' | 'file' {
+  return mediaType === 'image' || mediaType.startsWith('image/') ? 'image' : 'file';
+}
