@@ -1,6 +1,7 @@
 import { List } from '../core/list.ts';
 import type { BlockList, ConversationBlock } from './blocks.ts';
 import { PositionIndex } from './position-index.ts';
+import { VersionedArray } from './versioned-array.ts';
 
 /**
  * The blocks of one thread: a persistent list that also finds a block by its id, a call by its tool use id, and what is still
@@ -8,7 +9,7 @@ import { PositionIndex } from './position-index.ts';
  */
 export class BlockVector implements BlockList {
   readonly length: number;
-  readonly #list: List<ConversationBlock>;
+  readonly #list: VersionedArray<ConversationBlock>;
   readonly #ids: PositionIndex;
   /** Calls whose tool use id is not their block's id; most threads have none. */
   readonly #calls: PositionIndex | undefined;
@@ -17,7 +18,7 @@ export class BlockVector implements BlockList {
   readonly #pendingCount: number;
 
   private constructor(
-    list: List<ConversationBlock>,
+    list: VersionedArray<ConversationBlock>,
     ids: PositionIndex,
     calls: PositionIndex | undefined,
     opened: List<number>,
@@ -31,7 +32,13 @@ export class BlockVector implements BlockList {
     this.#pendingCount = pendingCount;
   }
 
-  static readonly empty: BlockVector = new BlockVector(List.empty(), new PositionIndex(), undefined, List.empty(), 0);
+  static readonly empty: BlockVector = new BlockVector(
+    VersionedArray.from([]),
+    new PositionIndex(),
+    undefined,
+    List.empty(),
+    0,
+  );
 
   /** A vector of the blocks; of two with one id the later takes the earlier one's place. */
   static from(blocks: Iterable<ConversationBlock>): BlockVector {
@@ -41,7 +48,7 @@ export class BlockVector implements BlockList {
   }
 
   at(index: number): ConversationBlock | undefined {
-    return this.#list.at(index);
+    return this.#list.at(index < 0 ? this.length + index : index);
   }
 
   /** Where the block with this id stands, or -1. */
@@ -118,7 +125,7 @@ export class BlockVector implements BlockList {
   /** A vector without the block of this id. Costs the length: removal is rare. */
   remove(id: string): BlockVector {
     const position = this.positionOf(id);
-    return position < 0 ? this : BlockVector.from(this.#list.filter((_, i) => i !== position));
+    return position < 0 ? this : BlockVector.from(this.#list.toJSON().toSpliced(position, 1));
   }
 
   /** The positions of the pending blocks, in order; its cost does not grow with what is complete. */
@@ -129,15 +136,20 @@ export class BlockVector implements BlockList {
   }
 
   map<T>(f: (block: ConversationBlock, index: number) => T): T[] {
-    return this.#list.map(f);
+    const result: T[] = [];
+    for (const block of this) result.push(f(block, result.length));
+    return result;
   }
 
   filter(f: (block: ConversationBlock) => boolean): ConversationBlock[] {
-    return this.#list.filter(f);
+    const result: ConversationBlock[] = [];
+    for (const block of this) if (f(block)) result.push(block);
+    return result;
   }
 
   find(f: (block: ConversationBlock) => boolean): ConversationBlock | undefined {
-    return this.#list.find(f);
+    for (const block of this) if (f(block)) return block;
+    return undefined;
   }
 
   toJSON(): ConversationBlock[] {
@@ -163,7 +175,7 @@ export class BlockVector implements BlockList {
   }
 }
 
-function pruned(opened: List<number>, list: List<ConversationBlock>, pendingCount: number): List<number> {
+function pruned(opened: List<number>, list: VersionedArray<ConversationBlock>, pendingCount: number): List<number> {
   if (opened.length <= 2 * pendingCount + 32) return opened;
   if (pendingCount === 0) return List.empty();
   return List.from(opened.filter((position) => list.at(position)?.status === 'pending'));

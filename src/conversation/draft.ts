@@ -58,16 +58,16 @@ export class Draft {
   }
 
   thread(position: number): Thread | undefined {
-    return this.#threads[position];
+    return position < 0 ? undefined : this.#threads[position];
   }
 
   /** The conversation id that a thread's blocks carry. */
   conversationId(position: number): string {
-    return position === MAIN ? MAIN_CONVERSATION : (this.#threads[position]?.toolUseId ?? MAIN_CONVERSATION);
+    return this.thread(position)?.toolUseId ?? MAIN_CONVERSATION;
   }
 
   blocks(position: number): BlockVector {
-    return this.#threads[position]?.blocks ?? this.#blocks;
+    return this.thread(position)?.blocks ?? this.#blocks;
   }
 
   setBlocks(position: number, blocks: BlockVector): void {

@@ -1,0 +1,110 @@
+/**
+ * A persistent array for one busy line of updates: the newest version holds the items in a plain array, which its successor
+ * changes in place, and an overtaken version remembers what was there before.
+ *
+ *     v1 ─[position, item before]─▶ v2 ─[…]─▶ v3: items
+ *
+ * So updating the newest version costs the same at 10 items and at a million. Reading one that was just overtaken follows a few
+ * links; reading or updating an older one takes its own copy, once. The links are cut every so often by a copy, so that
+ * keeping an old version never keeps more than a bounded stretch of what came after it.
+ */
+
+/** Further from the newest version than this, a version that is read takes its own copy. */
+const MAX_STEPS = 32;
+/** The least number of updates between two copies; a quarter of the items when that is more. */
+const MIN_STRETCH = 1024;
+
+/** Array-like and immutable; see above for what is cheap. */
+export class VersionedArray<T> implements Iterable<T> {
+  readonly length: number;
+  /** Everything, and nothing more, while this is the newest version of its line. */
+  #items: T[] | undefined;
+  #newer: VersionedArray<T> | undefined;
+  /** What the newer version changed; -1 when it only grew. */
+  #changedAt = -1;
+  #before: T | undefined;
+  /** Updates since the line's array was made. */
+  readonly #age: number;
+
+  private constructor(items: T[], age: number) {
+    this.#items = items;
+    this.length = items.length;
+    this.#age = age;
+  }
+
+  /** An array of the items, in order. */
+  static from<T>(items: Iterable<T>): VersionedArray<T> {
+    return new VersionedArray([...items], 0);
+  }
+
+  at(index: number): T | undefined {
+    if (!(index >= 0 && index < this.length)) return undefined;
+    let version: VersionedArray<T> | undefined = this;
+    for (let steps = 0; version !== undefined && steps < MAX_STEPS; steps++) {
+      if (version.#items) return version.#items[index];
+      if (version.#changedAt === index) return version.#before;
+      version = version.#newer;
+    }
+    return this.#own()[index];
+  }
+
+  /** An array with `item` at the end. */
+  push(item: T): VersionedArray<T> {
+    const items = this.#own();
+    if (this.#isDue()) return new VersionedArray([...items, item], 0);
+    items.push(item);
+    return this.#overtake(items, -1, undefined);
+  }
+
+  /** An array with `item` in place of the one at `index`, which is in range. */
+  set(index: number, item: T): VersionedArray<T> {
+    const items = this.#own();
+    if (this.#isDue()) return new VersionedArray(items.with(index, item), 0);
+    const before = items[index];
+    items[index] = item;
+    return this.#overtake(items, index, before);
+  }
+
+  toJSON(): T[] {
+    return this.#own().slice();
+  }
+
+  /** Reads each item when it is asked for: an update may come between two of them. */
+  *[Symbol.iterator](): Iterator<T> {
+    for (let i = 0; i < this.length; i++) yield this.at(i) as T;
+  }
+
+  #isDue(): boolean {
+    // An empty array is where unrelated lines begin, so it is never part of one.
+    return this.length === 0 || this.#age >= Math.max(MIN_STRETCH, this.length >> 2);
+  }
+
+  #overtake(items: T[], changedAt: number, before: T | undefined): VersionedArray<T> {
+    const newer = new VersionedArray(items, this.#age + 1);
+    this.#items = undefined;
+    this.#newer = newer;
+    this.#changedAt = changedAt;
+    this.#before = before;
+    return newer;
+  }
+
+  /** This version's own array, made by undoing what newer ones did. */
+  #own(): T[] {
+    if (this.#items) return this.#items;
+    const path: VersionedArray<T>[] = [];
+    let newest: VersionedArray<T> = this;
+    while (newest.#items === undefined && newest.#newer) {
+      path.push(newest);
+      newest = newest.#newer;
+    }
+    const items = (newest.#items ?? []).slice(0, this.length);
+    for (let version = path.pop(); version; version = path.pop()) {
+      const index = version.#changedAt;
+      if (index >= 0 && index < items.length) items[index] = version.#before as T;
+    }
+    this.#items = items;
+    this.#newer = undefined;
+    this.#before = undefined;
+    return items;
+  }
+}
