@@ -28,4 +28,14 @@ export {
 export { isConversationEvent } from './conversation/is-conversation-event.ts';
 export { reduceConversation, reduceConversationEvents } from './conversation/reduce-conversation.ts';
 export { reviveConversationState } from './conversation/revive.ts';
+export {
+  blocksOf,
+  findBlock,
+  findSubagent,
+  pendingBlocks,
+  type ThreadNode,
+  threadTree,
+  type UsageTotals,
+  usageTotals,
+} from './conversation/selectors.ts';
 export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';
