@@ -2,6 +2,6 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs `callback` once, `ms` from now; the answer cancels it. A waiting timer never keeps a process alive. */
-  after(ms: number, callback: () => void): () => void;
+  /** Runs `callback` once, `ms` from now; the answer cancels it. A `background` timer does not keep a process alive. */
+  after(ms: number, callback: () => void, options?: { readonly background?: boolean }): () => void;
 }

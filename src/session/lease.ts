@@ -41,26 +41,20 @@ export async function holdLease(
   let cancel: () => void = () => {};
   let released = false;
   const schedule = (): void => {
-    cancel = clock.after(ttlMs / 3, () => {
-      store.renewLease(sessionId, fence, ttlMs).then(
-        (renewed) => {
-          if (released) return;
-          if (renewed) schedule();
-          else
-            lost.abort(
-              new HoldfastError(
-                'SESSION_CONFLICT',
-                `the lease of session ${sessionId} was taken over; stop and let the new holder go on`,
-                { detail: 'fence' },
-              ),
-            );
-        },
-        () => {
-          // The store could not be reached: the next renewal may succeed, and if none does the fence protects the log.
-          if (!released) schedule();
-        },
-      );
-    });
+    cancel = clock.after(ttlMs / 3, renew, { background: true });
+  };
+  const renew = (): void => {
+    store.renewLease(sessionId, fence, ttlMs).then(
+      (renewed) => {
+        if (released) return;
+        if (renewed) schedule();
+        else lost.abort(leaseLost(sessionId));
+      },
+      () => {
+        // The store could not be reached: the next renewal may succeed, and if none does the fence protects the log.
+        if (!released) schedule();
+      },
+    );
   };
   schedule();
   return {
@@ -73,4 +67,12 @@ export async function holdLease(
       await store.releaseLease(sessionId, fence);
     },
   };
+}
+
+function leaseLost(sessionId: string): HoldfastError {
+  return new HoldfastError(
+    'SESSION_CONFLICT',
+    `the lease of session ${sessionId} was taken over; stop here and let the new holder go on`,
+    { detail: 'fence' },
+  );
 }

@@ -3,9 +3,9 @@ import type { Clock } from '../ports/clock.ts';
 /** The host's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms);
-    timer.unref();
+  after(ms, callback, { background = false } = {}) {
+    const timer = setTimeout(callback, Math.min(ms, 2 ** 31 - 1));
+    if (background) timer.unref();
     return () => clearTimeout(timer);
   },
 };

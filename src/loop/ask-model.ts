@@ -1,0 +1,155 @@
+import { messageOf } from '../core/errors.ts';
+import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
+import { type AssistantMessage, callKey, type ToolCall } from '../core/messages.ts';
+import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
+import { checkOutput, correction } from './finish.ts';
+import { checkSpending, pause, Suspension } from './limits.ts';
+import { prepareCall } from './prepare-call.ts';
+import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
+import { streamAnswer } from './stream-answer.ts';
+
+/**
+ * One model call: what is sent, and what is recorded of the answer. The answer, the starts of its calls and, when it is
+ * final, the end of the evaluation are one append: a crash leaves all of it or none (D7, D9).
+ */
+export async function askModel(run: Run, turn: number): Promise<void> {
+  const { options, prompt } = run;
+  checkSpending(currentEvaluation(run).totalUsage, turn, options);
+  const request = await buildRequest(run, turn);
+  const answer = await answerOf(run, request);
+  const evaluation = currentEvaluation(run);
+  const toolCalls = distinctIds(answer.toolCalls, turn);
+  const message: AssistantMessage = {
+    ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
+    role: 'assistant',
+    content: answer.content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
+  };
+  const recorded: Without<MessageRecorded, 'seq' | 'at'> = {
+    type: 'message/recorded',
+    message,
+    ...(answer.usage && { usage: answer.usage }),
+    ...(answer.model !== undefined && { model: answer.model }),
+    ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
+  };
+  const own = toolCalls.filter((call) => call.providerExecuted === undefined);
+  if (own.length === 0) {
+    const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
+    const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
+    await recordAnswer(run, [recorded, ...after]);
+    return;
+  }
+  const starts = await startsOf(run, own, turn);
+  await recordAnswer(run, [recorded, ...starts]);
+  for (const start of starts) run.startedHere.add(callKey(start));
+}
+
+/** Records an answer and what goes with it; its draft has served. */
+async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
+  await record(run, events);
+  await run.draft?.recorded();
+  run.draft = undefined;
+  run.attempts = 0;
+}
+
+function completed(run: Run): readonly Without<NewEvent, 'at'>[] {
+  return [{ type: 'evaluation/completed', evaluationId: run.evaluationId }];
+}
+
+/** The starts that go with the answer: of every call that will act at once. Others are recorded when their turn comes. */
+async function startsOf(
+  run: Run,
+  calls: readonly ToolCall[],
+  turn: number,
+): Promise<readonly Without<ToolStarted, 'seq' | 'at'>[]> {
+  const { maxParallelCalls = Number.POSITIVE_INFINITY } = run.options;
+  const starts: Without<ToolStarted, 'seq' | 'at'>[] = [];
+  for (const call of calls.slice(0, maxParallelCalls)) {
+    const prepared = await prepareCall(run.prompt, call);
+    if (!prepared.ok || prepared.tool.effect === 'read' || (await prepared.needsApproval())) continue;
+    starts.push({
+      type: 'tool/started',
+      evaluationId: run.evaluationId,
+      turn,
+      callId: call.callId,
+      toolName: call.name,
+      effect: prepared.tool.effect,
+      attempt: 1,
+    });
+  }
+  return starts;
+}
+
+async function buildRequest(run: Run, turn: number): Promise<ModelRequest> {
+  const { prompt, limits } = run;
+  const tools = prompt.tools.map(
+    (tool): ModelTool => ({
+      name: tool.name,
+      description: tool.description,
+      inputSchema: tool.jsonSchema,
+      ...(tool.provider && { provider: tool.provider }),
+    }),
+  );
+  return {
+    messages: await run.history.messagesFor(run, turn),
+    turn,
+    evaluationId: run.evaluationId,
+    prompt: { ns: prompt.ns, key: prompt.key },
+    ...(tools.length > 0 && { tools }),
+    ...(prompt.output && { output: { name: outputName(prompt.key), schema: prompt.output.jsonSchema } }),
+    signal: limits.signal,
+  };
+}
+
+function outputName(key: string): string {
+  return key.replace(/[^\w-]/g, '_').slice(0, 64);
+}
+
+const BASE_WAIT_MS = 500;
+const MAX_WAIT_MS = 30_000;
+
+/** Asks until there is an answer; a provider that goes on failing suspends the evaluation. */
+async function answerOf(run: Run, request: ModelRequest): Promise<ModelAnswer> {
+  const { limits, maxModelRetries, evaluationId } = run;
+  for (let failures = 0; ; ) {
+    try {
+      return await streamAnswer(run, request);
+    } catch (error) {
+      limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
+      const retryable = error instanceof ModelError && error.retryable;
+      if (!retryable || failures >= maxModelRetries) {
+        const tried = retryable ? ` after ${failures + 1} tries` : '';
+        throw new Suspension(
+          'PROVIDER_FAILED',
+          `the model gave no answer${tried}: ${messageOf(error)}; resume to ask again`,
+          { cause: error },
+        );
+      }
+      const backoff = Math.min(MAX_WAIT_MS, BASE_WAIT_MS * 2 ** failures) * (0.5 + run.random() / 2);
+      const waitMs = Math.round(error.retryAfterMs ?? backoff);
+      failures++;
+      run.emit({
+        type: 'model/retried',
+        evaluationId,
+        turn: request.turn,
+        attempt: failures,
+        waitMs,
+        error: messageOf(error),
+      });
+      await pause(run.session.clock, waitMs, limits.signal);
+    }
+  }
+}
+
+/** Calls with ids of their own: providers omit them and repeat them (D11). */
+function distinctIds(calls: readonly ToolCall[], turn: number): readonly ToolCall[] {
+  const seen = new Set<string>();
+  return calls.map((call, i) => {
+    const wanted = call.callId || `call_${turn}_${i + 1}`;
+    let callId = wanted;
+    for (let n = 2; seen.has(callId); n++) callId = `${wanted}_${n}`;
+    seen.add(callId);
+    return callId === call.callId ? call : { ...call, callId };
+  });
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { HoldfastError } from '../core/errors.ts';
+import { toModel } from '../models/ai-sdk.ts';
+import { openSession } from '../session/session.ts';
+import { memoryStore } from '../stores/memory.ts';
+import type { Prompt } from './define-prompt.ts';
+import { evaluateInSession, type LoopSettings } from './evaluate.ts';
+import type {
+  EvaluateOptions,
+  EvaluationEvent,
+  EvaluationResponse,
+  EvaluationStream,
+  ProviderAdapter,
+} from './provider-adapter.ts';
+
+export interface AdapterOptions {
+  /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
+  readonly model: Parameters<typeof toModel>[0];
+  /** How often a provider that fails for now is asked again. */
+  readonly maxModelRetries?: number;
+  /** How long a lease lasts when its process goes silent. */
+  readonly leaseTtlMs?: number;
+  /** Spreads retries; a number from 0 to 1. */
+  readonly random?: () => number;
+}
+
+const DEFAULT_MODEL_RETRIES = 4;
+
+/** Makes an adapter that runs prompts with a model, in our own loop. */
+export function createAdapter(options: AdapterOptions): ProviderAdapter {
+  if (!options?.model) throw new HoldfastError('INVALID_ARGUMENT', 'createAdapter needs a model');
+  const settings: LoopSettings = {
+    model: toModel(options.model),
+    maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
+    leaseTtlMs: options.leaseTtlMs,
+    random: options.random ?? Math.random,
+  };
+
+  async function evaluate<Output>(
+    prompt: Prompt<Output>,
+    given: EvaluateOptions = {},
+  ): Promise<EvaluationResponse<Output>> {
+    const session = given.session ?? (await openSession({ store: memoryStore(), id: randomUUID() }));
+    const response = await evaluateInSession(settings, session, prompt as Prompt<unknown>, given);
+    return response as EvaluationResponse<Output>;
+  }
+
+  return {
+    evaluate,
+    stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
+  };
+}
+
+/** Runs an evaluation and hands its events on, in order; who does not read them loses nothing but memory. */
+function streamEvaluation<Output>(
+  start: (onEvent: (event: EvaluationEvent) => void) => Promise<EvaluationResponse<Output>>,
+  given: EvaluateOptions = {},
+): EvaluationStream<Output> {
+  const waiting: EvaluationEvent[] = [];
+  let ended = false;
+  let wake: () => void = () => {};
+  const response = start((event) => {
+    given.onEvent?.(event);
+    waiting.push(event);
+    wake();
+  }).finally(() => {
+    ended = true;
+    wake();
+  });
+  response.catch(() => {}); // reported to whoever awaits it, or to whoever iterates
+  return {
+    response,
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        for (let event = waiting.shift(); event; event = waiting.shift()) yield event;
+        if (ended) break;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      await response; // a failed evaluation ends the iteration with its error
+    },
+  };
+}

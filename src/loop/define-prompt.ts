@@ -1,0 +1,75 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { HoldfastError } from '../core/errors.ts';
+import { type PromptIdentity, promptIdentityText } from '../core/prompt-identity.ts';
+import { sha256 } from '../session/contents.ts';
+import type { AnyTool } from './define-tool.ts';
+import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
+import { type JsonSchema, toJsonSchema } from './json-schema.ts';
+
+/** What a model is asked to be: instructions, tools and the shape of the answer. */
+export interface Prompt<Output = undefined> extends PromptIdentity {
+  readonly instructions: string;
+  readonly tools: readonly AnyTool[];
+  readonly output?: { readonly schema: StandardSchemaV1<unknown, Output>; readonly jsonSchema: JsonSchema };
+}
+
+export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
+  readonly ns: string;
+  readonly key: string;
+  /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`. */
+  readonly instructions: string;
+  /** Our tools; AI SDK `tool()` objects under their names, as they are. */
+  readonly tools?: readonly AnyTool[] | Readonly<Record<string, AnyTool | ForeignTool>>;
+  /** The shape of the answer; without one the answer is text. */
+  readonly output?: Schema;
+  /** For schema libraries that do not convert themselves. */
+  readonly outputJsonSchema?: JsonSchema;
+}
+
+/** The output that a schema describes; without a schema there is none. */
+type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
+
+/** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools (D4). */
+export function definePrompt<Schema extends StandardSchemaV1 | undefined = undefined>(
+  definition: PromptDefinition<Schema>,
+): Prompt<OutputOf<Schema>> {
+  const { ns, key, instructions, output } = definition;
+  if (!ns || !key || typeof instructions !== 'string') {
+    throw new HoldfastError('INVALID_ARGUMENT', 'a prompt has a ns, a key and instructions');
+  }
+  const tools = listTools(definition.tools ?? []);
+  const twice = tools.find((tool, i) => tools.findIndex((other) => other.name === tool.name) !== i);
+  if (twice)
+    throw new HoldfastError('INVALID_ARGUMENT', `prompt ${ns}/${key} has two tools called "${twice.name}"; rename one`);
+  const text = promptIdentityText({
+    instructions,
+    tools: tools.map((tool) => ({ name: tool.name, schema: tool.jsonSchema })),
+  });
+  return {
+    ns,
+    key,
+    hash: sha256(text),
+    instructions,
+    tools,
+    ...(output && {
+      output: {
+        schema: output as StandardSchemaV1<unknown, OutputOf<Schema>>,
+        jsonSchema: toJsonSchema(output, definition.outputJsonSchema, `prompt ${ns}/${key}: output`),
+      },
+    }),
+  };
+}
+
+function listTools(tools: NonNullable<PromptDefinition<undefined>['tools']>): readonly AnyTool[] {
+  if (Array.isArray(tools)) {
+    const foreign = tools.find((tool) => isForeignTool(tool));
+    if (foreign) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        'an AI SDK tool has no name of its own; pass tools as { name: tool }',
+      );
+    }
+    return tools;
+  }
+  return Object.entries(tools).map(([name, tool]) => (isForeignTool(tool) ? toTool(name, tool) : { ...tool, name }));
+}

@@ -1,0 +1,124 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { HoldfastError } from '../core/errors.ts';
+import type { ToolEffect } from '../core/events.ts';
+import type { StagedSession } from '../session/staged-session.ts';
+import type { Prompt } from './define-prompt.ts';
+import { type JsonSchema, toJsonSchema } from './json-schema.ts';
+import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
+
+/** What a tool's handler is given besides its input. */
+export interface ToolContext {
+  readonly callId: string;
+  readonly turn: number;
+  readonly evaluationId: string;
+  readonly conversationId: string;
+  readonly sessionId: string;
+  /** True only for a call that an earlier process had started (D19). */
+  readonly isResume: boolean;
+  /** 1 for the first run of this call. */
+  readonly attempt: number;
+  /** The same for every run of this call and for no other call, also across forks of the session. */
+  readonly idempotencyKey: string;
+  /** Aborts on timeout, deadline, cancellation, and when the session was taken over. */
+  readonly signal: AbortSignal;
+  /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
+  readonly session: StagedSession;
+  /** Runs a child conversation in the same log (D52). `key` names it; without one, its place among the call's children does. */
+  evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
+}
+
+/** What `reconcile` found out about a call that was started by a process that died. */
+export type Reconciliation<Output> =
+  | { readonly happened: true; readonly result: Output }
+  | { readonly happened: false }
+  | { readonly happened: 'unknown' };
+
+/**
+ * A tool that a model may call.
+ *
+ * Contract: `execute` may run again for the same call when `effect` is `read` or `idempotent`; a `once` tool runs at most once,
+ * unless `reconcile` or a person says that it did not happen. A throw is a failed result that the model sees.
+ */
+export interface Tool<Input = unknown, Output = unknown> {
+  readonly name: string;
+  readonly description: string;
+  readonly input: StandardSchemaV1<unknown, Input>;
+  readonly jsonSchema: JsonSchema;
+  readonly effect: ToolEffect;
+  execute(input: Input, context: ToolContext): Promise<Output> | Output;
+  /** Did it happen? Asked instead of running a `once` tool again (D18). */
+  readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
+  /** Undoes a partial effect before a re-run. */
+  readonly compensate?: (input: Input, context: ToolContext) => Promise<void> | void;
+  /** Whether a person must approve the call first. */
+  readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
+  readonly timeoutMs?: number;
+  /** How often a `read` or `idempotent` tool that threw is tried again before its error is the result. */
+  readonly retries: number;
+  /** A tool that the provider runs itself: told to the model, never run here. */
+  readonly provider?: { readonly id: string; readonly args: Readonly<Record<string, unknown>> };
+}
+
+/** Any tool, whatever it takes. */
+// biome-ignore lint/suspicious/noExplicitAny: a tool is contravariant in its input; lists of tools need the top type
+export type AnyTool = Tool<any, any>;
+
+export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
+  readonly name: string;
+  readonly description: string;
+  /** Any Standard Schema. */
+  readonly input: Schema;
+  /** For schema libraries that do not convert themselves. */
+  readonly jsonSchema?: JsonSchema;
+  /** `once` unless given; `idempotent` for a handler that runs child conversations with `ctx.evaluate` (D18, D52). */
+  readonly effect?: ToolEffect;
+  readonly execute: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<Output> | Output;
+  readonly reconcile?: (
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ToolContext,
+  ) => Promise<Reconciliation<NoInfer<Output>>> | Reconciliation<NoInfer<Output>>;
+  readonly compensate?: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<void> | void;
+  readonly needsApproval?: boolean | ((input: StandardSchemaV1.InferOutput<Schema>) => boolean | Promise<boolean>);
+  readonly timeoutMs?: number;
+  readonly retries?: number;
+}
+
+const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
+
+/** Defines a tool. Its handler's input is what the schema says. */
+export function defineTool<Schema extends StandardSchemaV1, Output>(
+  definition: ToolDefinition<Schema, Output>,
+): Tool<StandardSchemaV1.InferOutput<Schema>, Output> {
+  const { name, effect, input, execute, retries = 0, jsonSchema, ...rest } = definition;
+  checkToolName(name);
+  if (effect !== undefined && !['read', 'idempotent', 'once'].includes(effect)) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `tool "${name}": effect is 'read', 'idempotent' or 'once', not "${effect}"`,
+    );
+  }
+  if (typeof execute !== 'function') throw new HoldfastError('INVALID_ARGUMENT', `tool "${name}": execute is missing`);
+  return {
+    ...rest,
+    name,
+    input: input as StandardSchemaV1<unknown, StandardSchemaV1.InferOutput<Schema>>,
+    execute,
+    jsonSchema: toJsonSchema(input, jsonSchema, `tool "${name}"`),
+    effect: effect ?? (runsChildren(execute) ? 'idempotent' : 'once'),
+    retries,
+  };
+}
+
+/** Refuses a name that a provider would refuse. */
+export function checkToolName(name: string): void {
+  if (typeof name === 'string' && NAME.test(name)) return;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `"${name}" cannot name a tool; providers take up to 64 letters, digits, _ and -`,
+  );
+}
+
+/** Whether a handler plainly calls `evaluate`: its children are in the log, so running it again is safe (D52). */
+function runsChildren(execute: (...args: never[]) => unknown): boolean {
+  return /\bevaluate\s*\(/.test(Function.prototype.toString.call(execute));
+}

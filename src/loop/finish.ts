@@ -1,0 +1,72 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { messageOf } from '../core/errors.ts';
+import type { NewEvent, Without } from '../core/events.ts';
+import { type AssistantMessage, type ConversationMessage, textOf } from '../core/messages.ts';
+import { type Validated, validate } from './json-schema.ts';
+import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
+
+/** How an answer without calls ends an evaluation, or goes back to the model because it is not what was asked for. */
+
+const DEFAULT_OUTPUT_RETRIES = 2;
+
+/** Decides about an answer that is recorded and has not ended its evaluation: another adapter's, or an older version's. */
+export async function finish(run: Run): Promise<void> {
+  const message = currentEvaluation(run).messages.at(-1);
+  if (message?.role !== 'assistant') return;
+  const checked = run.prompt.output && (await checkOutput(run.prompt.output.schema, message));
+  await record(
+    run,
+    checked?.ok === false
+      ? correction(run, message, checked.problem)
+      : [{ type: 'evaluation/completed', evaluationId: run.evaluationId }],
+  );
+}
+
+/** Reads an answer as the output schema wants it: JSON, in a code fence or not. */
+export async function checkOutput<Output>(
+  schema: StandardSchemaV1<unknown, Output>,
+  message: Pick<ConversationMessage, 'content'>,
+): Promise<Validated<Output>> {
+  const text = textOf(message).trim();
+  const fenced = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(fenced?.[1] ?? text);
+  } catch (error) {
+    return { ok: false, problem: text === '' ? 'it was empty' : `it was not JSON: ${messageOf(error)}` };
+  }
+  return validate(schema, value);
+}
+
+/** What follows a wrong answer: a message that says what was wrong or, when it was wrong too often, the end. */
+export function correction(run: Run, answer: AssistantMessage, problem: string): readonly Without<NewEvent, 'at'>[] {
+  const evaluation = currentEvaluation(run);
+  const { outputRetries = DEFAULT_OUTPUT_RETRIES } = run.options;
+  if (correctionsIn(evaluation.messages) >= outputRetries) {
+    return [
+      {
+        type: 'evaluation/failed',
+        evaluationId: run.evaluationId,
+        error: { code: 'OUTPUT_INVALID', message: `the answer does not fit the output schema: ${problem}` },
+      },
+    ];
+  }
+  const text = `Your answer cannot be used: ${problem}. Answer again, with nothing but JSON that fits the schema.`;
+  const message: ConversationMessage = {
+    ...messageBase(evaluation, { sequence: answer.sequence + 1, turn: 0 }, nowOf(run)),
+    role: 'user',
+    content: [{ type: 'text', text }],
+  };
+  return [{ type: 'message/recorded', message }];
+}
+
+/** How often this evaluation's answers went back: each time left a user message after an answer. */
+function correctionsIn(messages: Iterable<ConversationMessage>): number {
+  let answered = false;
+  let count = 0;
+  for (const message of messages) {
+    if (message.role === 'assistant') answered = true;
+    else if (message.role === 'user' && answered) count++;
+  }
+  return count;
+}

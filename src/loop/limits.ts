@@ -1,0 +1,114 @@
+import type { SuspendReason } from '../core/events.ts';
+import type { Usage } from '../core/usage.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Budget } from './provider-adapter.ts';
+
+/** Thrown inside the loop to leave an evaluation as it is, to be continued later (D13). Never leaves the loop. */
+export class Suspension extends Error {
+  readonly reason: SuspendReason;
+
+  constructor(reason: SuspendReason, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** Turns before an evaluation is stopped, unless the caller says otherwise: far beyond any real task. */
+export const DEFAULT_MAX_TURNS = 2_000;
+
+/** What stops an evaluation from outside. One signal for all of it, so that whatever waits can listen. */
+export interface Limits {
+  /** Aborts on deadline, cancellation and loss of the lease; its reason is a `Suspension` or the conflict. */
+  readonly signal: AbortSignal;
+  /** Throws when the evaluation must stop now. */
+  check(): void;
+  dispose(): void;
+}
+
+/** Watches deadline, cancellation and lease. */
+export function watchLimits(options: {
+  readonly clock: Clock;
+  readonly deadline?: Date | number | undefined;
+  readonly signals: readonly AbortSignal[];
+  readonly cancel?: AbortSignal | undefined;
+}): Limits {
+  const { clock, cancel } = options;
+  const controller = new AbortController();
+  const stops: (() => void)[] = [];
+  const abort = (reason: unknown): void => controller.abort(reason);
+
+  if (options.deadline !== undefined) {
+    const deadline = Number(options.deadline);
+    const expire = (): void =>
+      abort(new Suspension('DEADLINE_EXCEEDED', 'the deadline has passed; resume with a later one'));
+    // Timers fire early and at most 24 days ahead: look at the clock again when one does.
+    const arm = (): void => {
+      const left = deadline - clock.now();
+      if (left <= 0) expire();
+      else stops.push(clock.after(left, arm, { background: true }));
+    };
+    arm();
+  }
+  if (cancel)
+    listen(cancel, () =>
+      abort(new Suspension('CANCELLED', 'it was cancelled; resume it to go on', { cause: cancel.reason })),
+    );
+  for (const signal of options.signals) listen(signal, () => abort(signal.reason));
+
+  function listen(signal: AbortSignal, react: () => void): void {
+    if (signal.aborted) react();
+    else {
+      signal.addEventListener('abort', react, { once: true });
+      stops.push(() => signal.removeEventListener('abort', react));
+    }
+  }
+
+  return {
+    signal: controller.signal,
+    check: () => controller.signal.throwIfAborted(),
+    dispose: () => {
+      for (const stop of stops) stop();
+    },
+  };
+}
+
+/** Throws when the next model call would go beyond the budget or the turns allowed. Usage is the log's: it adds up (D23). */
+export function checkSpending(
+  spent: Usage,
+  turn: number,
+  allowed: { readonly budget?: Budget | undefined; readonly maxTurns?: number | undefined },
+): void {
+  const { budget, maxTurns = DEFAULT_MAX_TURNS } = allowed;
+  if (turn > maxTurns) {
+    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to go on`);
+  }
+  const over = (what: string, used: number, limit: number | undefined): void => {
+    if (limit === undefined || used < limit) return;
+    throw new Suspension(
+      'BUDGET_EXCEEDED',
+      `${used} of ${limit} ${what} are used up; resume with a larger budget to go on`,
+    );
+  };
+  over('tokens', spent.inputTokens + spent.outputTokens, budget?.maxTokens);
+  over('input tokens', spent.inputTokens, budget?.maxInputTokens);
+  over('output tokens', spent.outputTokens, budget?.maxOutputTokens);
+  over('dollars', spent.costUsd ?? 0, budget?.maxCostUsd);
+}
+
+/** Waits, unless the signal aborts first; then throws its reason. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return untilAborted(new Promise<void>((resolve) => clock.after(ms, resolve)), signal);
+}
+
+/** The promise's value, or a throw as soon as the signal aborts, whatever the promise does. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) {
+    promise.catch(() => {}); // nobody waits for it any more
+    return Promise.reject(signal.reason);
+  }
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,129 @@
+import type { AdapterState } from '../core/adapter-state.ts';
+import type { SessionEvent, SuspendReason } from '../core/events.ts';
+import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
+import type { Usage } from '../core/usage.ts';
+import type { History } from '../history/history-manager.ts';
+import type { AnySession } from '../session/session.ts';
+import type { Prompt } from './define-prompt.ts';
+
+/** What an evaluation may cost in all, over every resume and every child conversation (D23). */
+export interface Budget {
+  readonly maxTokens?: number;
+  readonly maxInputTokens?: number;
+  readonly maxOutputTokens?: number;
+  readonly maxCostUsd?: number;
+}
+
+/**
+ * Which evaluation to go on with (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
+ * with equal input if it is open or finished (`'auto'`), or one whose adapter state was captured.
+ */
+export type ResumeOption =
+  | boolean
+  | 'auto'
+  | { readonly evaluationId: string }
+  | { readonly adapterState: AdapterState };
+
+export interface EvaluateOptions {
+  /** Without one the conversation lives in memory. */
+  readonly session?: AnySession;
+  readonly input?: string | readonly (TextPart | MediaPart)[];
+  /** Values for `{{name}}` in the instructions. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly resume?: ResumeOption;
+  /** Tells equal inputs apart for `resume: 'auto'`. */
+  readonly key?: string;
+  /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
+  readonly continues?: boolean | string;
+  /** How a changed prompt is judged on resume (D4). */
+  readonly promptValidation?: 'strict' | 'relaxed';
+  /** What the provider sees of the conversation. */
+  readonly history?: History;
+  /** When to stop: a date or milliseconds since the epoch. A resume brings its own. */
+  readonly deadline?: Date | number;
+  readonly budget?: Budget;
+  readonly signal?: AbortSignal;
+  readonly maxTurns?: number;
+  /** How many calls of one turn run at the same time; all of them unless given. */
+  readonly maxParallelCalls?: number;
+  /** How often an answer against the output schema goes back to the model. */
+  readonly outputRetries?: number;
+  /** Told of everything as it happens: committed events and deltas. */
+  readonly onEvent?: (event: EvaluationEvent) => void;
+}
+
+/** Options of a child conversation (D52): it inherits session, deadline and signal. */
+export type ChildOptions = Pick<
+  EvaluateOptions,
+  | 'input'
+  | 'params'
+  | 'key'
+  | 'history'
+  | 'budget'
+  | 'maxTurns'
+  | 'maxParallelCalls'
+  | 'outputRetries'
+  | 'promptValidation'
+>;
+
+/** A piece of an answer that is being given. Not in the log: the recorded message is. */
+export interface MessageDelta {
+  readonly type: 'message/delta';
+  readonly evaluationId: string;
+  readonly conversationId: string;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly blockId: string;
+  readonly kind: 'text' | 'reasoning' | 'tool-input';
+  readonly delta: string;
+  /** Where in the block it goes, in UTF-16 units. */
+  readonly offset: number;
+}
+
+/** The model could not be reached and is asked again. */
+export interface ModelRetried {
+  readonly type: 'model/retried';
+  readonly evaluationId: string;
+  readonly turn: number;
+  readonly attempt: number;
+  readonly waitMs: number;
+  readonly error: string;
+}
+
+/** What `onEvent` and `stream` tell: events of the log after their commit, and what happens between two commits. */
+export type EvaluationEvent = SessionEvent | MessageDelta | ModelRetried;
+
+/** How an evaluation ended, or why it waits. */
+export interface EvaluationResponse<Output = undefined> {
+  readonly status: 'completed' | 'suspended';
+  readonly evaluationId: string;
+  readonly sessionId: string;
+  /** The final answer's text; while suspended, what was said last. */
+  readonly text: string;
+  /** The final answer as the output schema reads it. */
+  readonly output: Output | undefined;
+  /** Calls that wait for a person. */
+  readonly pending: readonly CallRef[];
+  /** Why it is suspended, and in words what to do. */
+  readonly reason?: SuspendReason;
+  readonly message?: string;
+  readonly adapterState?: AdapterState;
+  readonly usage: Usage;
+  readonly turns: number;
+}
+
+/** An evaluation that is watched while it runs. */
+export interface EvaluationStream<Output> extends AsyncIterable<EvaluationEvent> {
+  readonly response: Promise<EvaluationResponse<Output>>;
+}
+
+/**
+ * Runs prompts.
+ *
+ * Contract: `evaluate` records before it acts, so that a process that dies anywhere is continued by the same call with `resume`.
+ * It returns `suspended` for everything that can go on later, and throws only when the evaluation failed or could not begin.
+ */
+export interface ProviderAdapter {
+  evaluate<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): Promise<EvaluationResponse<Output>>;
+  stream<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): EvaluationStream<Output>;
+}

@@ -1,0 +1,127 @@
+import type { Evaluation } from '../core/evaluations.ts';
+import type { NewEvent, Without } from '../core/events.ts';
+import { type CallRef, type ConversationMessage, callKey, type ToolMessage } from '../core/messages.ts';
+import { planEvaluation } from '../core/resume-plan.ts';
+import type { Model } from '../ports/model.ts';
+import type { AnySession } from '../session/session.ts';
+import { askModel } from './ask-model.ts';
+import type { Prompt } from './define-prompt.ts';
+import { finish } from './finish.ts';
+import type { Limits } from './limits.ts';
+import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
+import type { RequestHistory } from './request-history.ts';
+import { runCalls } from './run-calls.ts';
+import type { Draft } from './stream-answer.ts';
+import type { ToolOutcome } from './tool-result.ts';
+
+/** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing is here. */
+export interface Run {
+  readonly session: AnySession;
+  readonly prompt: Prompt<unknown>;
+  readonly model: Model;
+  readonly evaluationId: string;
+  readonly options: EvaluateOptions;
+  readonly limits: Limits;
+  readonly fence: number;
+  readonly history: RequestHistory;
+  readonly random: () => number;
+  readonly maxModelRetries: number;
+  /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
+  readonly startedHere: Set<string>;
+  readonly emit: (event: EvaluationEvent) => void;
+  /** Attempts made at the turn that is being asked for. */
+  attempts: number;
+  /** The draft of the answer that was given last, until it is recorded. */
+  draft: Draft | undefined;
+  /** Runs a child conversation under the same lease (D52). */
+  readonly child: (
+    run: Run,
+    call: CallRef,
+    prompt: Prompt<unknown>,
+    options: ChildOptions,
+    ordinal: number,
+  ) => Promise<EvaluationResponse<unknown>>;
+}
+
+/** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
+export async function runToEnd(run: Run): Promise<void> {
+  for (;;) {
+    run.limits.check();
+    const plan = planEvaluation(currentEvaluation(run));
+    switch (plan.do) {
+      case 'nothing':
+        return;
+      case 'call-model':
+        await askModel(run, plan.turn);
+        break;
+      case 'run-calls':
+        await runCalls(run, plan.calls);
+        break;
+      case 'finish':
+        await finish(run);
+        break;
+      default:
+        plan satisfies never;
+    }
+  }
+}
+
+/** The evaluation as the log has it now. */
+export function currentEvaluation(run: Run): Evaluation {
+  const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
+  if (!evaluation) throw new Error(`evaluation ${run.evaluationId} is not in the log`);
+  return evaluation;
+}
+
+/** Appends under the run's lease. */
+export async function record(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
+  await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence });
+}
+
+/** The fields that every message of an evaluation shares. */
+export function messageBase(
+  evaluation: Pick<Evaluation, 'id' | 'conversationId' | 'promptNs' | 'promptKey'>,
+  place: { readonly sequence: number; readonly turn: number },
+  createdAt: string,
+): Pick<
+  ConversationMessage,
+  'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
+> {
+  return {
+    id: `${evaluation.id}:${place.sequence}`,
+    evaluationId: evaluation.id,
+    conversationId: evaluation.conversationId,
+    sequence: place.sequence,
+    turn: place.turn,
+    promptNs: evaluation.promptNs,
+    promptKey: evaluation.promptKey,
+    createdAt,
+  };
+}
+
+/** A call's outcome as the message that answers it. */
+export function toolMessage(
+  run: Run,
+  call: CallRef & { readonly name: string },
+  outcome: ToolOutcome,
+  sequence: number,
+): ToolMessage {
+  return {
+    ...messageBase(currentEvaluation(run), { sequence, turn: call.turn }, nowOf(run)),
+    role: 'tool',
+    toolCallId: call.callId,
+    toolName: call.name,
+    content: outcome.content,
+    isError: outcome.isError,
+  };
+}
+
+/** The time by the session's clock. */
+export function nowOf(run: Run): string {
+  return new Date(run.session.clock.now()).toISOString();
+}
+
+/** Whether this process itself recorded the start of the call, and takes that note away. */
+export function takeStartedHere(run: Run, call: CallRef): boolean {
+  return run.startedHere.delete(callKey(call));
+}

@@ -1,0 +1,159 @@
+import { isHoldfastError } from '../core/errors.ts';
+import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import type { DraftChunk } from '../ports/store.ts';
+import { untilAborted } from './limits.ts';
+import { currentEvaluation, type Run, record } from './run.ts';
+
+/**
+ * Listens to one answer. Deltas go to whoever watches at once and, now and then, as chunks into a draft beside the log, so
+ * that another process can show what was being said. What an attempt had said when it broke becomes `message/interrupted`:
+ * shown, never sent (D53).
+ */
+export async function streamAnswer(run: Run, request: ModelRequest): Promise<ModelAnswer> {
+  const draft = new Draft(run, request.turn, ++run.attempts);
+  try {
+    const iterator = run.model.stream(request)[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await untilAborted(iterator.next(), run.limits.signal);
+      if (next.done) throw new ModelError('the model stopped before it had finished its answer', { retryable: true });
+      if (next.value.type === 'finish') {
+        void iterator.return?.()?.catch(() => {});
+        run.draft = draft;
+        return next.value.answer;
+      }
+      draft.add(next.value);
+    }
+  } catch (error) {
+    await draft.interrupt(error);
+    throw error;
+  }
+}
+
+/** How often a draft is written, at most. */
+const DRAFT_EVERY_MS = 200;
+
+type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
+
+interface DraftBlock {
+  readonly id: string;
+  text: string;
+}
+
+/** What one attempt at an answer has said so far. */
+export class Draft {
+  readonly #run: Run;
+  readonly #turn: number;
+  readonly #attempt: number;
+  readonly #conversationId: string;
+  readonly #messageId: string;
+  readonly #blocks = new Map<string, DraftBlock>();
+  #texts = 0;
+  #pending: DraftChunk[] = [];
+  #chunks = 0;
+  #cancelTimer: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(run: Run, turn: number, attempt: number) {
+    const evaluation = currentEvaluation(run);
+    this.#run = run;
+    this.#turn = turn;
+    this.#attempt = attempt;
+    this.#conversationId = evaluation.conversationId;
+    this.#messageId = `${evaluation.id}:${evaluation.nextSequence}`;
+  }
+
+  add(part: Delta): void {
+    if (part.delta === '') return;
+    const { evaluationId, emit, session } = this.#run;
+    const block = this.#block(part);
+    const place = { evaluationId, turn: this.#turn, attempt: this.#attempt, blockId: block.id };
+    emit({
+      type: 'message/delta',
+      ...place,
+      conversationId: this.#conversationId,
+      kind: KINDS[part.type],
+      delta: part.delta,
+      offset: block.text.length,
+    });
+    block.text += part.delta;
+    const last = this.#pending.at(-1);
+    if (last?.blockId === block.id)
+      this.#pending[this.#pending.length - 1] = { ...last, delta: last.delta + part.delta };
+    else this.#pending.push({ ...place, n: ++this.#chunks, delta: part.delta });
+    this.#cancelTimer ??= session.clock.after(DRAFT_EVERY_MS, () => this.#flush(), { background: true });
+  }
+
+  /** The answer is recorded: nobody needs the draft any more. */
+  async recorded(): Promise<void> {
+    this.#cancelTimer?.();
+    if (!this.#writing) return;
+    await this.#writing;
+    await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
+  }
+
+  /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
+  async interrupt(error: unknown): Promise<void> {
+    this.#cancelTimer?.();
+    if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
+    await this.#writing;
+    const blocks = [...this.#blocks.values()].map(({ id, text }) => ({ blockId: id, text }));
+    await recordInterrupted(this.#run, { turn: this.#turn, attempt: this.#attempt, blocks });
+    if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
+  }
+
+  /** A block has the id that it will have in the recorded message (D46). */
+  #block(part: Delta): DraftBlock {
+    const known = this.#blocks.get(part.blockId);
+    if (known) return known;
+    const id =
+      part.type === 'tool-input-delta'
+        ? `${this.#run.evaluationId}/${this.#turn}/${part.blockId}`
+        : `${this.#messageId}:${this.#texts++}`;
+    const block: DraftBlock = { id, text: '' };
+    this.#blocks.set(part.blockId, block);
+    return block;
+  }
+
+  #flush(): void {
+    this.#cancelTimer = undefined;
+    const chunks = this.#pending;
+    this.#pending = [];
+    const { store, id } = this.#run.session;
+    // A draft that cannot be written is not worth failing an answer for: the message itself is recorded durably.
+    this.#writing = (this.#writing ?? Promise.resolve()).then(() => store.appendDraft(id, chunks)).catch(() => {});
+  }
+}
+
+const KINDS = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'tool-input-delta': 'tool-input' } as const;
+
+/** Turns the draft that a dead process left behind into an event; answers how many attempts it had made at the next turn. */
+export async function interruptLeftDraft(run: Run): Promise<number> {
+  const { store, id } = run.session;
+  const chunks = await store.readDraft(id, run.evaluationId);
+  if (chunks.length === 0) return 0;
+  const turn = currentEvaluation(run).turn + 1;
+  const left = chunks.filter((chunk) => chunk.turn === turn);
+  const attempt = left.at(-1)?.attempt ?? 0;
+  const texts = new Map<string, string>();
+  for (const chunk of left) {
+    if (chunk.attempt === attempt) texts.set(chunk.blockId, (texts.get(chunk.blockId) ?? '') + chunk.delta);
+  }
+  const blocks = [...texts].map(([blockId, text]) => ({ blockId, text }));
+  if (blocks.length > 0) await recordInterrupted(run, { turn, attempt, blocks });
+  await store.deleteDraft(id, run.evaluationId);
+  return attempt;
+}
+
+async function recordInterrupted(
+  run: Run,
+  what: {
+    readonly turn: number;
+    readonly attempt: number;
+    readonly blocks: readonly { readonly blockId: string; readonly text: string }[];
+  },
+): Promise<void> {
+  const { evaluationId } = run;
+  await record(run, [
+    { type: 'message/interrupted', evaluationId, conversationId: currentEvaluation(run).conversationId, ...what },
+  ]);
+}

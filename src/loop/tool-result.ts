@@ -1,0 +1,42 @@
+import type { MediaPart, TextPart } from '../core/messages.ts';
+
+/** What a call came to: the content and whether it reports an error. */
+export interface ToolOutcome {
+  readonly content: readonly (TextPart | MediaPart)[];
+  readonly isError: boolean;
+}
+
+/** A result with parts of its own, images among them; made by `toolContent`. */
+export class ToolContent {
+  readonly parts: readonly (TextPart | MediaPart)[];
+  readonly isError: boolean;
+
+  constructor(parts: readonly (TextPart | MediaPart)[], isError: boolean) {
+    this.parts = parts;
+    this.isError = isError;
+  }
+}
+
+/** Lets a tool answer with content parts, or report an error without throwing. */
+export function toolContent(
+  parts: readonly (TextPart | MediaPart)[],
+  options: { readonly isError?: boolean } = {},
+): ToolContent {
+  return new ToolContent(parts, options.isError ?? false);
+}
+
+/** A returned value as a result: a string as it is, `undefined` as nothing, anything else as JSON. */
+export function resultOf(value: unknown): ToolOutcome {
+  if (value instanceof ToolContent) return { content: value.parts, isError: value.isError };
+  if (value === undefined) return textOutcome('');
+  return textOutcome(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+}
+
+/** A failed result with this text. */
+export function failure(text: string): ToolOutcome {
+  return textOutcome(text, true);
+}
+
+function textOutcome(text: string, isError = false): ToolOutcome {
+  return { content: [{ type: 'text', text }], isError };
+}
