@@ -1,0 +1,89 @@
+/**
+ * Holdfast: durable conversation state for LLM agents. This entry holds what an agent is written with; stores, history
+ * managers, conversation state and transcripts have entries of their own.
+ */
+export {
+  type AdapterState,
+  type AdapterStateSnapshot,
+  type AdapterStateType,
+  defineAdapterState,
+} from './core/adapter-state.ts';
+export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
+export type { CallState, CallStatus, Evaluation, EvaluationStatus } from './core/evaluations.ts';
+export type * from './core/events.ts';
+export { isBuiltInEvent } from './core/events.ts';
+export { List } from './core/list.ts';
+export * from './core/messages.ts';
+export type { PromptIdentity } from './core/prompt-identity.ts';
+export type { SessionRecord, UsageRecord } from './core/record.ts';
+export { type PlannedCall, planResume, type ResumePlan } from './core/resume-plan.ts';
+export type { SessionSummary } from './core/session-summary.ts';
+export {
+  adapterStates,
+  evaluations,
+  messages,
+  type Selection,
+  type SessionView,
+  toolStarts,
+  usage,
+} from './core/session-view.ts';
+export {
+  type AnySlice,
+  appendAll,
+  defineSlice,
+  type EventOf,
+  type ItemOf,
+  replaceLatest,
+  type Slice,
+  type SliceReducer,
+  upsertBy,
+} from './core/slices.ts';
+export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
+export type { Upcaster, Upcasters } from './core/upcast.ts';
+export type { Usage } from './core/usage.ts';
+export {
+  type ConversationState,
+  type ConversationTurn,
+  getConversationState,
+  getLatestEvaluation,
+  getMessages,
+  getPendingToolCalls,
+} from './core/views.ts';
+export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
+export { type CheckpointHandler, type CheckpointStrategy, fileCheckpoints } from './loop/checkpoints.ts';
+export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
+export {
+  type AnyTool,
+  defineTool,
+  type Reconciliation,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+} from './loop/define-tool.ts';
+export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
+export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
+export type * from './loop/provider-adapter.ts';
+export { approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
+export { ToolContent, toolContent } from './loop/tool-result.ts';
+export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
+export type { Clock } from './ports/clock.ts';
+export {
+  type Model,
+  type ModelAnswer,
+  ModelError,
+  type ModelPart,
+  type ModelRequest,
+  type ModelTool,
+} from './ports/model.ts';
+export type * from './ports/store.ts';
+export {
+  type AnySession,
+  type Dispatched,
+  type EventsOptions,
+  type OpenSessionOptions,
+  openSession,
+  type Session,
+  type SubscribeOptions,
+} from './session/session.ts';
+export type { StagedSession } from './session/staged-session.ts';
+export { memoryStore } from './stores/memory.ts';

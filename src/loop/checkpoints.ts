@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '../core/canonical-json.ts';
+import { HoldfastError, messageOf } from '../core/errors.ts';
+import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
+import type { Snapshot } from '../core/snapshot.ts';
+import type { Store } from '../ports/store.ts';
+
+/** Checkpoints: a conversation as one file, or wherever a handler puts it, for people without a store. */
+
+/**
+ * Keeps the checkpoint of a request.
+ *
+ * Contract: `save` resolves when the checkpoint is durable, and replaces the one before as a whole: whoever loads sees the old
+ * one or the new one. `load` gives what `save` was given, or undefined.
+ */
+export interface CheckpointHandler<Request> {
+  load(request: Request): Promise<Snapshot | string | undefined>;
+  save(request: Request, snapshot: Snapshot): Promise<void>;
+  clear(request: Request): Promise<void>;
+}
+
+/**
+ * When a checkpoint is saved: after every answer and when its calls are done (`on-turn`), also after each result
+ * (`on-tool-use`), at the end, at the first record after some time, or only when `MainLoop.checkpoint` is called. What is saved
+ * is saved before the loop goes on; what is not is lost in a crash and done again.
+ */
+export type CheckpointStrategy = 'on-turn' | 'on-tool-use' | 'on-complete' | 'on-demand' | { readonly everyMs: number };
+
+/** Checkpoints as JSON files in a directory, written atomically, under names that cannot leave it. */
+export function fileCheckpoints<Request>(
+  dir: string,
+  options: { readonly name?: (request: Request) => string } = {},
+): CheckpointHandler<Request> {
+  const { name = requestName } = options;
+  const pathOf = (request: Request): string => join(dir, `${safeName(name(request))}.json`);
+  return {
+    async load(request) {
+      try {
+        return await readFile(pathOf(request), 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw failed('read', pathOf(request), error);
+      }
+    },
+    async save(request, snapshot) {
+      const path = pathOf(request);
+      try {
+        await mkdir(dir, { recursive: true });
+        await replaceFile(path, JSON.stringify(snapshot));
+        await syncDirectory(dir);
+      } catch (error) {
+        throw failed('written', path, error);
+      }
+    },
+    async clear(request) {
+      await rm(pathOf(request), { force: true });
+    },
+  };
+}
+
+/** What a request is called: itself if it is a string, its `id` if it has one, else the hash of what it says. */
+export function requestName(request: unknown): string {
+  if (typeof request === 'string') return request;
+  if (typeof request === 'object' && request !== null && 'id' in request) {
+    if (typeof request.id === 'string' || typeof request.id === 'number') return String(request.id);
+  }
+  return `request-${createHash('sha256').update(canonicalJson(request)).digest('hex').slice(0, 32)}`;
+}
+
+/** A file name of letters, digits, - and _, different for different names. */
+function safeName(name: string): string {
+  if (/^[\w-]{1,100}$/.test(name)) return name;
+  const readable = name.replace(/[^\w-]+/g, '_').slice(0, 60);
+  return `${readable}.${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
+
+async function syncDirectory(dir: string): Promise<void> {
+  if (process.platform === 'win32') return; // a directory cannot be opened there
+  const handle = await open(dir, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function failed(what: string, path: string, cause: unknown): HoldfastError {
+  return new HoldfastError(
+    'CHECKPOINT_INVALID',
+    `the checkpoint ${path} cannot be ${what}: ${messageOf(cause)}; check the directory and its permissions`,
+    { cause },
+  );
+}
+
+/** Whether an append calls for a checkpoint. `openCalls` counts calls without a result after it. */
+export function isDue(
+  strategy: CheckpointStrategy,
+  events: readonly (NewEvent | SessionEvent)[],
+  since: { readonly openCalls: number; readonly elapsedMs: number },
+): boolean {
+  if (typeof strategy === 'object') return since.elapsedMs >= strategy.everyMs;
+  if (strategy === 'on-demand') return false;
+  return events.some((event) => {
+    if (!isBuiltInEvent(event)) return false;
+    const ends =
+      event.type === 'evaluation/completed' ||
+      event.type === 'evaluation/suspended' ||
+      event.type === 'evaluation/failed';
+    if (ends || strategy === 'on-complete') return ends;
+    if (event.type === 'evaluation/started' || event.type === 'tool/started') return true;
+    if (event.type !== 'message/recorded') return false;
+    if (event.message.role === 'tool') return strategy === 'on-tool-use' || since.openCalls === 0;
+    return true;
+  });
+}
+
+/** A store that saves a checkpoint before it acknowledges an append that calls for one. */
+export function checkpointingStore(store: Store, afterAppend: (events: readonly NewEvent[]) => Promise<void>): Store {
+  return new Proxy(store, {
+    get(target, property) {
+      if (property === 'append') {
+        return async (...args: Parameters<Store['append']>) => {
+          const answer = await target.append(...args);
+          await afterAppend(args[1]);
+          return answer;
+        };
+      }
+      const value: unknown = Reflect.get(target, property);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
