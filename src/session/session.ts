@@ -11,6 +11,7 @@ import { parseSnapshot, type SliceSnapshot, type Snapshot, takeSnapshot } from '
 import { type Upcasters, upcast } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ReadOptions, Store } from '../ports/store.ts';
+import { systemClock } from '../stores/system-clock.ts';
 import { AppendQueue } from './append-queue.ts';
 import { checkEventSize, hasLargeContent, resolveContents, storeApart } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
@@ -18,7 +19,6 @@ import { forkSession } from './fork-session.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
 import { loadState } from './load-state.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
-import { systemClock } from './system-clock.ts';
 import { validateEvent } from './validate-event.ts';
 
 export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]> {

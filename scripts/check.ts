@@ -1,0 +1,30 @@
+/**
+ * `npm run check`: everything that can be told without running the code. Runs every step, says which failed, and exits
+ * non-zero if one did.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const STEPS: readonly (readonly [what: string, command: string, ...args: string[]])[] = [
+  ['format and lint', 'biome', 'check', '.'],
+  ['types', 'tsc', '-p', 'tsconfig.json'],
+  ['pure folders without Node and DOM', 'tsc', '-p', 'tsconfig.pure.json'],
+  ['build', 'node', 'scripts/build.ts'],
+  ['unused code', 'knip'],
+  ['package shape (publint)', 'publint', '--strict'],
+  ['package types (attw)', 'attw', '--pack', '.', '--profile', 'esm-only'],
+];
+
+const failed: string[] = [];
+for (const [what, command, ...args] of STEPS) {
+  const result = spawnSync(command, args, { cwd: join(import.meta.dirname, '..'), encoding: 'utf8' });
+  const ok = result.status === 0;
+  console.log(`${ok ? '✓' : '✗'} ${what}`);
+  if (ok) continue;
+  failed.push(what);
+  console.log(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error ? String(result.error) : ''}`);
+}
+if (failed.length > 0) {
+  console.error(`failed: ${failed.join(', ')}`);
+  process.exit(1);
+}
