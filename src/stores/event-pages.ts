@@ -1,0 +1,50 @@
+import type { SessionEvent } from '../core/events.ts';
+
+/**
+ * Hands out events one by one from pages that are fetched as they are needed. Written by hand because an async generator
+ * costs several turns of the microtask queue for every event, this one a single resolved promise.
+ *
+ * Contract: `nextPage` is called again only after its last page was handed out; an empty page is the end.
+ */
+export function eventsFromPages(nextPage: () => Promise<readonly SessionEvent[]>): AsyncIterableIterator<SessionEvent> {
+  let page: readonly SessionEvent[] = [];
+  let position = 0;
+  let ended = false;
+  let fetching: Promise<IteratorResult<SessionEvent>> | undefined;
+
+  async function fetch(): Promise<IteratorResult<SessionEvent>> {
+    try {
+      page = await nextPage();
+      position = 0;
+      if (page.length === 0) ended = true;
+    } catch (error) {
+      ended = true;
+      throw error;
+    } finally {
+      fetching = undefined;
+    }
+    return take();
+  }
+
+  function take(): IteratorResult<SessionEvent> {
+    const value = ended ? undefined : page[position++];
+    return value === undefined ? { value: undefined, done: true } : { value, done: false };
+  }
+
+  return {
+    next() {
+      if (fetching) return fetching.then(() => this.next());
+      if (ended || position < page.length) return Promise.resolve(take());
+      fetching = fetch();
+      return fetching;
+    },
+    return() {
+      ended = true;
+      page = [];
+      return Promise.resolve({ value: undefined, done: true });
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { HoldfastError } from '../core/errors.ts';
+
+/** The refusals that every store gives in the same words. Each says what to do next (D3). */
+
+/** The caller's `expectedSeq` is not the last seq. */
+export function sequenceConflict(sessionId: string, actual: number, expected: number): HoldfastError {
+  return new HoldfastError(
+    'SESSION_CONFLICT',
+    `session ${sessionId} is at ${actual}, not ${expected}; read what was added and try again`,
+    { detail: 'sequence', data: { actual, expected } },
+  );
+}
+
+/** The caller's lease was taken over, or its session deleted. */
+export function fenceConflict(sessionId: string, actual: number | undefined, fence: number): HoldfastError {
+  const now = actual === undefined ? 'has no lease' : `is under fence ${actual}`;
+  return new HoldfastError(
+    'SESSION_CONFLICT',
+    `session ${sessionId} ${now}, not fence ${fence}: another writer took it over; stop, and resume it if it is still yours`,
+    { detail: 'fence', data: { actual, fence } },
+  );
+}
+
+export function appendIdReused(sessionId: string, id: string): HoldfastError {
+  return new HoldfastError(
+    'APPEND_ID_REUSED',
+    `append ${id} of session ${sessionId} was made with other events; give every append an id of its own`,
+  );
+}
+
+export function storeClosed(): HoldfastError {
+  return new HoldfastError('SESSION_CLOSED', 'the store is closed; open it again');
+}
+
+export function sessionNotFound(sessionId: string): HoldfastError {
+  return new HoldfastError(
+    'SESSION_NOT_FOUND',
+    `there is no session ${sessionId}; listSessions() shows those there are`,
+  );
+}
+
+export function eventNotFound(sessionId: string, seq: number): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', `session ${sessionId} has no event ${seq} to replace`);
+}
+
+export function snapshotBeyondLog(sessionId: string, seq: number, head: number): HoldfastError {
+  return new HoldfastError(
+    'INVALID_ARGUMENT',
+    `a snapshot at ${seq} is beyond session ${sessionId}, which is at ${head}; take a new one`,
+  );
+}

@@ -1,0 +1,63 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { ListSessionsOptions, SessionInfo } from '../ports/store.ts';
+import { checkCount } from './check-arguments.ts';
+
+/**
+ * Listing, the part that is the same everywhere: which sessions a filter lets through, their order (newest activity first,
+ * equal times by id) and the cursor, which names the last session of a page. A session that is written to moves to the
+ * front; the others are neither skipped nor shown twice.
+ */
+
+export const DEFAULT_PAGE = 50;
+
+/** The last session of a page. */
+export interface ListPosition {
+  readonly updatedAt: string;
+  readonly id: string;
+}
+
+/** Whether a session passes the filter. */
+export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions): boolean {
+  const { tags = [], status, idPrefix, metadata = {} } = filter;
+  if (status !== undefined && session.status !== status) return false;
+  if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
+  if (!tags.every((tag) => session.tags.includes(tag))) return false;
+  return Object.entries(metadata).every(
+    ([key, value]) => Object.hasOwn(session.metadata, key) && canonical(session.metadata[key]) === canonical(value),
+  );
+}
+
+/** Newest activity first; equal times by id. */
+export function compareSessions(a: ListPosition, b: ListPosition): number {
+  if (a.updatedAt !== b.updatedAt) return a.updatedAt > b.updatedAt ? -1 : 1;
+  return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
+}
+
+/** Refuses a limit or a cursor that no page can have. */
+export function checkListing(options: ListSessionsOptions): ListPosition | undefined {
+  if (options.limit !== undefined) checkCount('limit', options.limit, 1);
+  return options.cursor === undefined ? undefined : decodeCursor(options.cursor);
+}
+
+export function encodeCursor({ updatedAt, id }: ListPosition): string {
+  return encodeURIComponent(JSON.stringify([updatedAt, id]));
+}
+
+function decodeCursor(cursor: string): ListPosition {
+  try {
+    const [updatedAt, id, ...rest] = JSON.parse(decodeURIComponent(cursor)) as readonly unknown[];
+    if (typeof updatedAt === 'string' && typeof id === 'string' && rest.length === 0) return { updatedAt, id };
+  } catch {
+    // Not ours: said below.
+  }
+  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the page before');
+}
+
+/** JSON with sorted keys: equal values, equal text. */
+function canonical(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

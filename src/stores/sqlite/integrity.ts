@@ -1,0 +1,87 @@
+import type { Database } from 'better-sqlite3';
+import { messageOf } from '../../core/errors.ts';
+import type { IntegrityReport } from '../../ports/store.ts';
+import { contentReferences } from '../content-references.ts';
+import { decodeEvent } from '../encoded-event.ts';
+
+interface Query {
+  /** Selects one row for each problem, with the fields that `say` shows. */
+  readonly sql: string;
+  readonly say: (row: Readonly<Record<string, string | number>>) => string;
+}
+
+const QUERIES: readonly Query[] = [
+  {
+    sql: `SELECT s.id AS id, s.seq AS seq, count(e.id) AS events, coalesce(max(e.id & 0xffffffff), 0) AS last
+          FROM sessions s LEFT JOIN events e ON e.id > (s.key << 32) AND e.id < ((s.key + 1) << 32)
+          GROUP BY s.key HAVING events <> s.seq OR last <> s.seq`,
+    say: ({ id, seq, events, last }) =>
+      `session ${id} should have events 1 to ${seq} but has ${events}, the last of them ${last}`,
+  },
+  {
+    sql: `SELECT e.id >> 32 AS key, count(*) AS events FROM events e
+          WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = e.id >> 32) GROUP BY 1`,
+    say: ({ key, events }) => `${events} events belong to session number ${key}, which is not there`,
+  },
+  {
+    sql: `SELECT s.id AS id, e.id & 0xffffffff AS seq FROM events e JOIN sessions s ON s.key = e.id >> 32
+          WHERE NOT json_valid(e.data) OR json_type(e.data) <> 'object'`,
+    say: ({ id, seq }) => `event ${seq} of session ${id} is not a JSON object`,
+  },
+  {
+    sql: `SELECT id FROM sessions s WHERE seq > 0 AND NOT EXISTS
+            (SELECT 1 FROM events e WHERE e.id = ((s.key << 32) | 1) AND e.append_id IS NOT NULL)`,
+    say: ({ id }) => `the first event of session ${id} does not begin an append`,
+  },
+  {
+    sql: 'SELECT id, indexed_seq, seq FROM sessions WHERE indexed_seq > seq',
+    say: ({ id, indexed_seq, seq }) => `session ${id} is indexed up to ${indexed_seq} but ends at ${seq}`,
+  },
+  {
+    sql: `SELECT s.id AS id, r.hash AS hash FROM content_refs r JOIN sessions s USING (key)
+          WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.hash = r.hash)`,
+    say: ({ id, hash }) => `session ${id} refers to content ${hash}, which is missing`,
+  },
+];
+
+/** Looks at every page and every log. Reads only; a damaged file is a finding, not an error. */
+export function checkIntegrity(database: Database): IntegrityReport {
+  const problems: string[] = [];
+  const look = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      problems.push(`the file cannot be read: ${messageOf(error)}`);
+      return undefined;
+    }
+  };
+  look(() => {
+    const findings = database.prepare('PRAGMA integrity_check').pluck().all() as readonly string[];
+    problems.push(...findings.filter((finding) => finding !== 'ok'));
+  });
+  for (const { sql, say } of QUERIES) {
+    look(() => problems.push(...database.prepare<[], Record<string, string | number>>(sql).all().map(say)));
+  }
+  look(() => problems.push(...missingContents(database)));
+  const count = (sql: string): number => look(() => Number(database.prepare(sql).pluck().get())) ?? 0;
+  const sessions = count('SELECT count(*) FROM sessions WHERE seq > 0');
+  const events = count('SELECT count(*) FROM events');
+  return { ok: problems.length === 0, problems, sessions, events };
+}
+
+/** Contents that messages name and nobody keeps. */
+function missingContents(database: Database): readonly string[] {
+  const isKept = database.prepare<[string], number>('SELECT 1 FROM contents WHERE hash = ?').pluck();
+  const naming = database.prepare<[], readonly [id: string, seq: number, at: string, type: string, data: string]>(
+    `SELECT s.id, e.id & 0xffffffff, e.at, e.type, e.data FROM events e JOIN sessions s ON s.key = e.id >> 32
+     WHERE e.data LIKE '%"sha256:%' AND json_valid(e.data) AND json_type(e.data) = 'object'`,
+  );
+  const problems: string[] = [];
+  for (const [id, seq, at, type, data] of naming.raw().iterate()) {
+    for (const hash of contentReferences(decodeEvent(id, seq, at, type, data))) {
+      if (isKept.get(hash)) continue;
+      problems.push(`event ${seq} of session ${id} shows content ${hash}, which is missing`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,66 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { AcquireLeaseOptions, Lease, LeaseAnswer, LeaseHolder } from '../../ports/store.ts';
+import { leaseBlocks } from '../lease-rules.ts';
+import type { SessionTable } from './session-table.ts';
+
+interface LeaseRow {
+  readonly fence: number;
+  readonly lease_expires_at: number;
+  readonly lease_holder: string;
+}
+
+/**
+ * Leases, kept in their session's row. Fences come from one counter for the whole database, so they rise across deletion
+ * without keeping a trace of what was deleted.
+ */
+export class LeaseTable {
+  readonly #sessions: SessionTable;
+  readonly #read: Statement<[string], LeaseRow>;
+  readonly #nextFence: Statement<[], number>;
+  readonly #grant: Statement<[number, number, string, number]>;
+  readonly #renew: Statement<[number, string, number]>;
+  readonly #release: Statement<[string, number]>;
+
+  constructor(database: Database, sessions: SessionTable) {
+    this.#sessions = sessions;
+    this.#read = database.prepare(
+      'SELECT fence, lease_expires_at, lease_holder FROM sessions WHERE id = ? AND lease_holder IS NOT NULL',
+    );
+    this.#nextFence = database
+      .prepare<[], number>("UPDATE counters SET value = value + 1 WHERE name = 'fence' RETURNING value")
+      .pluck();
+    this.#grant = database.prepare(
+      'UPDATE sessions SET fence = ?, lease_expires_at = ?, lease_holder = ? WHERE key = ?',
+    );
+    this.#renew = database.prepare(
+      'UPDATE sessions SET lease_expires_at = ? WHERE id = ? AND fence = ? AND lease_holder IS NOT NULL',
+    );
+    this.#release = database.prepare(
+      'UPDATE sessions SET lease_expires_at = NULL, lease_holder = NULL WHERE id = ? AND fence = ?',
+    );
+  }
+
+  read(sessionId: string): Lease | undefined {
+    const row = this.#read.get(sessionId);
+    if (!row) return undefined;
+    const holder = JSON.parse(row.lease_holder) as LeaseHolder;
+    return { fence: row.fence, holder, expiresAt: row.lease_expires_at };
+  }
+
+  acquire(sessionId: string, options: AcquireLeaseOptions, now: number): LeaseAnswer {
+    const current = this.read(sessionId);
+    if (leaseBlocks(current, options, now)) return { acquired: false, lease: current };
+    const fence = this.#nextFence.get() as number;
+    const expiresAt = now + options.ttlMs;
+    this.#grant.run(fence, expiresAt, JSON.stringify(options.holder), this.#sessions.findOrCreate(sessionId));
+    return { acquired: true, lease: { fence, holder: { ...options.holder }, expiresAt } };
+  }
+
+  renew(sessionId: string, fence: number, expiresAt: number): boolean {
+    return this.#renew.run(expiresAt, sessionId, fence).changes > 0;
+  }
+
+  release(sessionId: string, fence: number): void {
+    this.#release.run(sessionId, fence);
+  }
+}

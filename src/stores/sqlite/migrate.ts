@@ -1,0 +1,46 @@
+import type { Database } from 'better-sqlite3';
+import { HoldfastError } from '../../core/errors.ts';
+import { log } from './migrations/0001-log.ts';
+
+/** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
+const MIGRATIONS: readonly string[] = [log];
+
+/** The layout this version of Holdfast reads and writes. */
+export const LAYOUT_VERSION: number = MIGRATIONS.length;
+
+/** "Hold": marks a file as ours, so that nobody else's database is ever written to. */
+const APPLICATION_ID = 0x486f6c64;
+
+/**
+ * Says what a file is, without changing a byte of it. Throws when it is another program's database or one that a newer
+ * Holdfast has written.
+ */
+export function identify(database: Database, path: string): 'new' | 'outdated' | 'current' {
+  const application = database.pragma('application_id', { simple: true });
+  const version = Number(database.pragma('user_version', { simple: true }));
+  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
+  if (application === 0 && version === 0 && tables === 0) return 'new';
+  if (application !== APPLICATION_ID) {
+    throw new HoldfastError('STORE_UNSUPPORTED', `${path} is the database of another program; choose another path`);
+  }
+  if (version > LAYOUT_VERSION) {
+    throw new HoldfastError(
+      'STORE_TOO_NEW',
+      `${path} has layout ${version} and this Holdfast knows ${LAYOUT_VERSION}; update Holdfast to open it`,
+    );
+  }
+  return version < LAYOUT_VERSION ? 'outdated' : 'current';
+}
+
+/** Brings a database to the present layout, in one transaction; a second process finds the work done. */
+export function migrate(database: Database, path: string): void {
+  database
+    .transaction(() => {
+      if (identify(database, path) === 'current') return;
+      const version = Number(database.pragma('user_version', { simple: true }));
+      for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
+      database.pragma(`application_id = ${APPLICATION_ID}`);
+      database.pragma(`user_version = ${LAYOUT_VERSION}`);
+    })
+    .immediate();
+}

@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { HoldfastError } from '../../core/errors.ts';
+import { BLOCKING_WAIT_MS, untilFree } from './busy.ts';
+import { identify, LAYOUT_VERSION, migrate } from './migrate.ts';
+
+/**
+ * Opens SQLite files, the only module that does. Every connection that writes is durable before it is handed out: a commit
+ * is on the disk when it returns (WAL with synchronous = FULL), and what is deleted is overwritten.
+ */
+
+/**
+ * Chosen by measurement (docs/storage.md): every commit writes whole pages, two of them for an append, so smaller is
+ * cheaper, and reading a session in order gains little from more.
+ */
+export const PAGE_SIZE = 4096;
+/** Older ones can corrupt a WAL that two connections write to. */
+const OLDEST_SQLITE = '3.51.3';
+/** A WAL that one large transaction has blown up is cut back to this. */
+const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
+const FULL = 2;
+
+export interface OpenOptions {
+  readonly readOnly?: boolean;
+  /** How long to wait for a lock that another connection holds. */
+  readonly busyTimeoutMs?: number;
+  /** The file may not grow beyond this. */
+  readonly maxBytes?: number;
+  readonly pageSize?: number;
+}
+
+/** What a connection is set to, asked of the connection. */
+export interface ConnectionSettings {
+  readonly journalMode: string;
+  /** 2 is FULL. */
+  readonly synchronous: number;
+  readonly secureDelete: boolean;
+  readonly pageSize: number;
+  readonly sqliteVersion: string;
+  readonly layoutVersion: number;
+}
+
+export const DEFAULT_BUSY_TIMEOUT_MS = 5000;
+
+/** Opens or creates a database of ours with every setting durability needs, and brings it to the present layout. */
+export async function openDatabase(path: string, options: OpenOptions = {}): Promise<Database> {
+  const { readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, maxBytes, pageSize = PAGE_SIZE } = options;
+  const file = checkPath(path, readOnly);
+  const attempt = <T>(work: () => T): Promise<T> => untilFree(file, busyTimeoutMs, work);
+  const database = await attempt(
+    () => new Sqlite(file, { readonly: readOnly, fileMustExist: readOnly, timeout: BLOCKING_WAIT_MS }),
+  );
+  try {
+    checkSqliteVersion(database);
+    const state = await attempt(() => identify(database, file));
+    if (readOnly) {
+      if (state !== 'current') throw needsUpgrade(file, state);
+      return database;
+    }
+    if (state === 'new') database.pragma(`page_size = ${pageSize}`);
+    await attempt(() => database.pragma('journal_mode = WAL'));
+    await attempt(() => applySettings(database));
+    checkSettings(database, file);
+    if (state !== 'current') await attempt(() => migrate(database, file));
+    if (maxBytes !== undefined) limitSize(database, maxBytes);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens any SQLite file for reading only, and leaves it as it is: for importing from other programs. */
+export async function openForeignDatabase(path: string): Promise<Database> {
+  const file = checkPath(path, true);
+  return untilFree(file, DEFAULT_BUSY_TIMEOUT_MS, () => {
+    const database = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: BLOCKING_WAIT_MS });
+    try {
+      // The file is not looked at before its first statement.
+      database.pragma('schema_version');
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** Asks a connection what it is set to. */
+export function readSettings(database: Database): ConnectionSettings {
+  const ask = (pragma: string): unknown => database.pragma(pragma, { simple: true });
+  return {
+    journalMode: String(ask('journal_mode')),
+    synchronous: Number(ask('synchronous')),
+    secureDelete: Number(ask('secure_delete')) === 1,
+    pageSize: Number(ask('page_size')),
+    sqliteVersion: sqliteVersion(database),
+    layoutVersion: Number(ask('user_version')),
+  };
+}
+
+function checkPath(path: string, mustExist: boolean): string {
+  // better-sqlite3 trims a path, and would open another file.
+  if (typeof path !== 'string' || path === '' || path !== path.trim() || path === ':memory:' || path.includes('\0')) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      'a database needs the path of a file, without spaces at its ends; for no file at all use memoryStore()',
+    );
+  }
+  const file = resolve(path);
+  if (!existsSync(dirname(file))) {
+    throw new HoldfastError('STORE_FAILED', `the directory ${dirname(file)} does not exist; create it first`);
+  }
+  if (mustExist && !existsSync(file)) {
+    throw new HoldfastError('STORE_FAILED', `there is no file ${file} to read; check the path`);
+  }
+  return file;
+}
+
+function applySettings(database: Database): void {
+  // better-sqlite3 is built with NORMAL for WAL, which may lose acknowledged commits when the power fails.
+  database.pragma('synchronous = FULL');
+  // macOS: without it a sync may stay in the drive's cache. Elsewhere it changes nothing.
+  database.pragma('fullfsync = ON');
+  // Always on, not only while erasing: snapshots and drafts that are replaced hold the same text.
+  database.pragma('secure_delete = ON');
+  database.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
+}
+
+function checkSettings(database: Database, file: string): void {
+  const { journalMode, synchronous } = readSettings(database);
+  if (journalMode === 'wal' && synchronous === FULL) return;
+  throw new HoldfastError(
+    'STORE_UNSUPPORTED',
+    `${file}: this file system gives journal_mode ${journalMode}, synchronous ${synchronous}; put it on a local disk`,
+  );
+}
+
+function sqliteVersion(database: Database): string {
+  return String(database.prepare('SELECT sqlite_version()').pluck().get());
+}
+
+function checkSqliteVersion(database: Database): void {
+  const version = sqliteVersion(database);
+  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) >= 0) return;
+  throw new HoldfastError(
+    'STORE_UNSUPPORTED',
+    `SQLite ${version} can corrupt a shared database; update better-sqlite3 to have ${OLDEST_SQLITE} or newer`,
+  );
+}
+
+function needsUpgrade(file: string, state: 'new' | 'outdated'): HoldfastError {
+  const what = state === 'new' ? 'is empty' : `has an older layout than ${LAYOUT_VERSION}`;
+  return new HoldfastError('STORE_UNSUPPORTED', `${file} ${what}; open it once without readOnly`);
+}
+
+function limitSize(database: Database, maxBytes: number): void {
+  const pageSize = readSettings(database).pageSize;
+  database.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+}

@@ -1,0 +1,60 @@
+import { HoldfastError } from '../../core/errors.ts';
+import type { SessionEvent } from '../../core/events.ts';
+import type { ReadOptions } from '../../ports/store.ts';
+import { checkRead } from '../check-arguments.ts';
+import { decodeEvent } from '../encoded-event.ts';
+import { eventsFromPages } from '../event-pages.ts';
+import type { EventLog } from './event-log.ts';
+import type { SessionTable } from './session-table.ts';
+
+const FIRST_PAGE = 128;
+const MAX_PAGE = 512;
+/** Large events make small pages: a session is never one array. */
+const PAGE_CHARACTERS = 512 * 1024;
+
+/** What reading needs of its store: to run a query when the database is free, and to refuse when it is closed. */
+type RunQuery = <T>(work: () => T) => Promise<T>;
+
+/** A session's events as they were when the first was asked for, page by page. */
+export function readEvents(
+  log: EventLog,
+  sessions: SessionTable,
+  query: RunQuery,
+  sessionId: string,
+  options: ReadOptions,
+): AsyncIterable<SessionEvent> {
+  let after = options.after ?? 0;
+  let count = FIRST_PAGE;
+  let range: { readonly key: number; readonly until: number } | undefined;
+
+  return eventsFromPages(async () => {
+    checkRead(sessionId, options);
+    range ??= await query(() => {
+      const { key = 0, seq = 0 } = sessions.find(sessionId) ?? {};
+      return { key, until: Math.min(seq, after + (options.limit ?? seq)) };
+    });
+    const { key, until } = range;
+    if (after >= until) return [];
+    const rows = await query(() => log.rows(key, after, until, count));
+    if (rows.length === 0) {
+      // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
+      if ((await query(() => sessions.find(sessionId)))?.key !== key) return [];
+      throw gap(sessionId, after + 1);
+    }
+    let characters = 0;
+    const events = rows.map(([seq, at, type, data]) => {
+      if (seq !== ++after) throw gap(sessionId, after);
+      characters += data.length;
+      return decodeEvent(sessionId, seq, at, type, data);
+    });
+    count = Math.min(MAX_PAGE, Math.max(1, Math.floor((PAGE_CHARACTERS * rows.length) / characters)));
+    return events;
+  });
+}
+
+function gap(sessionId: string, seq: number): HoldfastError {
+  return new HoldfastError(
+    'STORE_CORRUPT',
+    `event ${seq} of session ${sessionId} is missing; run check() and restore a backup`,
+  );
+}

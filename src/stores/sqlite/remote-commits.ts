@@ -1,0 +1,74 @@
+import type { Database } from 'better-sqlite3';
+import type { Watchers } from '../watchers.ts';
+import type { SessionTable } from './session-table.ts';
+
+const POLL_MS = 100;
+
+/**
+ * Notices what other connections commit, while anyone watches. SQLite tells nobody; but `data_version` changes with every
+ * commit of another connection, and asking for it costs a few microseconds.
+ */
+export class RemoteCommits {
+  readonly #watchers: Watchers;
+  readonly #sessions: SessionTable;
+  readonly #askVersion: () => unknown;
+  /** Where each watched session was when its watchers last heard of it. */
+  readonly #positions = new Map<string, string>();
+  #version: unknown;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, sessions: SessionTable, watchers: Watchers) {
+    this.#watchers = watchers;
+    this.#sessions = sessions;
+    const statement = database.prepare('PRAGMA data_version').pluck();
+    this.#askVersion = () => statement.get();
+  }
+
+  /** Begins to look, if nobody did: called when a watcher arrives. */
+  watch(sessionId: string): void {
+    // In this order: a commit in between is looked at once too often, not missed.
+    if (!this.#timer) this.#version = this.#askVersion();
+    if (!this.#positions.has(sessionId)) this.#positions.set(sessionId, this.#position(sessionId));
+    this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
+  }
+
+  /** A commit of our own: its watchers know already. */
+  noticed(sessionId: string): void {
+    if (this.#positions.has(sessionId)) this.#positions.set(sessionId, this.#position(sessionId));
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#positions.clear();
+  }
+
+  #look(): void {
+    if (this.#watchers.size === 0) {
+      this.stop();
+      return;
+    }
+    try {
+      const version = this.#askVersion();
+      if (version === this.#version) return;
+      for (const [sessionId, before] of this.#positions) {
+        if (!this.#watchers.has(sessionId)) {
+          this.#positions.delete(sessionId);
+          continue;
+        }
+        const position = this.#position(sessionId);
+        if (position === before) continue;
+        this.#positions.set(sessionId, position);
+        this.#watchers.notify(sessionId);
+      }
+      this.#version = version;
+    } catch {
+      // Locked for the moment: the version is still the old one, so the next look finds the same news.
+    }
+  }
+
+  #position(sessionId: string): string {
+    const session = this.#sessions.find(sessionId);
+    return session ? `${session.key}/${session.seq}` : '';
+  }
+}

@@ -1,0 +1,191 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { SessionEvent } from '../../core/events.ts';
+import type { SearchHit } from '../../ports/store.ts';
+import { decodeEvent } from '../encoded-event.ts';
+import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
+import type { EventLog } from './event-log.ts';
+
+/**
+ * The full-text index. It is filled outside the append's transaction and remembers in `sessions.indexed_seq` how far it has
+ * come, so nothing is lost when a process ends in between. It holds words only, no text: a hit's text is read from the log,
+ * which keeps the index small, and every hit is checked against what the log says now.
+ */
+
+const READ_AT_ONCE = 64;
+/** Work in one transaction ends after this long: appends wait for it. */
+const SLICE_MS = 8;
+/** Beyond this many events it costs less to forget them loosely and to write the whole index again than one by one. */
+const MAX_SECURE_DELETES = 256;
+const ALL_KEYS = 0x7fff_ffff;
+
+interface Lagging {
+  readonly key: number;
+  readonly id: string;
+  readonly seq: number;
+  readonly indexed_seq: number;
+}
+
+interface Found {
+  readonly key: number;
+  readonly seq: number;
+  readonly id: string;
+}
+
+export class SearchIndex {
+  readonly #database: Database;
+  readonly #log: EventLog;
+  readonly #lagging: Statement<[number, string | null, string | null], Lagging>;
+  readonly #indexedSeq: Statement<[number], number>;
+  readonly #progress: Statement<[number, number]>;
+  readonly #add: Statement<[number, number, string]>;
+  readonly #remove: Statement<[number, number, string]>;
+  readonly #find: Statement<[string, number, number, number], Found>;
+  readonly #version: Statement<[], number>;
+
+  constructor(database: Database, log: EventLog) {
+    this.#database = database;
+    this.#log = log;
+    this.#lagging = database.prepare(
+      'SELECT key, id, seq, indexed_seq FROM sessions WHERE (indexed_seq < seq OR ?) AND (? IS NULL OR id = ?)',
+    );
+    this.#indexedSeq = database.prepare<[number], number>('SELECT indexed_seq FROM sessions WHERE key = ?').pluck();
+    this.#progress = database.prepare('UPDATE sessions SET indexed_seq = ? WHERE key = ?');
+    this.#add = database.prepare('INSERT INTO search (rowid, words) VALUES ((? << 32) | ?, ?)');
+    // The index keeps no text, so it must be told the words it is to forget.
+    this.#remove = database.prepare("INSERT INTO search (search, rowid, words) VALUES ('delete', (? << 32) | ?, ?)");
+    this.#find = database.prepare(
+      `SELECT search.rowid >> 32 AS key, search.rowid & 0xffffffff AS seq, sessions.id AS id
+       FROM search JOIN sessions ON sessions.key = search.rowid >> 32
+       WHERE search MATCH ? AND search.rowid > (? << 32) AND search.rowid < (? << 32)
+       ORDER BY search.rank LIMIT ?`,
+    );
+    this.#version = database.prepare<[], number>("SELECT value FROM counters WHERE name = 'search version'").pluck();
+  }
+
+  /** Whether every event of the session, or of all sessions, is in the index. */
+  isComplete(sessionId: string | undefined): boolean {
+    return !this.#isOutdated() && this.#lagging.get(0, sessionId ?? null, sessionId ?? null) === undefined;
+  }
+
+  /** Indexes for a moment, in a transaction of its own; true when nothing is left to do. */
+  advance(): boolean {
+    this.#renewIfOutdated();
+    const end = performance.now() + SLICE_MS;
+    for (const session of this.#lagging.all(0, null, null)) {
+      let done = session.seq;
+      for (const { seq, event } of this.#events(session.key, session.id, session.indexed_seq, session.seq)) {
+        const words = wordsIn(event);
+        if (words !== undefined) this.#add.run(session.key, seq, words);
+        if (performance.now() > end && seq < session.seq) {
+          done = seq;
+          break;
+        }
+      }
+      this.#progress.run(done, session.key);
+      if (performance.now() > end) return false;
+    }
+    return true;
+  }
+
+  /** In the transaction that replaces an event, before it does: forgets what the event said, learns what it will say. */
+  replace(key: number, sessionId: string, event: SessionEvent): void {
+    this.#renewIfOutdated();
+    const { seq } = event;
+    if (seq > (this.#indexedSeq.get(key) ?? 0)) return;
+    const [before] = this.#events(key, sessionId, seq - 1, seq);
+    const old = wordsIn(before?.event);
+    const words = wordsIn(event);
+    if (old !== undefined) this.#remove.run(key, seq, old);
+    if (words !== undefined) this.#add.run(key, seq, words);
+  }
+
+  /** In the transaction that deletes a session, before its events are gone. */
+  deleteSession(key: number, sessionId: string): void {
+    this.#renewIfOutdated();
+    const until = this.#indexedSeq.get(key) ?? 0;
+    const bulk = until > MAX_SECURE_DELETES;
+    if (bulk) this.#command('secure-delete', 0);
+    for (const { seq, event } of this.#events(key, sessionId, 0, until)) {
+      const words = wordsIn(event);
+      if (words !== undefined) this.#remove.run(key, seq, words);
+    }
+    if (!bulk) return;
+    this.#command('secure-delete', 1);
+    this.#command('optimize');
+  }
+
+  /** What the index holds, best first. `session` is a key; without one all are searched. */
+  find(terms: readonly SearchTerm[], session: number | undefined, limit: number): readonly SearchHit[] {
+    if (this.#isOutdated()) return [];
+    const query = terms.map(({ words, prefix }) => `"${words.join(' ')}"${prefix ? '*' : ''}`).join(' ');
+    const until = session === undefined ? ALL_KEYS : session + 1;
+    return this.#find.all(query, session ?? 0, until, limit).flatMap(({ key, seq, id }) => {
+      const [found] = this.#events(key, id, seq - 1, seq);
+      return hitIn(id, found?.event, terms);
+    });
+  }
+
+  /** What the index does not hold yet, newest first, found by reading it: for when the index cannot be written. */
+  findUnindexed(terms: readonly SearchTerm[], sessionId: string | undefined, limit: number): readonly SearchHit[] {
+    const outdated = this.#isOutdated();
+    const hits: SearchHit[] = [];
+    for (const session of this.#lagging.all(outdated ? 1 : 0, sessionId ?? null, sessionId ?? null)) {
+      const after = outdated ? 0 : session.indexed_seq;
+      for (const { event } of this.#events(session.key, session.id, after, session.seq)) {
+        hits.push(...hitIn(session.id, event, terms));
+      }
+    }
+    return hits.reverse().slice(0, limit);
+  }
+
+  /** Events of a session in order. One that cannot be read has no words; `check` reports it. */
+  *#events(
+    key: number,
+    sessionId: string,
+    after: number,
+    until: number,
+  ): Generator<{ readonly seq: number; readonly event: SessionEvent | undefined }> {
+    for (let done = after; done < until; ) {
+      const rows = this.#log.rows(key, done, until, READ_AT_ONCE);
+      if (rows.length === 0) return;
+      for (const [seq, at, type, data] of rows) {
+        let event: SessionEvent | undefined;
+        try {
+          event = decodeEvent(sessionId, seq, at, type, data);
+        } catch {
+          event = undefined;
+        }
+        yield { seq, event };
+        done = seq;
+      }
+    }
+  }
+
+  #isOutdated(): boolean {
+    return this.#version.get() !== SEARCH_VERSION;
+  }
+
+  /** Another version of Holdfast cut words differently: its index can neither be searched nor corrected. */
+  #renewIfOutdated(): void {
+    if (!this.#isOutdated()) return;
+    this.#command('delete-all');
+    this.#database.exec('UPDATE sessions SET indexed_seq = 0 WHERE indexed_seq > 0');
+    this.#database.prepare("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
+  }
+
+  #command(name: string, value: number | null = null): void {
+    this.#database.prepare('INSERT INTO search (search, rank) VALUES (?, ?)').run(name, value);
+  }
+}
+
+function wordsIn(event: SessionEvent | undefined): string | undefined {
+  const said = event && searchableText(event);
+  return said && wordsOf(said.text).join(' ');
+}
+
+function hitIn(sessionId: string, event: SessionEvent | undefined, terms: readonly SearchTerm[]): readonly SearchHit[] {
+  const said = event && searchableText(event);
+  const excerpt = said && matchText(said.text, terms);
+  if (!event || !said || excerpt === undefined) return [];
+  return [{ sessionId, seq: event.seq, at: event.at, role: said.role, excerpt }];
+}

@@ -1,0 +1,101 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { SessionSummary } from '../../core/session-summary.ts';
+import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
+import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
+
+/** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
+
+export interface SessionRow {
+  readonly key: number;
+  readonly seq: number;
+  readonly last_append: string | null;
+  readonly fence: number | null;
+}
+
+interface ListRow {
+  readonly id: string;
+  readonly seq: number;
+  readonly updated_at: string;
+  readonly data: string;
+}
+
+/** All that belongs to a session apart from its contents, its index and its row. */
+const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'content_refs'] as const;
+
+export class SessionTable {
+  readonly #find: Statement<[string], SessionRow>;
+  readonly #create: Statement<[string], number>;
+  readonly #readSummary: Statement<[number], string>;
+  readonly #writeSummary: Statement<[number, string]>;
+  readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
+  readonly #delete: readonly Statement<[number]>[];
+  readonly #deleteEvents: Statement<[number, number]>;
+
+  constructor(database: Database) {
+    this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
+    this.#create = database.prepare<[string], number>('INSERT INTO sessions (id) VALUES (?) RETURNING key').pluck();
+    this.#readSummary = database.prepare<[number], string>('SELECT data FROM summaries WHERE key = ?').pluck();
+    this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
+    // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
+    this.#list = database.prepare(
+      `SELECT id, seq, updated_at, data FROM sessions JOIN summaries USING (key)
+       WHERE seq > 0 AND (? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?))
+       ORDER BY updated_at DESC, id LIMIT ?`,
+    );
+    this.#delete = [...BELONGINGS, 'sessions'].map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
+    this.#deleteEvents = database.prepare('DELETE FROM events WHERE id > (? << 32) AND id < ((? + 1) << 32)');
+  }
+
+  find(sessionId: string): SessionRow | undefined {
+    return this.#find.get(sessionId);
+  }
+
+  /** The key of a session that is not there yet. */
+  create(sessionId: string): number {
+    return this.#create.get(sessionId) as number;
+  }
+
+  /** The key of a session, made if need be: a lease, a draft or a content may come before the first event. */
+  findOrCreate(sessionId: string): number {
+    return this.find(sessionId)?.key ?? this.create(sessionId);
+  }
+
+  readSummary(key: number): SessionSummary | undefined {
+    const data = this.#readSummary.get(key);
+    return data === undefined ? undefined : (JSON.parse(data) as SessionSummary);
+  }
+
+  /** Returns the summary as it will be read. */
+  writeSummary(key: number, summary: SessionSummary): SessionSummary {
+    const data = JSON.stringify(summary);
+    this.#writeSummary.run(key, data);
+    return JSON.parse(data) as SessionSummary;
+  }
+
+  /** Removes the row and what hangs on it, but for the search index, which needs the events to forget them. */
+  delete(key: number): void {
+    this.#deleteEvents.run(key, key);
+    for (const statement of this.#delete) statement.run(key);
+  }
+
+  list(options: ListSessionsOptions): SessionPage {
+    const { limit = DEFAULT_PAGE } = options;
+    let position = checkListing(options);
+    const found: SessionInfo[] = [];
+    // Each round looks at more rows, so that a filter that lets few through does not scan the table for every few of them.
+    for (let rows = limit + 1; ; rows *= 8) {
+      const { updatedAt = null, id = null } = position ?? {};
+      const chunk = this.#list.all(updatedAt, updatedAt, updatedAt, id, rows);
+      for (const row of chunk) {
+        const info = { ...JSON.parse(row.data), id: row.id, seq: row.seq, updatedAt: row.updated_at } as SessionInfo;
+        if (matchesFilter(info, options) && found.push(info) > limit) {
+          const last = found[limit - 1] as SessionInfo;
+          return { sessions: found.slice(0, limit), next: encodeCursor(last) };
+        }
+      }
+      const last = chunk.at(-1);
+      if (!last || chunk.length < rows) return { sessions: found };
+      position = { updatedAt: last.updated_at, id: last.id };
+    }
+  }
+}

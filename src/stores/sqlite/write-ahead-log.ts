@@ -1,0 +1,29 @@
+import Sqlite, { type Database } from 'better-sqlite3';
+import { HoldfastError } from '../../core/errors.ts';
+
+/**
+ * Moves everything from the write-ahead log into the database and cuts the log to nothing, so that no older version of a page
+ * is left in a file. Throws SQLite's BUSY while another connection still reads from the log.
+ */
+export function emptyWriteAheadLog(database: Database): void {
+  const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as readonly { readonly busy: number }[];
+  if (result?.busy) throw new Sqlite.SqliteError('the write-ahead log is in use', 'SQLITE_BUSY');
+}
+
+/** The same, as far as nobody is in the way; the next checkpoint does the rest. */
+export function emptyIfFree(database: Database): void {
+  try {
+    emptyWriteAheadLog(database);
+  } catch {
+    // Somebody reads or writes. What was deleted is deleted; only its old pages stay in the log a while longer.
+  }
+}
+
+/** What an eraser is told when a reader keeps the log alive: the new event stands, the old bytes do too. */
+export function stillInLog(sessionId: string, seq: number, cause: unknown): HoldfastError {
+  return new HoldfastError(
+    'STORE_BUSY',
+    `event ${seq} of session ${sessionId} is replaced, but a reader keeps its old text in the write-ahead log; repeat this when that reader is done`,
+    { cause },
+  );
+}
