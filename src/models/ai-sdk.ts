@@ -7,6 +7,7 @@ import { toModelError } from './ai-sdk/model-error.ts';
 import { toPrompt } from './ai-sdk/prompt.ts';
 import { type ProviderRules, rulesOf } from './ai-sdk/provider-rules.ts';
 import { optionsFor, SPECIFICATION_VERSIONS, type SpecificationVersion } from './ai-sdk/versions.ts';
+import { isClosedSchema } from './closed-schema.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -220,8 +221,9 @@ function callOptionsFor(
   for (const [name, { id, args }] of Object.entries(providerTools)) {
     tools.push({ type: 'provider', id: id as `${string}.${string}`, name, args: { ...args } });
   }
-  const merged = { ...defaultsOf(provider) };
+  const merged = { ...defaultsOf(provider, request) };
   for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
+  const hasOptions = Object.values(merged).some((fields) => Object.keys(fields).length > 0);
   return {
     prompt,
     ...settings,
@@ -232,15 +234,21 @@ function callOptionsFor(
       ? { responseFormat: { type: 'json', name: request.output.name, schema: { ...request.output.schema } } }
       : {}),
     ...(request.signal ? { abortSignal: request.signal } : {}),
-    ...(Object.keys(merged).length > 0 ? { providerOptions: merged as SharedV4ProviderOptions } : {}),
+    ...(hasOptions ? { providerOptions: merged as SharedV4ProviderOptions } : {}),
   };
 }
 
-/** What a durable conversation needs of a provider. */
-function defaultsOf(provider: string): Record<string, Record<string, unknown>> {
-  if (provider === 'openai.responses') return { openai: { store: false } };
-  if (provider === 'azure.responses') return { azure: { store: false } };
-  return {};
+/** What a durable conversation and our schemas need of a provider. */
+function defaultsOf(provider: string, { output }: ModelRequest): Record<string, Record<string, unknown>> {
+  const [family, api] = provider.split('.');
+  if (family !== 'openai' && family !== 'azure') return {};
+  return {
+    [family]: {
+      ...(api === 'responses' ? { store: false } : {}),
+      // OpenAI refuses a schema with optional properties in strict mode, which is the client's default.
+      ...(output && !isClosedSchema(output.schema) ? { strictJsonSchema: false } : {}),
+    },
+  };
 }
 
 /** A paused turn as a message: what was said so far is sent back for the provider to go on from. */

@@ -27,8 +27,11 @@ export const NINE_CHARACTERS: CallIdRule = {
   make: (id) => `c${hashOf(id)}`,
 };
 
-/** Anything that is not empty. */
-export const ANY_ID: CallIdRule = { fits: (id) => id !== '', make: () => 'call' };
+/** Any characters, up to 40 of them: providers of which nothing else is known. */
+export const SHORT_IDS: CallIdRule = {
+  fits: (id) => id !== '' && id.length <= 40,
+  make: (id) => `${id.slice(0, 31)}_${hashOf(id)}`,
+};
 
 /** The ids of one request's calls: `open` each assistant message's calls in turn, then ask for its results' ids. */
 export class SentCallIds {

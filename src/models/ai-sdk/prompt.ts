@@ -112,6 +112,8 @@ function assistantContent(
     } else if (isSaid(part)) parts.push(part.type === 'text' ? text(part, rules) : file(part));
   }
   pushCalls(content.length);
+  // A thought that led to nothing: providers refuse one at the end of a message.
+  while (parts.at(-1)?.type === 'reasoning') parts.pop();
   return parts;
 }
 
@@ -186,7 +188,7 @@ function resultMessages(
     const media = message.content.filter((part) => part.type !== 'text');
     const value = textOf(message).toWellFormed();
     let output: LanguageModelV4ToolResultOutput;
-    if (message.isError) output = { type: 'error-text', value };
+    if (message.isError) output = { type: 'error-text', value: value.trim() === '' ? 'The tool failed.' : value };
     else if (media.length === 0) output = { type: 'text', value };
     else if (rules.mediaInResults) {
       const parts = message.content.filter(isSaid);
@@ -239,8 +241,7 @@ function given(data: ProviderData | undefined, rules: ProviderRules): { provider
 }
 
 function sentName(name: string, rules: ProviderRules): string {
-  if (!rules.checksNames || /^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name;
-  return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown';
+  return name.replaceAll(rules.notInNames, '_').slice(0, 64) || 'unknown';
 }
 
 /** Blank text says nothing, and Anthropic refuses a request that has it. */

@@ -1,5 +1,5 @@
 import type { ProviderData, ReasoningPart } from '../../core/messages.ts';
-import { ANY_ID, type CallIdRule, NINE_CHARACTERS, safeIds } from '../call-ids.ts';
+import { type CallIdRule, NINE_CHARACTERS, SHORT_IDS, safeIds } from '../call-ids.ts';
 
 /**
  * What must be known about a provider to send it a conversation that another one may have begun: whose reasoning it may
@@ -10,8 +10,8 @@ export interface ProviderRules {
   readonly family: string;
   readonly modelId: string;
   readonly callIds: CallIdRule;
-  /** Tool names are checked too, and a model may have invented one. */
-  readonly checksNames: boolean;
+  /** What a tool's name may not have in it: a model may have invented one. */
+  readonly notInNames: RegExp;
   /** Whether a tool result may hold an image; if not, it follows the results as a message of its own. */
   readonly mediaInResults: boolean;
 }
@@ -22,14 +22,14 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
   const vendor = modelId.includes('/') ? `/${modelId.split('/')[0]}` : '';
   const claude = /anthropic|bedrock/.test(provider) || modelId.includes('claude');
   const openai = family === 'openai' || family === 'azure';
-  const checked = { checksNames: true, mediaInResults: claude || provider.endsWith('.responses') };
-  if (claude) return { family: family + vendor, modelId, callIds: safeIds(64), ...checked };
-  if (openai) return { family: family + vendor, modelId, callIds: safeIds(40), ...checked };
+  const strict = { notInNames: /[^a-zA-Z0-9_-]/g, mediaInResults: claude || provider.endsWith('.responses') };
+  if (claude) return { family: family + vendor, modelId, callIds: safeIds(64), ...strict };
+  if (openai) return { family: family + vendor, modelId, callIds: safeIds(40), ...strict };
   return {
     family: family + vendor,
     modelId,
-    callIds: family === 'mistral' ? NINE_CHARACTERS : ANY_ID,
-    checksNames: false,
+    callIds: family === 'mistral' ? NINE_CHARACTERS : SHORT_IDS,
+    notInNames: /[^a-zA-Z0-9_.:-]/g,
     mediaInResults: !provider.endsWith('.chat') || family === 'google',
   };
 }
