@@ -17,10 +17,8 @@ import { List } from './list.ts';
  *
  * Contract: pure; returns the same array when nothing changed and never changes the one it was given.
  */
-export type SliceReducer<Item, Event = UserEvent> = {
-  // A method, so that a handler may ask for the fields of its own event.
-  bivarianceHack(items: readonly Item[], event: Event): readonly Item[];
-}['bivarianceHack'];
+// biome-ignore lint/suspicious/noExplicitAny: a handler says which fields its own event has; `dispatch` holds callers to it
+export type SliceReducer<Item, Event = any> = (items: readonly Item[], event: Event) => readonly Item[];
 
 export type SliceHandlers<Item> = { readonly [type: string]: SliceReducer<Item> };
 
@@ -69,7 +67,7 @@ const RESERVED = new Set([
 export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(options: {
   readonly name: string;
   readonly initial: readonly Item[];
-  readonly on: Handlers & SliceHandlers<Item>;
+  readonly on: Handlers;
   readonly version?: number;
   readonly rollback?: boolean;
   readonly persist?: boolean;
