@@ -57,6 +57,12 @@ export class Draft {
     return position < 0 ? NONE : position;
   }
 
+  /** Every run of the agent that an id names. */
+  runsOf(id: string): readonly Thread[] {
+    const agentId = normalAgentId(id);
+    return this.#threads.filter((thread) => thread.agentId === agentId);
+  }
+
   thread(position: number): Thread | undefined {
     return position < 0 ? undefined : this.#threads[position];
   }

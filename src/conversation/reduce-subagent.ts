@@ -7,11 +7,13 @@
  *                                 └─ else ───────────▶ a new thread
  */
 import { BlockVector } from './block-vector.ts';
+import type { Thread } from './conversation-state.ts';
 import { type Draft, NONE, normalAgentId } from './draft.ts';
 import { MAIN_CONVERSATION, type SubagentCompleted, type SubagentSpawned } from './events.ts';
 import { absorbThread, findUnclaimed, hideThread, parentOf, renameThread, wasSpawned } from './link-threads.ts';
 import { findOrCreateThread } from './reduce-block.ts';
 import { changeThread, firstSaid, makeThread, showThread, subagentBlockId } from './subagent-thread.ts';
+import { isOpen } from './thread-index.ts';
 
 type SubagentEvent = SubagentSpawned | SubagentCompleted;
 
@@ -36,18 +38,29 @@ export function spawnSubagent(draft: Draft, event: SubagentSpawned): void {
 
 /** Ends a subagent, writing only what the event says; one that was never spawned is created (D39). */
 export function completeSubagent(draft: Draft, event: SubagentCompleted): void {
+  const ending: Partial<Thread> = {
+    status: event.status === 'completed' ? 'success' : 'error',
+    ...(event.output !== undefined && { output: event.output }),
+    ...(event.durationMs !== undefined && { durationMs: event.durationMs }),
+  };
+  if (endedBefore(draft, event.toolUseId, ending)) return;
   const position = placeThread(draft, event);
   const thread = draft.thread(position);
   if (thread === undefined) return;
-  draft.setThread(
-    position,
-    changeThread(thread, {
-      status: event.status === 'completed' ? 'success' : 'error',
-      ...(event.output !== undefined && { output: event.output }),
-      ...(event.durationMs !== undefined && { durationMs: event.durationMs }),
-    }),
-  );
+  draft.setThread(position, changeThread(thread, ending));
   showInParent(draft, position, event);
+}
+
+/**
+ * Whether an agent's ending is told a second time. Told by the agent's id, an ending goes to the newest open run; told again,
+ * when that run is closed, it must not end another one (I7).
+ */
+function endedBefore(draft: Draft, id: string, ending: Partial<Thread>): boolean {
+  const target = draft.thread(draft.find(id));
+  if (target === undefined || target.toolUseId === id) return false;
+  const runs = draft.runsOf(id);
+  const suspects = isOpen(target) ? runs.slice(runs.indexOf(target) + 1) : runs;
+  return suspects.some((run) => changeThread(run, ending) === run);
 }
 
 /** Finds or makes the thread, gives it its agent id and its parent; `NONE` when it would be its own ancestor (D40). */
@@ -58,7 +71,7 @@ function placeThread(draft: Draft, event: SubagentEvent): number {
   const known = draft.find(toolUseId);
   if (known !== NONE) {
     if (!attach(draft, known, event)) return NONE;
-    return agentId === undefined ? known : claim(draft, known, agentId, event);
+    return agentId === undefined ? known : claim(draft, known, agentId);
   }
   if (isSelf(event.conversationId, toolUseId)) return NONE;
   const unclaimed = agentId === undefined ? NONE : findUnclaimed(draft, agentId);
@@ -105,11 +118,10 @@ function attach(draft: Draft, position: number, event: SubagentEvent): boolean {
   return true;
 }
 
-/** Links an agent id to a thread; answers where the thread stands afterwards. */
-function claim(draft: Draft, position: number, agentId: string, event: SubagentEvent): number {
+/** Links an agent id to a thread that has none; answers where the thread stands afterwards. A link, once made, stays. */
+function claim(draft: Draft, position: number, agentId: string): number {
   const thread = draft.thread(position);
-  if (thread === undefined || thread.agentId === agentId) return position;
-  if (thread.agentId !== undefined && event.type === 'subagent:spawned') return position;
+  if (thread === undefined || thread.agentId !== undefined) return position;
   const unclaimed = findUnclaimed(draft, agentId);
   if (unclaimed === NONE || unclaimed === position) {
     draft.setThread(position, changeThread(thread, { agentId }));

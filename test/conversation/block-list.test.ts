@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { createConversationState, reduceConversation, reduceConversationEvents } from '../../src/conversation.ts';
+import { stateAfter, text, upsert } from './builders.ts';
+
+const state = stateAfter(...['a', 'b', 'c'].map((id) => upsert(text(id, id.toUpperCase()))));
+
+describe('a block list is array-like', () => {
+  test('length, at, map, filter, find, iteration and JSON', () => {
+    const { blocks } = state;
+    expect(blocks.length).toBe(3);
+    expect([blocks.at(0)?.id, blocks.at(-1)?.id, blocks.at(3), blocks.at(-4)]).toEqual([
+      'a',
+      'c',
+      undefined,
+      undefined,
+    ]);
+    expect(blocks.map((block, i) => `${i}${block.id}`)).toEqual(['0a', '1b', '2c']);
+    expect(blocks.filter((block) => block.id > 'a').map((block) => block.id)).toEqual(['b', 'c']);
+    expect(blocks.find((block) => block.id === 'b')).toBe(blocks.at(1));
+    expect(blocks.find(() => false)).toBeUndefined();
+    expect([...blocks].map((block) => block.id)).toEqual(['a', 'b', 'c']);
+    expect(blocks.toJSON()).toEqual([...blocks]);
+  });
+
+  test('what toJSON returns is the caller’s own', () => {
+    state.blocks.toJSON().length = 0;
+    expect(state.blocks.length).toBe(3);
+  });
+});
+
+test('a state shows blocks and subagents and nothing else', () => {
+  expect(Object.keys(state)).toEqual(['blocks', 'subagents']);
+  expect(Object.keys(JSON.parse(JSON.stringify(state)))).toEqual(['blocks', 'subagents']);
+});
+
+test('a state kept as the start of many conversations stays empty, and they share nothing', () => {
+  const start = createConversationState();
+  const sessions = Array.from({ length: 50 }, (_, i) => reduceConversation(start, upsert(text('same', `${i}`))));
+  expect(start.blocks.length).toBe(0);
+  expect(sessions.map((session) => session.blocks.at(0))).toEqual(sessions.map((_, i) => text('same', `${i}`)));
+});
+
+test('one conversation continued in many ways: each finds its own blocks, however many there are', () => {
+  const common = reduceConversationEvents(
+    createConversationState(),
+    Array.from({ length: 40 }, (_, i) => upsert(text(`common ${i}`, ''))),
+  );
+  const branches = Array.from({ length: 300 }, (_, i) =>
+    reduceConversationEvents(common, [
+      upsert(text(`own ${i}`, '1')),
+      upsert(text('shared', `${i}`)),
+      upsert(text(`own ${i}`, '2')),
+    ]),
+  );
+  for (const [i, branch] of branches.entries()) {
+    expect(branch.blocks.length).toBe(42);
+    expect(branch.blocks.at(40)).toMatchObject({ id: `own ${i}`, content: '2' });
+    expect(branch.blocks.at(41)).toMatchObject({ id: 'shared', content: `${i}` });
+  }
+});

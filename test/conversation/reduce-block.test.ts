@@ -1,0 +1,418 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ConversationBlock,
+  type ConversationEvent,
+  createConversationState,
+  findBlock,
+  reduceConversation,
+  reduceConversationEvents,
+} from '../../src/conversation.ts';
+import {
+  call,
+  completed,
+  delta,
+  idle,
+  plain,
+  removed,
+  result,
+  spawned,
+  stateAfter,
+  T0,
+  T1,
+  text,
+  upsert,
+} from './builders.ts';
+
+const pending = { status: 'pending' } as const;
+
+describe('the tables of the document', () => {
+  test('delta before upsert is ignored', () => {
+    const state = createConversationState();
+    expect(reduceConversation(state, delta('a', 'hello'))).toBe(state);
+  });
+
+  test('a block event before subagent:spawned creates the subagent, running', () => {
+    const state = stateAfter(upsert(text('a', 'hi'), 'task-1'));
+    expect(plain(state).subagents).toMatchObject([{ toolUseId: 'task-1', status: 'running', blocks: [{ id: 'a' }] }]);
+    expect(plain(state).blocks).toEqual([]);
+  });
+
+  test('an empty delta is skipped', () => {
+    const state = stateAfter(upsert(text('a', '', pending)));
+    expect(reduceConversation(state, delta('a', ''))).toBe(state);
+  });
+
+  test('multiple pending blocks are all finalized on idle', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', pending)),
+      upsert(text('b', 'y')),
+      upsert(text('c', 'z', { ...pending, type: 'thinking' })),
+      upsert(call('d')),
+      idle(),
+    );
+    expect(plain(state).blocks.map((block) => block.status)).toEqual(['complete', 'complete', 'complete', 'complete']);
+  });
+
+  test.for<ConversationBlock>([
+    text('a', 'x', { ...pending, type: 'user_message' }),
+    result('a', { id: 'a', ...pending }),
+    { id: 'a', type: 'subagent', conversationId: 'main', timestamp: T0, ...pending, toolUseId: 't' },
+    { id: 'a', type: 'system', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
+    { id: 'a', type: 'error', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
+    { id: 'a', type: 'skill', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
+    { id: 'a', type: 'compaction', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
+    { id: 'a', type: 'unknown', conversationId: 'main', timestamp: T0, ...pending, sourceType: 's', data: 1 },
+  ])('a delta for a block that is not streamed is ignored (D42): $type', (block) => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversation(state, delta('a', 'more'))).toBe(state);
+  });
+
+  test('upsert replaces the whole block, it does not merge', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', { ...pending, message: { id: 'm', model: 'one' } })),
+      upsert(text('a', 'y')),
+    );
+    expect(plain(state).blocks).toEqual([text('a', 'y')]);
+  });
+
+  test('streaming: pending upsert, deltas, complete upsert', () => {
+    const state = stateAfter(
+      upsert(text('a', '', pending)),
+      delta('a', 'Hel'),
+      delta('a', 'lo'),
+      upsert(text('a', 'Hello')),
+    );
+    expect(plain(state).blocks).toEqual([text('a', 'Hello')]);
+  });
+});
+
+describe('D36: the envelope', () => {
+  test('a missing conversation id is main', () => {
+    const state = reduceConversation(createConversationState(), {
+      type: 'block:upsert',
+      timestamp: T0,
+      block: text('a', 'x'),
+    });
+    expect(plain(state).blocks).toHaveLength(1);
+  });
+
+  test("the event's conversation wins over the block's", () => {
+    const state = stateAfter(upsert(text('a', 'x', { conversationId: 'elsewhere' }), 'main'));
+    expect(plain(state)).toEqual({ blocks: [text('a', 'x', { conversationId: 'main' })], subagents: [] });
+    const child = stateAfter(upsert(text('a', 'x', { conversationId: 'main' }), 'task'));
+    expect(plain(child).subagents[0]?.blocks).toEqual([text('a', 'x', { conversationId: 'task' })]);
+  });
+
+  test('a block without a time of its own has the time of its event', () => {
+    const { timestamp: _, ...block } = text('a', 'x');
+    const event = { type: 'block:upsert', timestamp: T1, block } as unknown as ConversationEvent;
+    expect(plain(stateAfter(event)).blocks[0]?.timestamp).toBe(T1);
+  });
+
+  test.for(['', 'agent-main'])('no subagent is called "%s"', (conversationId) => {
+    const state = createConversationState();
+    expect(reduceConversation(state, upsert(text('a', 'x'), conversationId))).toBe(state);
+  });
+});
+
+test.for(['running', 'success', 'done', 1, null, undefined])('D37: a block of status %s is no block', (status) => {
+  const state = createConversationState();
+  const event = upsert({ ...text('a', 'x'), status } as unknown as ConversationBlock);
+  expect(reduceConversation(state, event)).toBe(state);
+});
+
+describe('D42: deltas', () => {
+  const start = [upsert(text('a', '', pending)), delta('a', 'Hello', 0)];
+
+  test.for<[string, ConversationEvent, string]>([
+    ['at the end', delta('a', ' you', 5), 'Hello you'],
+    ['overlapping: the known part is dropped', delta('a', 'lo you', 3), 'Hello you'],
+    ['all of it known', delta('a', 'ell', 1), 'Hello'],
+    ['the same one again', delta('a', 'Hello', 0), 'Hello'],
+    ['beyond the end: dropped', delta('a', 'you', 6), 'Hello'],
+    ['without an offset: appended', delta('a', '!'), 'Hello!'],
+    ['only whitespace: content (D47)', delta('a', ' \n', 5), 'Hello \n'],
+    ['counted in UTF-16 units', delta('a', '😀', 5), 'Hello😀'],
+  ])('%s', ([, event, content]) => {
+    expect(findBlock(stateAfter(...start, event), 'a')).toMatchObject({ content });
+  });
+
+  test('an offset counts UTF-16 units, not characters', () => {
+    const state = stateAfter(...start, delta('a', '😀', 5), delta('a', '!', 7), delta('a', '?', 6));
+    expect(findBlock(state, 'a')).toMatchObject({ content: 'Hello😀!' });
+  });
+
+  test.for([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null])(
+    'an offset of %s makes no sense: ignored',
+    (offset) => {
+      const state = stateAfter(...start);
+      expect(reduceConversation(state, { ...delta('a', 'x'), offset } as unknown as ConversationEvent)).toBe(state);
+    },
+  );
+
+  test('after a dropped delta the next upsert brings the text', () => {
+    const state = stateAfter(...start, delta('a', 'lost', 9), upsert(text('a', 'Hello you lost')));
+    expect(findBlock(state, 'a')).toMatchObject({ content: 'Hello you lost', status: 'complete' });
+  });
+
+  test('a streamed tool input grows in inputText, and the complete call replaces it', () => {
+    const streamed = stateAfter(upsert(call('a')), delta('a', '{"pa', 0), delta('a', 'th":1}', 4));
+    expect(findBlock(streamed, 'a')).toMatchObject({ inputText: '{"path":1}' });
+    const whole = reduceConversation(streamed, upsert(call('a', { input: { path: 1 } })));
+    expect(plain(whole).blocks).toEqual([call('a', { input: { path: 1 } })]);
+  });
+
+  test.for(['complete', 'error'] as const)('a block that is %s takes no delta', (status) => {
+    const state = stateAfter(upsert(text('a', 'x', { status })));
+    expect(reduceConversation(state, delta('a', 'y'))).toBe(state);
+  });
+
+  test('thinking is streamed too', () => {
+    const state = stateAfter(upsert(text('a', '', { ...pending, type: 'thinking' })), delta('a', 'hm'));
+    expect(findBlock(state, 'a')).toMatchObject({ content: 'hm' });
+  });
+
+  test('deltas of interleaved conversations do not disturb each other', () => {
+    const state = stateAfter(
+      upsert(text('a', '', pending)),
+      upsert(text('a', '', pending), 'task'),
+      delta('a', 'ma'),
+      delta('a', 'ta', undefined, 'task'),
+      delta('a', 'in'),
+      delta('a', 'sk', undefined, 'task'),
+    );
+    expect([findBlock(state, 'a'), findBlock(state, 'a', 'task')]).toMatchObject([
+      { content: 'main' },
+      { content: 'task' },
+    ]);
+  });
+});
+
+describe('D43: no regression', () => {
+  test.for(['complete', 'error'] as const)('%s never goes back to pending', (status) => {
+    const state = stateAfter(upsert(text('a', 'done', { status })));
+    expect(reduceConversation(state, upsert(text('a', '', pending)))).toBe(state);
+  });
+
+  test('an error may still turn out complete: the answer came late', () => {
+    const state = stateAfter(
+      upsert(text('a', '', pending)),
+      idle({ reason: 'interrupted' }),
+      upsert(text('a', 'late')),
+    );
+    expect(findBlock(state, 'a')).toMatchObject({ status: 'complete', content: 'late' });
+  });
+
+  test("a block's type never changes", () => {
+    const state = stateAfter(upsert(text('a', 'x')));
+    expect(reduceConversation(state, upsert(call('a')))).toBe(state);
+  });
+
+  test('position and first timestamp are kept', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', { ...pending, timestamp: T0 })),
+      upsert(text('b', 'y')),
+      upsert(text('a', 'z', { timestamp: T1 })),
+    );
+    expect(plain(state).blocks).toEqual([text('a', 'z', { timestamp: T0 }), text('b', 'y')]);
+  });
+});
+
+describe('D44: blocks are keyed by conversation and id', () => {
+  test('one id in two conversations is two blocks', () => {
+    const state = stateAfter(upsert(text('a', 'main')), upsert(text('a', 'child'), 'task'));
+    expect(findBlock(state, 'a')).toMatchObject({ content: 'main' });
+    expect(findBlock(state, 'a', 'task')).toMatchObject({ content: 'child' });
+  });
+
+  test('block:removed takes one block away, and the others stay findable', () => {
+    const state = stateAfter(
+      upsert(text('a', '1')),
+      upsert(text('b', '2')),
+      upsert(text('c', '3', pending)),
+      removed('b'),
+    );
+    expect(plain(state).blocks.map((block) => block.id)).toEqual(['a', 'c']);
+    expect(findBlock(reduceConversation(state, delta('c', '!')), 'c')).toMatchObject({ content: '3!' });
+    expect(findBlock(state, 'b')).toBeUndefined();
+  });
+
+  test('removing one conversation’s block leaves its namesake', () => {
+    const state = stateAfter(upsert(text('a', 'main')), upsert(text('a', 'child'), 'task'), removed('a', 'task'));
+    expect(findBlock(state, 'a')).toBeDefined();
+    expect(findBlock(state, 'a', 'task')).toBeUndefined();
+  });
+
+  test('a removed block may come back, at the end', () => {
+    const state = stateAfter(upsert(text('a', '1')), upsert(text('b', '2')), removed('a'), upsert(text('a', 'again')));
+    expect(plain(state).blocks.map((block) => block.id)).toEqual(['b', 'a']);
+  });
+});
+
+describe('D45: session:idle has a reason', () => {
+  test.for([
+    [undefined, 'complete'],
+    ['completed', 'complete'],
+    ['interrupted', 'error'],
+    ['failed', 'error'],
+  ] as const)('%s: what is pending ends as %s', ([reason, status]) => {
+    const state = stateAfter(upsert(text('a', 'x', pending)), upsert(call('b')), idle(reason ? { reason } : {}));
+    expect(plain(state).blocks.map((block) => block.status)).toEqual([status, status]);
+  });
+
+  test('what is complete or failed stays as it is', () => {
+    const state = stateAfter(upsert(text('a', 'x')), upsert(text('b', 'x', { status: 'error' })));
+    expect(reduceConversation(state, idle({ reason: 'interrupted' }))).toBe(state);
+    expect(reduceConversation(state, idle())).toBe(state);
+  });
+
+  test('only its own conversation', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', pending)),
+      upsert(text('b', 'y', pending), 'task'),
+      idle({ conversationId: 'task' }),
+    );
+    expect(findBlock(state, 'a')).toMatchObject({ status: 'pending' });
+    expect(findBlock(state, 'b', 'task')).toMatchObject({ status: 'complete' });
+  });
+
+  test('an unknown conversation changes nothing', () => {
+    const state = stateAfter(upsert(text('a', 'x', pending)));
+    expect(reduceConversation(state, idle({ conversationId: 'nowhere' }))).toBe(state);
+  });
+
+  test('a subagent block whose agent still runs is left alone', () => {
+    const state = stateAfter(spawned('task', { prompt: 'p' }), idle({ reason: 'interrupted' }));
+    expect(plain(state).blocks).toMatchObject([{ status: 'pending' }]);
+    const ended = reduceConversation(state, completed('task'));
+    expect(plain(ended).blocks).toMatchObject([{ status: 'complete' }]);
+  });
+
+  test('a pending subagent block without an agent ends like any other', () => {
+    const block = {
+      id: 'subagent:x',
+      type: 'subagent',
+      conversationId: 'main',
+      timestamp: T0,
+      toolUseId: 'x',
+      ...pending,
+    } as const;
+    expect(plain(stateAfter(upsert(block), idle())).blocks).toMatchObject([{ status: 'complete' }]);
+  });
+
+  test('after an idle, new pending blocks are found again by the next one', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', pending)),
+      idle(),
+      upsert(text('b', 'y', pending)),
+      idle({ reason: 'failed' }),
+    );
+    expect(plain(state).blocks.map((block) => block.status)).toEqual(['complete', 'error']);
+  });
+
+  test('of hundreds of blocks opened and closed in any order, idle ends exactly the open ones', () => {
+    const events: ConversationEvent[] = [];
+    for (let i = 0; i < 500; i++) events.push(upsert(text(`b${i}`, '', pending)));
+    for (let i = 0; i < 500; i++) if (i % 7 !== 3) events.push(upsert(text(`b${(i * 263) % 500}`, 'done')));
+    const before = reduceConversationEvents(createConversationState(), events);
+    const open = before.blocks.filter((block) => block.status === 'pending').length;
+    const after = reduceConversation(before, idle({ reason: 'interrupted' }));
+    expect(open).toBeGreaterThan(50);
+    expect(after.blocks.filter((block) => block.status === 'error')).toHaveLength(open);
+    expect(after.blocks.filter((block) => block.status === 'pending')).toHaveLength(0);
+  });
+});
+
+describe('a tool result closes its tool use', () => {
+  test.for([
+    [false, 'complete'],
+    [true, 'error'],
+  ] as const)('isError %s: %s', ([isError, status]) => {
+    expect(findBlock(stateAfter(upsert(call('c')), upsert(result('c', { isError }))), 'c')).toMatchObject({ status });
+    expect(findBlock(stateAfter(upsert(result('c', { isError })), upsert(call('c'))), 'c')).toMatchObject({ status });
+  });
+
+  test('found by tool use id when the block has another id; of several, the last pending one', () => {
+    const state = stateAfter(
+      upsert(call('one', { toolUseId: 'x' })),
+      upsert(result('x')),
+      upsert(call('two', { toolUseId: 'x' })),
+      upsert(result('x', { id: 'second', isError: true })),
+    );
+    expect([findBlock(state, 'one'), findBlock(state, 'two')]).toMatchObject([
+      { status: 'complete' },
+      { status: 'error' },
+    ]);
+  });
+
+  test('a result that is still pending closes nothing', () => {
+    const state = stateAfter(upsert(call('c')), upsert(result('c', pending)));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+
+  test('a call that was given up is complete once its result is there', () => {
+    const state = stateAfter(upsert(call('c')), idle({ reason: 'interrupted' }), upsert(result('c')));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'complete' });
+  });
+
+  test('only in its own conversation', () => {
+    const state = stateAfter(upsert(call('c')), upsert(result('c'), 'task'));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+
+  test('nothing but a call is closed', () => {
+    const state = stateAfter(upsert(text('c', '', pending)), upsert(result('c')));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('D48: an event that says nothing new returns the same object', () => {
+  const block = call('c', { input: { path: ['a', { deep: [1, 2] }] }, message: { id: 'm' } });
+
+  test('an upsert of an equal block', () => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversation(state, upsert(structuredClone(block)))).toBe(state);
+    expect(reduceConversation(state, upsert({ ...block, timestamp: T1 }))).toBe(state);
+    expect(reduceConversation(state, upsert({ ...block, input: { path: ['a', { deep: [1, 3] }] } }))).not.toBe(state);
+  });
+
+  test.for<[string, ConversationEvent]>([
+    ['a delta for an unknown block', delta('nobody', 'x')],
+    ['a delta for an unknown conversation', delta('c', 'x', 0, 'nowhere')],
+    ['removing an unknown block', removed('nobody')],
+    ['removing from an unknown conversation', removed('c', 'nowhere')],
+  ])('%s', ([, event]) => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversation(state, event)).toBe(state);
+    expect(reduceConversationEvents(state, [event, event])).toBe(state);
+  });
+
+  test('an empty batch', () => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversationEvents(state, [])).toBe(state);
+  });
+
+  test('what an event did not touch is the same object after it', () => {
+    const before = stateAfter(upsert(text('a', 'x')), upsert(text('b', '', pending)), spawned('one'), spawned('two'));
+    const after = reduceConversation(before, delta('b', 'y'));
+    expect(after.blocks.at(0)).toBe(before.blocks.at(0));
+    expect(after.blocks.at(1)).not.toBe(before.blocks.at(1));
+    expect(after.subagents).toBe(before.subagents);
+    const inside = reduceConversation(after, upsert(text('c', 'z'), 'two'));
+    expect(inside.blocks).toBe(after.blocks);
+    expect(inside.subagents[0]).toBe(after.subagents[0]);
+    expect(inside.subagents[1]).not.toBe(after.subagents[1]);
+  });
+});
+
+test('D46: ids are taken as they come, also those that every object has', () => {
+  const ids = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0'];
+  const state = stateAfter(
+    ...ids.map((id) => upsert(text(id, id))),
+    ...ids.map((id) => upsert(text(id, id), `${id}!`)),
+  );
+  expect(state.blocks.map((block) => block.id)).toEqual(ids);
+  expect(ids.map((id) => findBlock(state, id)?.id)).toEqual(ids);
+  expect(ids.map((id) => findBlock(state, id, `${id}!`)?.id)).toEqual(ids);
+  expect(findBlock(state, 'valueOf')).toBeUndefined();
+});

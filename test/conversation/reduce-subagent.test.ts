@@ -1,0 +1,368 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ConversationBlock,
+  type ConversationEvent,
+  createConversationState,
+  findBlock,
+  findSubagent,
+  reduceConversation,
+  threadTree,
+} from '../../src/conversation.ts';
+import { completed, delta, plain, removed, result, spawned, stateAfter, T0, T1, text, upsert } from './builders.ts';
+
+const about = { prompt: 'Look around', subagentType: 'explorer', description: 'Explore' };
+
+describe('D38: a subagent block', () => {
+  test('is called subagent:<toolUseId> and shows the call', () => {
+    const state = stateAfter(spawned('t1', about));
+    expect(plain(state)).toEqual({
+      blocks: [
+        {
+          id: 'subagent:t1',
+          type: 'subagent',
+          conversationId: 'main',
+          timestamp: T0,
+          status: 'pending',
+          toolUseId: 't1',
+          name: 'explorer',
+          description: 'Explore',
+          input: 'Look around',
+        },
+      ],
+      subagents: [
+        {
+          toolUseId: 't1',
+          parentConversationId: 'main',
+          status: 'running',
+          name: 'explorer',
+          description: 'Explore',
+          prompt: 'Look around',
+          blocks: [],
+        },
+      ],
+    });
+  });
+
+  test('holds the final result, which is not beside it', () => {
+    const state = stateAfter(
+      spawned('t1', about),
+      completed('t1', { agentId: 'a1', output: 'Found it', durationMs: 12 }),
+    );
+    expect(plain(state).blocks).toMatchObject([
+      { id: 'subagent:t1', status: 'complete', output: 'Found it', agentId: 'a1', durationMs: 12 },
+    ]);
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'a1', status: 'success', output: 'Found it', durationMs: 12 },
+    ]);
+  });
+});
+
+describe('D39: spawn is an idempotent upsert', () => {
+  test('a second spawn changes nothing and duplicates nothing', () => {
+    const state = stateAfter(spawned('t1', about));
+    expect(reduceConversation(state, spawned('t1', { ...about, timestamp: T1 }))).toBe(state);
+  });
+
+  test('it fills empty fields and leaves the others', () => {
+    const state = stateAfter(
+      spawned('t1', { prompt: '', subagentType: 'explorer' }),
+      spawned('t1', { prompt: 'Look', subagentType: 'other', description: 'Explore', timestamp: T1 }),
+    );
+    expect(plain(state).subagents).toMatchObject([{ name: 'explorer', prompt: 'Look', description: 'Explore' }]);
+    expect(plain(state).blocks).toMatchObject([
+      { name: 'explorer', input: 'Look', description: 'Explore', timestamp: T0, status: 'pending' },
+    ]);
+  });
+
+  test.for([
+    ['completed', 'success', 'complete'],
+    ['error', 'error', 'error'],
+    ['failed', 'error', 'error'],
+  ] as const)('a spawn after %s leaves the status final', ([status, ofThread, ofBlock]) => {
+    for (const events of [
+      [spawned('t1'), completed('t1', { status }), spawned('t1', about)],
+      [completed('t1', { status }), spawned('t1', about)],
+      [spawned('t1', about), completed('t1', { status })],
+    ]) {
+      const state = stateAfter(...events);
+      expect(plain(state).subagents).toMatchObject([{ status: ofThread, prompt: 'Look around' }]);
+      expect(plain(state).blocks).toMatchObject([{ status: ofBlock, input: 'Look around' }]);
+    }
+  });
+
+  test('completion before spawn creates both', () => {
+    const state = stateAfter(completed('t1', { output: 'done' }));
+    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
+    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', status: 'success', blocks: [] }]);
+  });
+
+  test('completion writes only what it says', () => {
+    const state = stateAfter(
+      spawned('t1', { ...about, agentId: 'a1' }),
+      completed('t1', { output: 'first', durationMs: 5 }),
+      completed('t1', { status: 'failed' }),
+    );
+    expect(plain(state).subagents).toMatchObject([
+      { agentId: 'a1', status: 'error', output: 'first', durationMs: 5, prompt: 'Look around' },
+    ]);
+    expect(plain(state).blocks).toMatchObject([
+      { agentId: 'a1', status: 'error', output: 'first', durationMs: 5, input: 'Look around' },
+    ]);
+  });
+
+  test('a completion delivered again changes nothing', () => {
+    const state = stateAfter(spawned('t1', about), completed('t1', { output: 'x', agentId: 'a1' }));
+    expect(reduceConversation(state, completed('t1', { output: 'x', agentId: 'a1' }))).toBe(state);
+  });
+
+  test('the thread takes blocks after its end, and stays ended', () => {
+    const state = stateAfter(spawned('t1'), completed('t1'), upsert(text('late', 'x'), 't1'));
+    expect(plain(state).subagents).toMatchObject([{ status: 'success', blocks: [{ id: 'late' }] }]);
+  });
+
+  test('a subagent block that someone upserted keeps what it says', () => {
+    const block: ConversationBlock = {
+      id: 'subagent:t1',
+      type: 'subagent',
+      conversationId: 'main',
+      timestamp: T0,
+      status: 'pending',
+      toolUseId: 't1',
+      name: 'given',
+      message: { id: 'm1' },
+    };
+    const state = stateAfter(upsert(block), spawned('t1', { ...about, timestamp: T1 }));
+    expect(plain(state).blocks).toMatchObject([
+      { name: 'given', input: 'Look around', message: { id: 'm1' }, timestamp: T0 },
+    ]);
+  });
+
+  test('a block of another type in its place is left alone (D43)', () => {
+    const state = stateAfter(upsert(text('subagent:t1', 'mine')), spawned('t1', about));
+    expect(plain(state).blocks).toEqual([text('subagent:t1', 'mine')]);
+    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1' }]);
+  });
+});
+
+describe('D40: threads form a tree', () => {
+  test('a nested subagent: its block in the parent’s thread, its state at the root', () => {
+    const state = stateAfter(spawned('A'), spawned('B', { conversationId: 'A' }), upsert(text('x', 'deep'), 'B'));
+    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:A' }]);
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 'A', parentConversationId: 'main', blocks: [{ id: 'subagent:B', conversationId: 'A' }] },
+      { toolUseId: 'B', parentConversationId: 'A', blocks: [{ id: 'x', conversationId: 'B' }] },
+    ]);
+  });
+
+  test('a missing parent thread is created and the block goes there', () => {
+    const state = stateAfter(spawned('B', { conversationId: 'A' }));
+    expect(plain(state).blocks).toEqual([]);
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 'A', parentConversationId: 'main', blocks: [{ id: 'subagent:B' }] },
+      { toolUseId: 'B', parentConversationId: 'A' },
+    ]);
+    const both = reduceConversation(state, spawned('A', about));
+    expect(plain(both).blocks).toMatchObject([{ id: 'subagent:A' }]);
+    expect(plain(both).subagents).toHaveLength(2);
+  });
+
+  test('a thread begun by its blocks is hung under its parent when it is spawned', () => {
+    const state = stateAfter(upsert(text('x', 'y'), 'B'), spawned('A'), spawned('B', { conversationId: 'A' }));
+    expect(findSubagent(state, 'B')).toMatchObject({ parentConversationId: 'A' });
+    expect(findBlock(state, 'subagent:B', 'A')).toBeDefined();
+    expect(findBlock(state, 'subagent:B')).toBeUndefined();
+  });
+
+  test('a completion that came first and did not name the parent is put right by the spawn', () => {
+    const { conversationId: _, ...unaddressed } = completed('B', { output: 'done' });
+    const state = stateAfter(
+      unaddressed as ConversationEvent,
+      spawned('A', about),
+      spawned('B', { ...about, conversationId: 'A' }),
+    );
+    expect(plain(state).blocks.map((block) => block.id)).toEqual(['subagent:A']);
+    expect(findBlock(state, 'subagent:B', 'A')).toMatchObject({
+      status: 'complete',
+      output: 'done',
+      input: 'Look around',
+    });
+    expect(findSubagent(state, 'B')).toMatchObject({ parentConversationId: 'A', status: 'success' });
+  });
+
+  test('a completion that names no parent ends the subagent where it is', () => {
+    const state = stateAfter(spawned('A'), spawned('B', { ...about, conversationId: 'A' }), completed('B'));
+    expect(findBlock(state, 'subagent:B', 'A')).toMatchObject({ status: 'complete' });
+    expect(plain(state).blocks.map((block) => block.id)).toEqual(['subagent:A']);
+  });
+
+  test.for<[string, ConversationEvent[], ConversationEvent]>([
+    ['of itself', [], spawned('A', { conversationId: 'A' })],
+    ['of itself, by another spelling', [], spawned('A', { conversationId: 'agent-A' })],
+    ['of its own child', [spawned('B', { conversationId: 'A' })], spawned('A', { conversationId: 'B' })],
+    [
+      'of its grandchild',
+      [spawned('B', { conversationId: 'A' }), spawned('C', { conversationId: 'B' })],
+      spawned('A', { conversationId: 'C' }),
+    ],
+    ['main itself', [], spawned('main')],
+    ['main itself, by another spelling', [], spawned('agent-main')],
+    ['a completed child of itself', [], completed('A', { conversationId: 'A' })],
+  ])('cycles are refused: child %s', ([, before, event]) => {
+    const state = stateAfter(...before);
+    expect(reduceConversation(state, event)).toBe(state);
+  });
+
+  test('a second spawn under another parent does not move a subagent', () => {
+    const state = stateAfter(spawned('A', about), spawned('B', about), spawned('C', { ...about, conversationId: 'A' }));
+    expect(reduceConversation(state, spawned('C', { ...about, conversationId: 'B' }))).toBe(state);
+    expect(reduceConversation(state, spawned('A', { ...about, conversationId: 'C' }))).toBe(state);
+  });
+});
+
+describe('D41: tool use id and agent id are aliases', () => {
+  test.for(['t1', 'a1', 'agent-a1'])('blocks for %s reach the thread', (conversationId) => {
+    const state = stateAfter(spawned('t1', { ...about, agentId: 'agent-a1' }), upsert(text('x', 'y'), conversationId));
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'a1', blocks: [{ id: 'x', conversationId: 't1' }] },
+    ]);
+  });
+
+  test('a tool use id is looked for first', () => {
+    const state = stateAfter(
+      spawned('t1', { ...about, agentId: 'same' }),
+      spawned('same', about),
+      upsert(text('x', 'y'), 'same'),
+    );
+    // The spawn of "same" is the agent's thread by another name, so there is one thread only.
+    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', blocks: [{ id: 'x' }] }]);
+    const collision = stateAfter(
+      spawned('same', about),
+      spawned('t1', { ...about, agentId: 'same' }),
+      upsert(text('x', 'y'), 'same'),
+    );
+    expect(plain(collision).subagents).toMatchObject([
+      { toolUseId: 'same', blocks: [{ id: 'x' }] },
+      { toolUseId: 't1', agentId: 'same', blocks: [] },
+    ]);
+  });
+
+  test('blocks that came under the agent id are kept when the spawn brings the link', () => {
+    const state = stateAfter(upsert(text('x', 'y'), 'agent-a1'), spawned('t1', { ...about, agentId: 'a1' }));
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'a1', prompt: 'Look around', blocks: [{ id: 'x', conversationId: 't1' }] },
+    ]);
+    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', agentId: 'a1' }]);
+  });
+
+  test('the provisional thread is merged when the completion brings the link', () => {
+    const state = stateAfter(
+      spawned('t1', about),
+      upsert(text('x', '1'), 't1'),
+      upsert(text('y', '2'), 'agent-a1'),
+      spawned('deep', { ...about, conversationId: 'a1' }),
+      completed('t1', { agentId: 'a1', output: 'done' }),
+    );
+    expect(plain(state).subagents).toMatchObject([
+      {
+        toolUseId: 't1',
+        agentId: 'a1',
+        status: 'success',
+        blocks: [{ id: 'x' }, { id: 'y', conversationId: 't1' }, { id: 'subagent:deep', conversationId: 't1' }],
+      },
+      { toolUseId: 'deep', parentConversationId: 't1' },
+    ]);
+    expect(plain(state).blocks.map((block) => block.id)).toEqual(['subagent:t1']);
+    const more = reduceConversation(state, upsert(text('z', '3'), 'a1'));
+    expect(findBlock(more, 'z', 't1')).toBeDefined();
+  });
+
+  test('of one block in both threads the finished one stays', () => {
+    const state = stateAfter(
+      spawned('t1', about),
+      upsert(text('x', 'part', { status: 'pending' }), 't1'),
+      upsert(text('x', 'whole'), 'a1'),
+      completed('t1', { agentId: 'a1' }),
+    );
+    expect(plain(state).subagents).toMatchObject([{ blocks: [{ id: 'x', content: 'whole', status: 'complete' }] }]);
+  });
+
+  test('an agent that ended before anyone named its call: one thread, one block, ended', () => {
+    const state = stateAfter(completed('a1', { output: 'done' }), spawned('t1', { ...about, agentId: 'a1' }));
+    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
+    expect(plain(state).blocks).toHaveLength(1);
+    expect(plain(state).subagents).toMatchObject([
+      { toolUseId: 't1', agentId: 'a1', status: 'success', output: 'done' },
+    ]);
+    const merged = stateAfter(
+      spawned('t1', about),
+      completed('a1', { output: 'done' }),
+      spawned('t1', { agentId: 'a1' }),
+    );
+    expect(plain(merged).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
+    expect(plain(merged).subagents).toHaveLength(1);
+  });
+
+  test('one agent in several runs: blocks go to the newest that runs', () => {
+    const first = stateAfter(
+      spawned('t1', { ...about, agentId: 'a1' }),
+      completed('t1'),
+      spawned('t2', { ...about, agentId: 'a1' }),
+    );
+    const second = reduceConversation(first, upsert(text('x', 'again'), 'a1'));
+    expect(findBlock(second, 'x', 't2')).toBeDefined();
+    const ended = reduceConversation(second, completed('t2'));
+    const late = reduceConversation(ended, upsert(text('y', 'late'), 'agent-a1'));
+    expect(findBlock(late, 'y', 't2')).toBeDefined();
+    const overtaken = stateAfter(spawned('t1', { agentId: 'a1' }), spawned('t2', { agentId: 'a1' }), completed('t2'));
+    expect(findBlock(reduceConversation(overtaken, upsert(text('z', ''), 'a1')), 'z', 't1')).toBeDefined();
+  });
+
+  test('a completion may name the agent instead of the call', () => {
+    const state = stateAfter(spawned('t1', { ...about, agentId: 'a1' }), completed('agent-a1', { output: 'done' }));
+    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', status: 'success', output: 'done' }]);
+    expect(plain(state).blocks).toHaveLength(1);
+  });
+
+  test.for<[string, ConversationEvent[]]>([
+    ['its parent', [spawned('t1', { ...about, conversationId: 'a1' }), completed('t1', { agentId: 'a1' })]],
+    ['its parent, at once', [spawned('t1', { ...about, conversationId: 'a1', agentId: 'a1' })]],
+    ['its child', [spawned('t1', about), completed('a1', { conversationId: 't1' }), spawned('t1', { agentId: 'a1' })]],
+    ['main', [spawned('t1', { ...about, agentId: 'main' })]],
+  ])('an agent id that is %s links nothing, and no loop appears', ([, events]) => {
+    const state = stateAfter(...events);
+    expect(findSubagent(state, 't1')?.agentId).toBeUndefined();
+    const depth = (node: ReturnType<typeof threadTree>): number => 1 + Math.max(0, ...node.children.map(depth));
+    expect(depth(threadTree(state))).toBeLessThanOrEqual(3);
+  });
+
+  test('deltas and removals find the thread by either name', () => {
+    const state = stateAfter(
+      spawned('t1', { ...about, agentId: 'a1' }),
+      upsert(text('x', '', { status: 'pending' }), 't1'),
+      delta('x', 'hi', 0, 'agent-a1'),
+    );
+    expect(findBlock(state, 'x', 'a1')).toMatchObject({ content: 'hi' });
+    expect(findBlock(reduceConversation(state, removed('x', 'a1')), 'x', 't1')).toBeUndefined();
+  });
+});
+
+test('removing a subagent’s block leaves its thread, and a spawn shows it again', () => {
+  const state = stateAfter(spawned('t1', about), completed('t1', { output: 'done' }), removed('subagent:t1'));
+  expect(plain(state).blocks).toEqual([]);
+  expect(plain(state).subagents).toHaveLength(1);
+  const again = reduceConversation(state, spawned('t1', about));
+  expect(plain(again).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
+});
+
+test('a thousand subagents, each found by both its names', () => {
+  const ids = Array.from({ length: 1000 }, (_, i) => i);
+  const state = stateAfter(
+    ...ids.map((i) => spawned(`t${i}`, { agentId: `a${i}` })),
+    ...ids.map((i) => upsert(text('x', `${i}`), i % 2 ? `t${i}` : `agent-a${i}`)),
+    ...ids.map((i) => upsert(result('x', { output: `${i}` }), `a${i}`)),
+  );
+  expect(state.subagents).toHaveLength(1000);
+  for (const i of ids)
+    expect(findBlock(state, 'x', `a${i}`)).toMatchObject({ content: `${i}`, conversationId: `t${i}` });
+  expect(createConversationState().subagents).toHaveLength(0);
+});
