@@ -20,7 +20,7 @@ export class ConversationState implements SessionConversationState {
   }
 
   static isOurs(value: SessionConversationState): value is ConversationState {
-    return #index in value;
+    return typeof value === 'object' && value !== null && #index in value;
   }
 
   static indexOf(state: ConversationState): ThreadIndex {
