@@ -1,6 +1,7 @@
 import type {
   LanguageModelV4FilePart,
   LanguageModelV4Message,
+  LanguageModelV4TextPart,
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
@@ -52,17 +53,15 @@ export function toPrompt(
     flush();
     if (message.role === 'system') {
       // First, wherever it stood: most providers take instructions at the beginning only.
-      const content = textOf(message).toWellFormed();
-      if (content.trim() !== '') system.push({ role: 'system', content });
+      const text = textOf(message).toWellFormed();
+      if (text.trim() !== '') system.push({ role: 'system', content: text });
     } else if (message.role === 'user') {
-      const content = message.content
-        .filter(isSaid)
-        .map((part) => (part.type === 'text' ? text(part, rules) : file(part)));
-      if (content.length > 0) rest.push({ role: 'user', content });
+      const said = message.content.filter(isSaid);
+      rest.push({ role: 'user', content: said.length > 0 ? said.map((part) => content(part, rules)) : [NOTHING_SAID] });
     } else {
       answered = new Map(message.toolCalls?.map((call) => [call.callId, call]));
-      const content = assistantContent(message, { ids, rules, provided, reasoning });
-      if (content.length > 0) rest.push({ role: 'assistant', content });
+      const said = assistantContent(message, { ids, rules, provided, reasoning });
+      if (said.length > 0) rest.push({ role: 'assistant', content: said });
     }
   }
   flush();
@@ -81,7 +80,7 @@ function assistantContent(
   },
 ): AssistantContent {
   const { rules, provided } = context;
-  const { content, toolCalls = [] } = message;
+  const { content: said, toolCalls = [] } = message;
   const calls = toolCalls.filter((call) => call.providerExecuted === undefined);
   const sent = new Map<ToolCall, string>();
   for (const [i, id] of context.ids.open(calls).entries()) sent.set(calls[i] as ToolCall, id);
@@ -89,7 +88,7 @@ function assistantContent(
   const parts: AssistantContent = [];
   const pushCalls = (place: number): void => {
     for (const call of toolCalls) {
-      if (Math.min(call.after ?? content.length, content.length) !== place) continue;
+      if (Math.min(call.after ?? said.length, said.length) !== place) continue;
       if (call.providerExecuted) parts.push(...providerExecuted(call, rules, provided));
       else {
         parts.push({
@@ -102,16 +101,16 @@ function assistantContent(
       }
     }
   };
-  for (const [i, part] of content.entries()) {
+  for (const [i, part] of said.entries()) {
     pushCalls(i);
     if (part.type === 'reasoning') {
       const options = context.reasoning ? reasoningOptions(part, rules) : undefined;
       // Word for word: a signature covers the text.
       if (options)
         parts.push({ type: 'reasoning', text: part.text, providerOptions: options as SharedV4ProviderOptions });
-    } else if (isSaid(part)) parts.push(part.type === 'text' ? text(part, rules) : file(part));
+    } else if (isSaid(part)) parts.push(content(part, rules));
   }
-  pushCalls(content.length);
+  pushCalls(said.length);
   // A thought that led to nothing: providers refuse one at the end of a message.
   while (parts.at(-1)?.type === 'reasoning') parts.pop();
   return parts;
@@ -122,8 +121,9 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
   if (!call.providerData || !mayHaveBack(call.providerData, rules)) return [];
   const { result, isError } = call.providerExecuted ?? {};
   const parts: AssistantContent = [];
-  const late = provided.isLateResult(call);
-  if (!late) {
+  if (isLateResult(call)) {
+    if (!provided.wasAsked(call)) return [];
+  } else {
     if (result === undefined && !provided.mayStayOpen(call)) return [];
     parts.push({
       type: 'tool-call',
@@ -146,9 +146,14 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
   return parts;
 }
 
+/** The result of a call in an earlier message, recorded under its id and without arguments. */
+function isLateResult(call: ToolCall): boolean {
+  return call.arguments === '' && call.providerExecuted?.result !== undefined;
+}
+
 /**
- * Which provider-executed calls are answered in a later message: code that a provider runs may wait for our tools. Such a
- * result is recorded as a call without arguments, under the first call's id.
+ * Which provider-executed calls are answered in a later message: code that a provider runs may wait for our tools. If a
+ * history manager cut one of the two out, the other is not sent either.
  */
 class ProvidedCalls {
   readonly #newest: readonly ToolCall[];
@@ -161,18 +166,18 @@ class ProvidedCalls {
       if (message.role !== 'assistant') continue;
       newest = message.toolCalls ?? [];
       for (const call of newest) {
-        if (!call.providerExecuted) continue;
-        if (this.isLateResult(call)) this.#late.add(call.callId);
-        else if (call.providerExecuted.result === undefined) this.#asked.add(call.callId);
+        if (isLateResult(call)) this.#late.add(call.callId);
+        else if (call.providerExecuted && call.providerExecuted.result === undefined) this.#asked.add(call.callId);
       }
     }
     this.#newest = newest;
   }
 
-  isLateResult(call: ToolCall): boolean {
-    return call.arguments === '' && call.providerExecuted?.result !== undefined && this.#asked.has(call.callId);
+  wasAsked(result: ToolCall): boolean {
+    return this.#asked.has(result.callId);
   }
 
+  /** The newest call may be waiting for results that are on their way. */
   mayStayOpen(call: ToolCall): boolean {
     return this.#late.has(call.callId) || this.#newest.includes(call);
   }
@@ -215,7 +220,11 @@ function resultMessages(
   return messages;
 }
 
-function text(part: TextPart, rules: ProviderRules): { type: 'text'; text: string } {
+/** Stands for a user's message without any content, which providers refuse and the next answer needs. */
+const NOTHING_SAID = { type: 'text', text: '(empty message)' } as const;
+
+function content(part: TextPart | MediaPart, rules: ProviderRules): LanguageModelV4TextPart | LanguageModelV4FilePart {
+  if (part.type !== 'text') return file(part);
   return { type: 'text', text: part.text.toWellFormed(), ...given(part.providerData, rules) };
 }
 

@@ -1,0 +1,138 @@
+import { anthropic } from '@ai-sdk/anthropic';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type ConversationMessage, callsOf } from '../../src/core/messages.ts';
+import type { ServerTurn } from '../support/provider-server/server-turn.ts';
+import { ask, request } from './ask.ts';
+import { Conversation, TOOLS } from './converse.ts';
+import { modelOf, PROVIDERS, type Provider, serve } from './providers.ts';
+
+/** One turn with a provider, its calls carried out. */
+async function step(chat: Conversation, provider: Provider, url: string): Promise<void> {
+  const { answer } = await ask(modelOf(provider, url), request(chat.turn + 1, chat.messages, { tools: TOOLS }));
+  chat.assistant(answer);
+  for (const { callId, name } of callsOf(chat.messages.at(-1) as ConversationMessage)) chat.result(callId, name, 'ok');
+}
+
+const pairs = PROVIDERS.flatMap((from) => PROVIDERS.filter((to) => to !== from).map((to) => [from, to] as const));
+
+describe('another provider takes over in mid-conversation', () => {
+  test.for(pairs)('%s → %s → back, every request coherent (I4)', async ([from, to]) => {
+    const server = await serve(({ turn }) => ({
+      reasoning: `thought ${turn}`,
+      ...(turn % 2 === 0 ? { text: `said ${turn}` } : {}),
+      // What Kimi and vLLM really send, and the same every turn.
+      toolCalls: [
+        { name: 'read', arguments: { path: 'a' }, id: 'functions.read:0' },
+        { name: 'write', arguments: { path: 'b' }, id: `chatcmpl-tool-${'0123456789abcdef'.repeat(3)}` },
+      ],
+    }));
+    const chat = new Conversation().system('Be brief.').user('Go');
+    const order = [from, from, to, to, from, from, to];
+    for (const provider of order) await step(chat, provider, server.url);
+    expect(server.refusals).toEqual([]);
+    expect(server.requests).toHaveLength(order.length);
+    // Each turn as its own provider's, and nobody's thoughts in another's request.
+    const openai = (provider: string | undefined) => provider?.startsWith('openai') ?? false;
+    for (const [i, { body }] of server.requests.entries()) {
+      const sent = JSON.stringify(body);
+      for (const [turn, provider] of order.slice(0, i).entries()) {
+        const same = provider === order[i] || (openai(provider) && openai(order[i]));
+        if (!same) expect(sent).not.toContain(`thought ${turn + 1}`);
+      }
+    }
+  });
+
+  test('a search that one provider ran is not another’s', async () => {
+    const server = await serve(({ turn }) =>
+      turn === 1
+        ? {
+            webSearch: { query: 'w', url: 'https://example.com/w', title: 'W' },
+            text: 'It rains.',
+            toolCalls: [{ name: 'read', arguments: {} }],
+          }
+        : 'Done.',
+    );
+    const chat = new Conversation().user('Weather?');
+    const model = modelOf('anthropic', server.url, { tools: { web_search: anthropic.tools.webSearch_20250305({}) } });
+    const { answer } = await ask(model, request(1, chat.messages, { tools: TOOLS }));
+    chat.assistant(answer).result('toolu_1_1', 'read', 'ok');
+    for (const provider of ['openai.chat', 'openai.responses', 'compatible'] as const) {
+      await ask(modelOf(provider, server.url), request(2, chat.messages, { tools: TOOLS }));
+    }
+    expect(server.refusals).toEqual([]);
+    for (const { body } of server.requests.slice(1)) {
+      expect(JSON.stringify(body)).toContain('It rains.');
+      expect(JSON.stringify(body)).not.toContain('web_search');
+    }
+  });
+
+  const id = fc.oneof(fc.constantFrom('', 'call_1', 'functions.read:0', 'a b', 'é'), fc.string({ maxLength: 80 }));
+  const text = fc.oneof(fc.constantFrom('', ' ', 'ok', '\ud800'), fc.string());
+  const turn = fc.record(
+    {
+      reasoning: fc.string({ minLength: 1 }),
+      text,
+      toolCalls: fc.array(
+        fc.record({
+          name: fc.constantFrom('read', 'write', 'no such tool'),
+          arguments: fc.oneof(fc.json(), fc.constantFrom('', '{"path":', '{"a":"\\udc00"}')),
+          id,
+        }),
+        { maxLength: 3 },
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  const scene = fc.record({
+    provider: fc.constantFrom(...PROVIDERS),
+    turn,
+    results: fc.array(fc.record({ text, isError: fc.boolean() }), { minLength: 3, maxLength: 3 }),
+    user: fc.option(text, { nil: undefined }),
+  });
+
+  test('whatever was said, by whom and in which order, every request is coherent (I4)', async () => {
+    let next: ServerTurn = '';
+    const server = await serve(() => next);
+    await fc.assert(
+      fc.asyncProperty(fc.array(scene, { minLength: 1, maxLength: 6 }), async (scenes) => {
+        const before = server.refusals.length;
+        const chat = new Conversation().system('Be brief.').user('Go');
+        for (const { provider, turn: said, results, user } of scenes) {
+          next = withUniqueIds(said);
+          const { answer } = await ask(
+            modelOf(provider, server.url),
+            request(chat.turn + 1, chat.messages, { tools: TOOLS }),
+          );
+          chat.assistant(answer);
+          const calls = callsOf(chat.messages.at(-1) as ConversationMessage);
+          for (const [i, { callId, name }] of calls.entries()) {
+            chat.result(callId, name, results[i]?.text ?? '', results[i]?.isError);
+          }
+          // A model is asked again because there is something new to answer.
+          if (calls.length === 0) chat.user(user || 'Go on');
+          else if (user !== undefined) chat.user(user);
+        }
+        expect(server.refusals.slice(before)).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** A provider may repeat ids from turn to turn, and leave them out; in one answer it does not repeat them. */
+function withUniqueIds(turn: Exclude<ServerTurn, string>): ServerTurn {
+  const used = new Set<string>();
+  return {
+    ...turn,
+    ...(turn.toolCalls
+      ? {
+          toolCalls: turn.toolCalls.filter(({ id = '' }) => {
+            if (used.has(id)) return false;
+            used.add(id);
+            return true;
+          }),
+        }
+      : {}),
+  };
+}
