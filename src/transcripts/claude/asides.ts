@@ -1,0 +1,171 @@
+/** What stands around a conversation: prompts and what looks like them, notices, compactions, and what we do not know. */
+import type { Attachment, NoticeBlock } from '../../conversation/blocks.ts';
+import { blockBase } from '../block-base.ts';
+import type { BlockWriter } from '../block-writer.ts';
+import type { DiagnosticsCollector } from '../diagnostics.ts';
+import { asList, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { attachmentOf, contentText } from './content.ts';
+import type { ClaudeEntry } from './entry.ts';
+import { classifyUserText, parseTaskNotification, type TaskNotification } from './user-text.ts';
+
+/** Lines that keep books and say nothing: counted, not shown. */
+const BOOKKEEPING: ReadonlySet<string> = new Set([
+  'progress',
+  'file-history-snapshot',
+  'file-history-delta',
+  'queue-operation',
+  'summary',
+  'ai-title',
+  'custom-title',
+  'last-prompt',
+  'mode',
+  'permission-mode',
+  'cost-state',
+  'tools-used',
+  'atis-latch',
+  'api-request',
+  'api-request-shape',
+  'api-request-blob',
+]);
+
+export class Asides {
+  readonly #writer: BlockWriter;
+  readonly #diagnostics: DiagnosticsCollector;
+  readonly #notify: (notification: TaskNotification, at: string) => boolean;
+  /** Compactions that wait for their summary, by the id of their line. */
+  readonly #compactions = new Map<string, NoticeBlock>();
+  #unnamed = 0;
+
+  /** `notify` learns of tasks that ended, and answers whether a subagent's block shows it. */
+  constructor(
+    writer: BlockWriter,
+    diagnostics: DiagnosticsCollector,
+    notify: (notification: TaskNotification, at: string) => boolean,
+  ) {
+    this.#writer = writer;
+    this.#diagnostics = diagnostics;
+    this.#notify = notify;
+  }
+
+  /** Any entry that is neither the user's nor the assistant's. */
+  add(entry: ClaudeEntry, conversationId: string): void {
+    if (entry.type === 'system') this.#addSystem(entry, conversationId);
+    else if (entry.type === 'attachment') this.#addAttachment(entry, conversationId);
+    else if (!BOOKKEEPING.has(entry.type)) this.addUnknown(entry, conversationId);
+  }
+
+  /** A text in the user's place: a prompt, or something that the harness put there. */
+  addUserText(entry: ClaudeEntry, conversationId: string, content: string, attachments: readonly Attachment[]): void {
+    const base = blockBase(this.#idOf(entry, 'user'), conversationId, entry.timestamp);
+    if (entry.isCompactSummary) {
+      this.#addSummary(entry, { ...base, type: 'compaction', content });
+      return;
+    }
+    const kind = classifyUserText(content, entry.isMeta);
+    switch (kind.kind) {
+      case 'prompt':
+        this.#writer.upsert({
+          ...base,
+          type: 'user_message',
+          content,
+          ...(attachments.length > 0 && { attachments }),
+        });
+        break;
+      case 'skill':
+        this.#writer.upsert({ ...base, type: 'skill', content });
+        break;
+      case 'notification':
+        if (!this.#notify(parseTaskNotification(content), entry.timestamp)) {
+          this.#writer.upsert({ ...base, type: 'system', subtype: 'task_notification', content });
+        }
+        break;
+      default:
+        this.#writer.upsert({ ...base, type: 'system', subtype: kind.subtype, content });
+    }
+  }
+
+  /** A line of a type we do not know, kept as it came (D49). */
+  addUnknown(entry: ClaudeEntry, conversationId: string): void {
+    const sourceType = entry.type === '' ? 'untyped' : entry.type;
+    this.#diagnostics.unknown(sourceType);
+    const base = blockBase(this.#idOf(entry, 'unknown'), conversationId, entry.timestamp);
+    this.#writer.upsert({ ...base, type: 'unknown', sourceType, data: this.#kept(entry.raw, base.id) });
+  }
+
+  /** A part of a user's message of a type we do not know. */
+  addUnknownPart(id: string, conversationId: string, block: Json, timestamp: string): void {
+    const sourceType = `content/${asText(block.type) ?? ''}`;
+    this.#diagnostics.unknown(sourceType);
+    const base = blockBase(id, conversationId, timestamp);
+    this.#writer.upsert({ ...base, type: 'unknown', sourceType, data: this.#kept(block, id) });
+  }
+
+  #addSystem(entry: ClaudeEntry, conversationId: string): void {
+    const { raw, subtype, timestamp } = entry;
+    const base = blockBase(this.#idOf(entry, 'system'), conversationId, timestamp);
+    const content = asText(raw.content) ?? '';
+    const isCompaction = subtype === 'compact_boundary';
+    const said = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
+    const data = said === undefined ? undefined : this.#kept(said, base.id);
+    const block: NoticeBlock = {
+      ...base,
+      type: isCompaction ? 'compaction' : subtype === 'api_error' ? 'error' : 'system',
+      ...(subtype !== undefined && !isCompaction && { subtype }),
+      content,
+      ...(data !== undefined && { data }),
+    };
+    if (isCompaction) this.#compactions.set(block.id, block);
+    this.#writer.upsert(block);
+  }
+
+  /** A compaction is one block: where it happened, and then the summary that stands for what came before. */
+  #addSummary(entry: ClaudeEntry, summary: NoticeBlock): void {
+    const boundary = this.#compactions.get(entry.parentUuid ?? '');
+    if (boundary) this.#compactions.delete(boundary.id);
+    this.#writer.upsert(boundary ? { ...boundary, content: summary.content } : summary, entry.timestamp);
+  }
+
+  /** Of the many attachments, one is something the user typed while the agent worked. */
+  #addAttachment(entry: ClaudeEntry, conversationId: string): void {
+    const attachment = asObject(entry.raw.attachment);
+    if (attachment?.type !== 'queued_command') return;
+    const content = contentText(attachment.prompt);
+    const files = asList(attachment.prompt).flatMap((block) => attachmentOf(asObject(block) ?? {}) ?? []);
+    if (content !== '' || files.length > 0) this.addUserText(entry, conversationId, content, files);
+  }
+
+  #idOf(entry: ClaudeEntry, kind: string): string {
+    return entry.uuid ?? `${kind}:${++this.#unnamed}`;
+  }
+
+  #kept(value: unknown, where: string): unknown {
+    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
+    return keep(value);
+  }
+}
+
+/** The fields that every line has: where, when and in which session it was written. */
+const ENVELOPE: ReadonlySet<string> = new Set([
+  'type',
+  'subtype',
+  'content',
+  'uuid',
+  'parentUuid',
+  'logicalParentUuid',
+  'sessionId',
+  'timestamp',
+  'cwd',
+  'gitBranch',
+  'version',
+  'userType',
+  'entrypoint',
+  'isSidechain',
+  'isMeta',
+  'slug',
+  'level',
+]);
+
+function withoutEnvelope(line: Json): Json | undefined {
+  const rest = Object.entries(line).filter(([key]) => !ENVELOPE.has(key));
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}

@@ -1,0 +1,54 @@
+/** Reading the content of Anthropic messages: a text, or a list of blocks. */
+import type { Attachment } from '../../conversation/blocks.ts';
+import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+
+/** The tools that start a subagent: `Task` before 2.1.63, `Agent` since. */
+export function isAgentTool(name: string): boolean {
+  return name === 'Task' || name === 'Agent';
+}
+
+/** The blocks of a message; a plain text is one text block, and what is no object is left out. */
+export function contentBlocks(content: unknown): readonly Json[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+  return asList(content).flatMap((block): readonly Json[] => {
+    const object = asObject(block);
+    return object === undefined ? [] : [object];
+  });
+}
+
+/** The texts of a content, one under the other. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  return asList(content)
+    .flatMap((block) => (asObject(block)?.type === 'text' ? (asText(asObject(block)?.text) ?? []) : []))
+    .join('\n');
+}
+
+/** The parts of a tool's result when they are more than texts. */
+export function otherParts(content: unknown): readonly unknown[] | undefined {
+  const blocks = asList(content);
+  if (blocks.every((block) => asObject(block)?.type === 'text')) return undefined;
+  return blocks.map(keep);
+}
+
+/** An image or a document as an attachment. */
+export function attachmentOf(block: Json): Attachment | undefined {
+  if (block.type !== 'image' && block.type !== 'document') return undefined;
+  const source = asObject(block.source);
+  const data = asText(source?.data) ?? asText(source?.url);
+  const filename = asName(block.title);
+  return {
+    mediaType: asName(source?.media_type) ?? (block.type === 'image' ? 'image/*' : 'application/octet-stream'),
+    ...(data !== undefined && { data }),
+    ...(filename !== undefined && { filename }),
+  };
+}
+
+/** What a subagent answered: the parts of its result that the harness did not write, else the text for the model. */
+export function subagentOutput(toolUseResult: Json | undefined, content: unknown): string {
+  const parts = toolUseResult?.content;
+  if (!Array.isArray(parts)) return contentText(content);
+  const notes = typeof toolUseResult?.harnessNoteCount === 'number' ? toolUseResult.harnessNoteCount : 0;
+  const tail = typeof toolUseResult?.harnessTailCount === 'number' ? toolUseResult.harnessTailCount : 0;
+  return contentText(parts.slice(Math.max(0, notes), parts.length - Math.max(0, tail)));
+}

@@ -1,0 +1,267 @@
+/**
+ * Entries of a Claude agent, in the order in which they happened, become blocks and subagents.
+ *
+ *     stream ─▶ entryOfMessage ─┐
+ *                               ├─▶ ClaudeConversation ─▶ BlockWriter ─▶ events
+ *     lines ──▶ entryOfLine ────┘
+ *
+ * What was said and done is here; what the harness wrote around it is in `asides.ts`.
+ */
+import type { Attachment, BlockMessage } from '../../conversation/blocks.ts';
+import { MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { blockBase } from '../block-base.ts';
+import type { BlockWriter } from '../block-writer.ts';
+import type { DiagnosticsCollector } from '../diagnostics.ts';
+import { asMilliseconds, asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { Asides } from './asides.ts';
+import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts, subagentOutput } from './content.ts';
+import { type ClaudeEntry, usageOf } from './entry.ts';
+import type { PartialMessages } from './partial-messages.ts';
+import type { TaskNotification } from './user-text.ts';
+
+/** A finished content block of an assistant's message, and where it belongs. */
+export interface SaidBlock {
+  readonly conversationId: string;
+  readonly message: BlockMessage;
+  readonly block: Json;
+  /** The id that counts the block among its message's (D46). */
+  readonly ordinalId: string;
+  readonly timestamp: string;
+  readonly isApiError?: boolean;
+}
+
+export class ClaudeConversation {
+  readonly #writer: BlockWriter;
+  readonly #diagnostics: DiagnosticsCollector;
+  readonly #partials: PartialMessages | undefined;
+  readonly #asides: Asides;
+  /** The call that started an agent, by the agent's id. */
+  readonly #callOfAgent = new Map<string, string>();
+  /** The calls whose block knows its agent. */
+  readonly #linked = new Set<string>();
+  /** How many blocks of a message were seen, by thread and message. */
+  readonly #blockCounts = new Map<string, Map<string, number>>();
+  #unnamed = 0;
+
+  constructor(writer: BlockWriter, diagnostics: DiagnosticsCollector, partials?: PartialMessages) {
+    this.#writer = writer;
+    this.#diagnostics = diagnostics;
+    this.#partials = partials;
+    this.#asides = new Asides(writer, diagnostics, (notification, at) => this.notify(notification, at));
+  }
+
+  /** The thread of an entry: the call that started its agent, the agent's own id until that is known (D41). */
+  conversationOf(entry: ClaudeEntry): string {
+    if (entry.parentToolUseId !== undefined) return entry.parentToolUseId;
+    return entry.agentId === undefined ? MAIN_CONVERSATION : this.conversationOfAgent(entry.agentId);
+  }
+
+  conversationOfAgent(agentId: string): string {
+    return this.#callOfAgent.get(agentId) ?? agentId;
+  }
+
+  /** Says which call started an agent. */
+  link(agentId: string, toolUseId: string): void {
+    if (agentId !== toolUseId) this.#callOfAgent.set(agentId, toolUseId);
+  }
+
+  add(entry: ClaudeEntry): void {
+    const conversationId = this.conversationOf(entry);
+    if (entry.agentId !== undefined) this.#tellAgent(entry.agentId, conversationId, entry.timestamp);
+    switch (entry.type) {
+      case 'assistant':
+        this.#addAssistant(entry, conversationId);
+        break;
+      case 'user':
+        this.#addUser(entry, conversationId);
+        break;
+      default:
+        this.#asides.add(entry, conversationId);
+    }
+  }
+
+  /** Tells of a background task that ended. Answers whether it was a subagent. */
+  notify(notification: TaskNotification, at: string): boolean {
+    const { taskId, status, result, durationMs } = notification;
+    const toolUseId = notification.toolUseId ?? (taskId === undefined ? '' : this.conversationOfAgent(taskId));
+    if (!this.#writer.isSubagent(toolUseId)) return false;
+    const outcome = status === 'completed' ? 'completed' : 'failed';
+    const completion = { status: outcome, agentId: taskId, output: result, durationMs } as const;
+    this.#writer.complete(MAIN_CONVERSATION, toolUseId, completion, at);
+    return true;
+  }
+
+  /** The id of a message's next block: its ordinal, counted across lines (D46), or the one that its source gives it. */
+  ordinalId(conversationId: string, messageId: string, index?: number): string {
+    let counts = this.#blockCounts.get(conversationId);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#blockCounts.set(conversationId, counts);
+    }
+    const next = counts.get(messageId) ?? 0;
+    const ordinal = index === undefined || index < next ? next : index;
+    counts.set(messageId, ordinal + 1);
+    return `${messageId}:${ordinal}`;
+  }
+
+  /** Writes a content block of an assistant's message, as it is in the end. */
+  addSaid(said: SaidBlock): void {
+    const { conversationId, message, block, ordinalId, timestamp } = said;
+    const type = asText(block.type) ?? '';
+    const base = blockBase(ordinalId, conversationId, timestamp, message);
+    switch (type) {
+      case 'text': {
+        const content = asText(block.text) ?? '';
+        if (said.isApiError) {
+          this.#writer.upsert({ ...base, status: 'error', type: 'error', subtype: 'api_error', content });
+        } else this.#writer.upsert({ ...base, type: 'assistant_text', content });
+        break;
+      }
+      case 'thinking':
+      case 'redacted_thinking':
+        this.#writer.upsert({ ...base, type: 'thinking', content: asText(block.thinking) ?? '' });
+        break;
+      case 'tool_use':
+      case 'server_tool_use':
+      case 'mcp_tool_use':
+        this.#addCall(said);
+        break;
+      default:
+        if (type.endsWith('_tool_result')) this.#addResult(conversationId, block, undefined, timestamp);
+        else {
+          this.#diagnostics.unknown(`content/${type}`);
+          const data = this.#kept(block, ordinalId);
+          this.#writer.upsert({ ...base, type: 'unknown', sourceType: `content/${type}`, data });
+        }
+    }
+  }
+
+  #addAssistant(entry: ClaudeEntry, conversationId: string): void {
+    const { message, timestamp, isApiError } = entry;
+    if (message === undefined) {
+      this.#asides.addUnknown(entry, conversationId);
+      return;
+    }
+    const id = asName(message.id) ?? entry.uuid ?? `message:${++this.#unnamed}`;
+    // While a message streams in, its usage comes with the stream's own events; the one here is only its beginning.
+    const isStreaming = this.#partials?.isStreaming(conversationId, id) === true;
+    const usage = isStreaming ? undefined : usageOf(message.usage);
+    const info = this.#writer.message(conversationId, { id, model: asName(message.model), usage }, timestamp);
+    for (const block of contentBlocks(message.content)) {
+      const ordinalId =
+        this.#partials?.claim(conversationId, id, asText(block.type) ?? '') ??
+        this.ordinalId(conversationId, id, entry.blockIndex);
+      this.addSaid({ conversationId, message: info, block, ordinalId, timestamp, isApiError });
+    }
+  }
+
+  #addCall({ conversationId, message, block, ordinalId, timestamp }: SaidBlock): void {
+    const toolName = asText(block.name) ?? '';
+    // Providers omit ids (D11).
+    const toolUseId = this.#writer.callId(conversationId, asName(block.id) ?? ordinalId, message.id);
+    if (isAgentTool(toolName) && toolUseId !== MAIN_CONVERSATION) {
+      const input = asObject(block.input);
+      const spawn = {
+        toolUseId,
+        prompt: asText(input?.prompt),
+        subagentType: asText(input?.subagent_type),
+        description: asText(input?.description),
+      };
+      this.#writer.spawn(conversationId, spawn, timestamp, message);
+      return;
+    }
+    this.#writer.upsert({
+      ...blockBase(toolUseId, conversationId, timestamp, message, 'pending'),
+      type: 'tool_use',
+      toolUseId,
+      toolName,
+      ...(block.input !== undefined && { input: this.#kept(block.input, toolUseId) }),
+    });
+  }
+
+  #addUser(entry: ClaudeEntry, conversationId: string): void {
+    const { message, timestamp } = entry;
+    if (message === undefined) {
+      this.#asides.addUnknown(entry, conversationId);
+      return;
+    }
+    const texts: string[] = [];
+    const attachments: Attachment[] = [];
+    for (const block of contentBlocks(message.content)) {
+      const attachment = attachmentOf(block);
+      if (block.type === 'tool_result') this.#addResult(conversationId, block, entry.toolUseResult, timestamp);
+      else if (block.type === 'text') texts.push(asText(block.text) ?? '');
+      else if (attachment) attachments.push(attachment);
+      else {
+        const id = this.ordinalId(conversationId, entry.uuid ?? `user:${++this.#unnamed}`);
+        this.#asides.addUnknownPart(id, conversationId, block, timestamp);
+      }
+    }
+    if (texts.length > 0 || attachments.length > 0) {
+      this.#asides.addUserText(entry, conversationId, texts.join('\n'), attachments);
+    }
+  }
+
+  /** A result closes its call; a subagent's goes onto the subagent's own block (D38). */
+  #addResult(conversationId: string, block: Json, returned: unknown, timestamp: string): void {
+    const named = asName(block.tool_use_id);
+    if (named === undefined) return;
+    const toolUseId = this.#writer.latestCallId(conversationId, named);
+    const result = asObject(returned);
+    const isOfAgent = asName(result?.agentId) !== undefined && result?.totalDurationMs !== undefined;
+    if (isOfAgent || this.#writer.isSubagent(toolUseId)) {
+      this.#addAgentResult(conversationId, toolUseId, block, result, timestamp);
+      return;
+    }
+    const isError = block.is_error === true;
+    const parts = otherParts(block.content);
+    this.#writer.upsert({
+      ...blockBase(`result:${toolUseId}`, conversationId, timestamp, undefined, isError ? 'error' : 'complete'),
+      type: 'tool_result',
+      toolUseId,
+      output: contentText(block.content),
+      isError,
+      ...(parts && { parts }),
+    });
+  }
+
+  #addAgentResult(
+    conversationId: string,
+    toolUseId: string,
+    block: Json,
+    result: Json | undefined,
+    timestamp: string,
+  ): void {
+    const agentId = asName(result?.agentId);
+    if (agentId !== undefined) this.link(agentId, toolUseId);
+    if (result?.isAsync === true || result?.status === 'async_launched') {
+      this.#writer.spawn(conversationId, { toolUseId, agentId }, timestamp);
+      this.#writer.sendToBackground(toolUseId);
+      return;
+    }
+    this.#writer.complete(
+      conversationId,
+      toolUseId,
+      {
+        status: block.is_error === true ? 'error' : 'completed',
+        agentId,
+        output: subagentOutput(result, block.content),
+        durationMs: asMilliseconds(result?.totalDurationMs),
+      },
+      timestamp,
+    );
+  }
+
+  /** Lets a subagent's block know its agent, once. */
+  #tellAgent(agentId: string, toolUseId: string, timestamp: string): void {
+    this.link(agentId, toolUseId);
+    if (this.#linked.has(toolUseId) || !this.#writer.isSubagent(toolUseId)) return;
+    this.#linked.add(toolUseId);
+    this.#writer.spawn(MAIN_CONVERSATION, { toolUseId, agentId }, timestamp);
+  }
+
+  #kept(value: unknown, where: string): unknown {
+    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
+    return keep(value);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * One thing a Claude agent said, whichever way it reached us. The SDK's stream and the lines on disk tell the same with other
+ * field names; both become an entry, and from there on there is one path.
+ */
+import type { Usage } from '../../core/usage.ts';
+import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
+
+export interface ClaudeEntry {
+  readonly type: string;
+  readonly subtype: string | undefined;
+  readonly uuid: string | undefined;
+  /** The line it answers; for a compaction, the last line before it. */
+  readonly parentUuid: string | undefined;
+  /** Empty when the source gives none. */
+  readonly timestamp: string;
+  /** The call that started the agent who said it, where the source says that itself. */
+  readonly parentToolUseId: string | undefined;
+  /** The agent who said it; absent for the main conversation. */
+  readonly agentId: string | undefined;
+  readonly isSidechain: boolean;
+  readonly message: Json | undefined;
+  /** What a tool returned besides the text for the model: its shape depends on the tool. */
+  readonly toolUseResult: unknown;
+  /** The position of a one-block line among its message's blocks, where the source says it. */
+  readonly blockIndex: number | undefined;
+  readonly isMeta: boolean;
+  readonly isCompactSummary: boolean;
+  readonly isApiError: boolean;
+  /** The line or message itself. */
+  readonly raw: Json;
+}
+
+/** The entry of a line on disk. */
+export function entryOfLine(line: Json): ClaudeEntry {
+  return {
+    type: asText(line.type) ?? '',
+    subtype: asText(line.subtype),
+    uuid: asName(line.uuid),
+    parentUuid: asName(line.parentUuid) ?? asName(line.logicalParentUuid),
+    timestamp: asText(line.timestamp) ?? '',
+    parentToolUseId: undefined,
+    agentId: asName(line.agentId),
+    isSidechain: line.isSidechain === true,
+    message: asObject(line.message),
+    toolUseResult: line.toolUseResult,
+    blockIndex: isBlockIndex(line.apiBlockIndex) ? line.apiBlockIndex : undefined,
+    isMeta: line.isMeta === true,
+    isCompactSummary: line.isCompactSummary === true,
+    isApiError: line.isApiErrorMessage === true,
+    raw: line,
+  };
+}
+
+/** The entry of a message of the SDK's stream. */
+export function entryOfMessage(message: Json): ClaudeEntry {
+  return {
+    type: asText(message.type) ?? '',
+    subtype: asText(message.subtype),
+    uuid: asName(message.uuid),
+    parentUuid: undefined,
+    timestamp: asText(message.timestamp) ?? '',
+    parentToolUseId: asName(message.parent_tool_use_id),
+    agentId: asName(message.agent_id),
+    isSidechain: false,
+    message: asObject(message.message),
+    toolUseResult: message.tool_use_result,
+    blockIndex: undefined,
+    isMeta: message.isMeta === true,
+    isCompactSummary: message.isCompactSummary === true,
+    isApiError: asName(message.error) !== undefined,
+    raw: message,
+  };
+}
+
+/** What an agent's progress line carries: a line of that agent's conversation. */
+export function entryOfProgress(line: Json): ClaudeEntry | undefined {
+  const data = asObject(line.data);
+  const message = asObject(data?.message);
+  if (data === undefined || message === undefined) return undefined;
+  const entry = entryOfLine(message);
+  return {
+    ...entry,
+    timestamp: entry.timestamp === '' ? (asText(line.timestamp) ?? '') : entry.timestamp,
+    parentUuid: undefined,
+    parentToolUseId: asName(line.parentToolUseID),
+    agentId: asName(data.agentId),
+    isSidechain: true,
+  };
+}
+
+/** Tokens as Anthropic counts them: there the cached ones are not part of `input_tokens`, here they are. */
+export function usageOf(value: unknown): Usage | undefined {
+  const usage = asObject(value);
+  if (usage === undefined) return undefined;
+  const cached = asCount(usage.cache_read_input_tokens);
+  const written = asCount(usage.cache_creation_input_tokens);
+  const reasoning = asCount(asObject(usage.output_tokens_details)?.thinking_tokens);
+  const inputTokens = asCount(usage.input_tokens) + cached + written;
+  const outputTokens = asCount(usage.output_tokens);
+  if (inputTokens === 0 && outputTokens === 0) return undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cached > 0 && { cachedInputTokens: cached }),
+    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(reasoning > 0 && { reasoningTokens: reasoning }),
+  };
+}
+
+function isBlockIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 100_000;
+}

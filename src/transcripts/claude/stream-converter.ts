@@ -1,0 +1,156 @@
+/** The Claude Agent SDK's stream, message by message, as events. */
+import { MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { BlockWriter, type EndReason } from '../block-writer.ts';
+import { DiagnosticsCollector } from '../diagnostics.ts';
+import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
+import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { ClaudeConversation } from './conversation.ts';
+import { type ClaudeEntry, entryOfMessage } from './entry.ts';
+import { PartialMessages } from './partial-messages.ts';
+
+/** Signals about the run, not part of the conversation: counted, not shown. */
+const SIGNALS: ReadonlySet<string> = new Set([
+  'tool_progress',
+  'command_lifecycle',
+  'auth_status',
+  'rate_limit_event',
+  'tool_use_summary',
+  'prompt_suggestion',
+  'keep_alive',
+]);
+
+/** Converts what `query()` of the Claude Agent SDK yields. */
+export function claudeStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
+  const writer = new BlockWriter();
+  const diagnostics = new DiagnosticsCollector();
+  const partials = new PartialMessages(writer);
+  const conversation = new ClaudeConversation(writer, diagnostics, partials);
+  const seen = new Set<string>();
+  let lastTimestamp = '';
+  /** How the newest run ended; unset while one is going on. */
+  let ended: EndReason | undefined;
+  let apiErrorShown = false;
+  const now = options.now ?? ((): string => lastTimestamp);
+
+  const addEntry = (entry: ClaudeEntry): void => {
+    if (entry.uuid !== undefined) {
+      if (seen.has(entry.uuid)) {
+        diagnostics.problem('repeated-line', entry.uuid); // a resumed run replays
+        return;
+      }
+      seen.add(entry.uuid);
+    }
+    if (entry.timestamp !== '') lastTimestamp = entry.timestamp;
+    if (entry.isApiError) apiErrorShown = true;
+    conversation.add(entry.timestamp === '' ? { ...entry, timestamp: now() } : entry);
+  };
+
+  const addResult = (message: Json): void => {
+    const isError = message.is_error === true || message.subtype !== 'success';
+    if (isError && !apiErrorShown) {
+      const errors = asList(message.errors).flatMap((error) => asText(error) ?? []);
+      writer.upsert({
+        id: `error:${asName(message.uuid) ?? asName(message.session_id) ?? ''}`,
+        conversationId: MAIN_CONVERSATION,
+        timestamp: now(),
+        status: 'error',
+        type: 'error',
+        subtype: asText(message.subtype) ?? '',
+        content: errors.length > 0 ? errors.join('\n') : (asText(message.result) ?? ''),
+      });
+    }
+    apiErrorShown = false;
+    ended = isError ? 'failed' : 'completed';
+    writer.settle(MAIN_CONVERSATION, ended, now());
+  };
+
+  const startTask = (message: Json): void => {
+    const toolUseId = asName(message.tool_use_id);
+    const taskId = asName(message.task_id);
+    if (toolUseId === undefined || taskId === undefined) return;
+    if (!writer.isSubagent(toolUseId) && message.task_type !== 'local_agent') return; // a command in the background
+    const parent = asName(message.parent_task_id);
+    conversation.link(taskId, toolUseId);
+    writer.spawn(
+      parent === undefined ? MAIN_CONVERSATION : conversation.conversationOfAgent(parent),
+      {
+        toolUseId,
+        agentId: taskId,
+        prompt: asText(message.prompt),
+        subagentType: asText(message.subagent_type),
+        description: asText(message.description),
+      },
+      now(),
+    );
+    if (message.is_backgrounded === true) writer.sendToBackground(toolUseId);
+  };
+
+  const addSystem = (message: Json): void => {
+    switch (message.subtype) {
+      case 'init':
+        // A run that begins while calls are open: the one before died.
+        if (ended === undefined && writer.hasOpenBlocks(MAIN_CONVERSATION)) {
+          writer.settle(MAIN_CONVERSATION, 'interrupted', now());
+        }
+        ended = undefined;
+        break;
+      case 'task_started':
+        startTask(message);
+        break;
+      case 'task_notification': {
+        const toolUseId = asName(message.tool_use_id);
+        // One in the foreground is followed by its result, which says more.
+        if (toolUseId === undefined || !writer.isInBackground(toolUseId)) break;
+        conversation.notify(
+          {
+            taskId: asName(message.task_id),
+            toolUseId,
+            status: asText(message.status),
+            result: asText(message.summary),
+            durationMs: asMilliseconds(asObject(message.usage)?.duration_ms),
+          },
+          now(),
+        );
+        break;
+      }
+      case 'compact_boundary':
+        addEntry(entryOfMessage(message));
+        break;
+      default: // status, thinking_tokens, api_retry and other signals
+    }
+  };
+
+  const handle = (value: unknown): void => {
+    const message = asObject(value);
+    if (message === undefined) {
+      diagnostics.problem('malformed-line');
+      return;
+    }
+    const type = asText(message.type) ?? '';
+    diagnostics.count(type === 'system' ? `system/${asText(message.subtype) ?? ''}` : type);
+    const conversationId = asName(message.parent_tool_use_id) ?? MAIN_CONVERSATION;
+    if (type === 'result') addResult(message);
+    else if (type === 'system') addSystem(message);
+    else if (type === 'stream_event') {
+      const event = asObject(message.event);
+      if (event) partials.handle(conversation, conversationId, event, now());
+    } else if (!SIGNALS.has(type)) {
+      if (conversationId === MAIN_CONVERSATION) ended = undefined;
+      addEntry(entryOfMessage(message));
+    }
+  };
+
+  return {
+    push(message) {
+      handle(message);
+      return writer.take();
+    },
+    end(reason = ended ?? 'interrupted') {
+      writer.settleAll(reason, now());
+      return writer.take();
+    },
+    get diagnostics() {
+      return diagnostics.report();
+    },
+  };
+}

@@ -1,0 +1,219 @@
+/**
+ * A Claude Code session on disk: the file of its main conversation and one per subagent. Their lines are put back into the order
+ * in which they were said, by time, and go the way of the stream from there.
+ */
+import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { BlockWriter } from '../block-writer.ts';
+import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
+import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
+import { Branches, type LineRole } from './branches.ts';
+import { contentBlocks, contentText } from './content.ts';
+import { ClaudeConversation } from './conversation.ts';
+import { type ClaudeEntry, entryOfLine, entryOfProgress } from './entry.ts';
+import { parseLine } from './transcript-line.ts';
+import { classifyUserText } from './user-text.ts';
+
+/** One file of a session. */
+export interface ClaudeFile {
+  /** The subagent's id; absent for the main conversation. */
+  readonly agentId?: string;
+  readonly meta?: unknown;
+}
+
+/** A file being read. */
+export interface ClaudeThread {
+  readonly agentId: string | undefined;
+  readonly meta: Json | undefined;
+  /** How the file is called in diagnostics. */
+  readonly name: string;
+  lineNumber: number;
+  /** The time of its newest line: lines without one were written right after. */
+  timestamp: string;
+}
+
+/** Runs of the compaction, which are no subagents. */
+export function isCompactionRun(agentId: string): boolean {
+  return agentId.startsWith('acompact-');
+}
+
+export class ClaudeTranscript {
+  readonly #writer = new BlockWriter();
+  readonly #diagnostics = new DiagnosticsCollector();
+  readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
+  readonly #branches = new Branches();
+  readonly #threads: ClaudeThread[] = [];
+  /** The agents that have a file; what the main file repeats of them is not needed. */
+  readonly #filed = new Set<string>();
+  readonly #seen = new Map<string, Set<string>>();
+  /** Where the main conversation's blocks came from, for the day they are superseded. */
+  readonly #positions = new Map<string, number>();
+  /** The thread of a line of old files, which keep subagents between the lines of the main conversation. */
+  readonly #sidechains = new Map<string, string>();
+  #timestamp = '';
+
+  /** A file of this session; announce all of them before reading any. */
+  open(file: ClaudeFile): ClaudeThread {
+    const agentId = file.agentId?.replace(/^agent-/, '');
+    const meta = asObject(typeof file.meta === 'string' ? parseJson(file.meta) : file.meta);
+    const thread = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
+    this.#threads.push(thread);
+    if (agentId !== undefined) {
+      this.#filed.add(agentId);
+      const toolUseId = asName(meta?.toolUseId);
+      if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
+    }
+    return thread;
+  }
+
+  /** Counts a line that was recognised as noise without being parsed. */
+  skip(thread: ClaudeThread, kind: string): void {
+    thread.lineNumber++;
+    this.#diagnostics.count(`progress/${kind}`);
+  }
+
+  /** Counts a line that was too long to be read. */
+  skipTooLong(thread: ClaudeThread): void {
+    thread.lineNumber++;
+    this.#diagnostics.problem('line-too-long', `${thread.name}:${thread.lineNumber}`);
+  }
+
+  /** Reads a line; `undefined` when it says nothing. `isTorn`: nothing ended it. */
+  read(thread: ClaudeThread, text: string, isTorn: boolean): ClaudeEntry | undefined {
+    thread.lineNumber++;
+    const parsed = parseLine(text);
+    const where = `${thread.name}:${thread.lineNumber}`;
+    if (parsed === undefined) {
+      if (text.trim() !== '') this.#diagnostics.problem(isTorn ? 'torn-line' : 'malformed-line', where);
+      return undefined;
+    }
+    if (parsed.mended) this.#diagnostics.problem(parsed.mended, where);
+    const { line } = parsed;
+    this.#diagnostics.count(typeOf(line));
+    const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
+    if (entry === undefined) return undefined;
+    if (entry.timestamp !== '') thread.timestamp = entry.timestamp;
+    return { ...entry, timestamp: thread.timestamp, ...this.#speaker(thread, entry) };
+  }
+
+  /** Converts an entry; answers the events it makes. */
+  add(entry: ClaudeEntry): ConversationEvent[] {
+    if (entry.timestamp > this.#timestamp) this.#timestamp = entry.timestamp;
+    if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) {
+      if (this.#isRepeated(entry)) return [];
+      this.#spawnFromMeta(entry);
+      this.#conversation.add(entry);
+      return this.#writer.take();
+    }
+    const placement = this.#branches.place(entry.uuid, entry.parentUuid, roleOf(entry));
+    if (placement.kind !== 'placed') {
+      this.#diagnostics.problem(`${placement.kind}-line`, entry.uuid);
+      return [];
+    }
+    if (placement.rewoundTo !== undefined) this.#rewind(placement.rewoundTo, entry);
+    this.#conversation.add(entry);
+    const events = this.#writer.take();
+    for (const event of events) {
+      const id = event.type === 'block:upsert' ? event.block.id : undefined;
+      if (id !== undefined && event.conversationId === MAIN_CONVERSATION && !this.#positions.has(id)) {
+        this.#positions.set(id, placement.position);
+      }
+    }
+    return events;
+  }
+
+  /** The end of all files: what is still open never ended. */
+  finish(): ConversationEvent[] {
+    for (const { agentId, meta } of this.#threads) {
+      if (agentId === undefined || meta === undefined) continue;
+      const toolUseId = this.#conversation.conversationOfAgent(agentId);
+      if (!this.#writer.isInBackground(toolUseId) || !this.#writer.isRunning(toolUseId)) continue;
+      const status = meta.finished === true ? 'completed' : 'failed';
+      this.#writer.complete(MAIN_CONVERSATION, toolUseId, { status, agentId }, this.#timestamp);
+    }
+    const reason = this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed';
+    this.#writer.settleAll(reason, this.#timestamp);
+    return this.#writer.take();
+  }
+
+  get diagnostics(): TranscriptDiagnostics {
+    return this.#diagnostics.report();
+  }
+
+  #progressOf(line: Json): ClaudeEntry | undefined {
+    const entry = asObject(line.data)?.type === 'agent_progress' ? entryOfProgress(line) : undefined;
+    if (entry?.agentId === undefined) return undefined;
+    if (entry.parentToolUseId !== undefined) this.#conversation.link(entry.agentId, entry.parentToolUseId);
+    return this.#filed.has(entry.agentId) ? undefined : entry;
+  }
+
+  /** Who said an entry: a file's own agent, or the agent that a line of the main file names. */
+  #speaker(thread: ClaudeThread, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
+    if (thread.agentId !== undefined) return { agentId: thread.agentId, parentToolUseId: undefined };
+    if (!entry.isSidechain) return { agentId: undefined, parentToolUseId: undefined };
+    const { agentId, parentToolUseId } = entry;
+    if (agentId !== undefined) return { agentId, parentToolUseId };
+    const known = entry.parentUuid === undefined ? undefined : this.#sidechains.get(entry.parentUuid);
+    // The oldest files name no agent: a sidechain begins with the prompt of the call that started it.
+    const speaker =
+      known ??
+      this.#writer.findRunning(contentText(entry.message?.content)) ??
+      `sidechain-${entry.uuid ?? this.#sidechains.size}`;
+    if (entry.uuid !== undefined) this.#sidechains.set(entry.uuid, speaker);
+    return { agentId: speaker, parentToolUseId: undefined };
+  }
+
+  #isRepeated(entry: ClaudeEntry): boolean {
+    if (entry.uuid === undefined) return false;
+    const speaker = entry.agentId ?? '';
+    const seen = this.#seen.get(speaker) ?? new Set();
+    if (seen.has(entry.uuid)) {
+      this.#diagnostics.problem('repeated-line', entry.uuid);
+      return true;
+    }
+    this.#seen.set(speaker, seen.add(entry.uuid));
+    return false;
+  }
+
+  /** A subagent whose call is in no file still has its `.meta.json` to tell where it belongs. */
+  #spawnFromMeta({ agentId, timestamp }: ClaudeEntry): void {
+    if (agentId === undefined) return;
+    const toolUseId = this.#conversation.conversationOfAgent(agentId);
+    if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
+    const meta = this.#threads.find((thread) => thread.agentId === agentId)?.meta;
+    if (meta === undefined) return;
+    const parent = asName(meta.parentAgentId);
+    this.#writer.spawn(
+      parent === undefined ? MAIN_CONVERSATION : this.#conversation.conversationOfAgent(parent),
+      { toolUseId, agentId, subagentType: asText(meta.agentType), description: asText(meta.description) },
+      timestamp,
+    );
+  }
+
+  #rewind(to: number, entry: ClaudeEntry): void {
+    this.#diagnostics.problem('rewind', entry.uuid);
+    for (const [id, position] of this.#positions) {
+      if (position <= to) continue;
+      const call = id.startsWith('result:') ? this.#positions.get(id.slice('result:'.length)) : undefined;
+      if (call !== undefined && call <= to) continue; // it answers a call that stays
+      this.#positions.delete(id);
+      this.#writer.remove(MAIN_CONVERSATION, id, entry.timestamp);
+    }
+  }
+}
+
+/** The type of a line for the counts. */
+function typeOf(line: Json): string {
+  const type = asText(line.type) ?? 'untyped';
+  if (type === 'system') return `system/${asText(line.subtype) ?? ''}`;
+  if (type === 'progress') return `progress/${asText(asObject(line.data)?.type) ?? ''}`;
+  return type === 'attachment' ? `attachment/${asText(asObject(line.attachment)?.type) ?? ''}` : type;
+}
+
+/** What an entry of the main conversation is to its tree. */
+function roleOf(entry: ClaudeEntry): LineRole {
+  if (entry.type === 'assistant') return 'speech';
+  if (entry.type !== 'user' || entry.isMeta || entry.isCompactSummary) return 'aside';
+  const content = entry.message?.content;
+  if (contentBlocks(content).some((block) => block.type === 'tool_result')) return 'aside';
+  return classifyUserText(contentText(content), false).kind === 'prompt' ? 'prompt' : 'aside';
+}

@@ -1,0 +1,78 @@
+/** What a reader has to say about what it read: how much of what, what it did not know, what was wrong (D49). */
+
+/** What can be wrong with a transcript. None of it stops the reading. */
+export type ProblemCode =
+  | 'malformed-line'
+  | 'torn-line'
+  | 'nul-bytes'
+  | 'glued-line'
+  | 'line-too-long'
+  | 'repeated-line'
+  | 'superseded-line'
+  | 'rewind'
+  | 'too-deep'
+  | 'unlinked-subagent'
+  | 'not-a-transcript';
+
+/** One kind of problem, how often it was met and where first. */
+export interface TranscriptProblem {
+  readonly code: ProblemCode;
+  readonly count: number;
+  /** The first few places: `<file>:<line>`, or the id of a message. */
+  readonly where: readonly string[];
+}
+
+/** The report of one reading. */
+export interface TranscriptDiagnostics {
+  /** Lines, messages and parts read, by type: `assistant`, `progress/hook_progress`, `part/text`, … */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Of these, the types we do not know. What they said is kept in blocks of type `unknown`. */
+  readonly unknown: Readonly<Record<string, number>>;
+  readonly problems: readonly TranscriptProblem[];
+}
+
+const MAX_PLACES = 5;
+/** A hostile file may invent a type per line; after this many the rest is counted together. */
+const MAX_TYPES = 500;
+const MAX_TYPE_LENGTH = 80;
+const OTHER_TYPES = '(others)';
+
+/** Collects the report while a transcript or a stream is read. */
+export class DiagnosticsCollector {
+  readonly #counts = new Map<string, number>();
+  readonly #unknown = new Map<string, number>();
+  readonly #problems = new Map<ProblemCode, { count: number; where: string[] }>();
+
+  count(type: string): void {
+    increment(this.#counts, type);
+  }
+
+  unknown(type: string): void {
+    increment(this.#unknown, type);
+  }
+
+  problem(code: ProblemCode, where?: string): void {
+    const known = this.#problems.get(code) ?? { count: 0, where: [] };
+    known.count++;
+    if (where !== undefined && known.where.length < MAX_PLACES) known.where.push(where);
+    this.#problems.set(code, known);
+  }
+
+  report(): TranscriptDiagnostics {
+    return {
+      counts: Object.fromEntries(this.#counts),
+      unknown: Object.fromEntries(this.#unknown),
+      problems: [...this.#problems].map(([code, { count, where }]) => ({ code, count, where: [...where] })),
+    };
+  }
+}
+
+function increment(counts: Map<string, number>, type: string): void {
+  let key = type.length > MAX_TYPE_LENGTH ? `${type.slice(0, MAX_TYPE_LENGTH)}…` : type;
+  let before = counts.get(key);
+  if (before === undefined && counts.size >= MAX_TYPES) {
+    key = OTHER_TYPES;
+    before = counts.get(key);
+  }
+  counts.set(key, (before ?? 0) + 1);
+}

@@ -1,0 +1,73 @@
+/** A message of OpenCode, as far as it has been told. */
+import type { Usage } from '../../core/usage.ts';
+import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
+import { timeField } from './time.ts';
+
+export interface OpenCodeMessage {
+  readonly id: string;
+  readonly sessionId: string;
+  /** The thread it began in. */
+  readonly conversationId: string;
+  readonly role: string;
+  readonly created: number | undefined;
+  readonly completed: number | undefined;
+  readonly model: string | undefined;
+  readonly usage: Usage | undefined;
+  /** A compaction's message: its text is the summary. */
+  readonly isSummary: boolean;
+  /** The parts of a user's message, which make one block. */
+  readonly parts: Map<string, Json>;
+  /** The block that each part became. */
+  readonly blockIds: Map<string, string>;
+}
+
+/** A message of which only a part is known yet. */
+export function newMessage(id: string, sessionId: string, conversationId: string): OpenCodeMessage {
+  return {
+    id,
+    sessionId,
+    conversationId,
+    role: 'assistant',
+    created: undefined,
+    completed: undefined,
+    model: undefined,
+    usage: undefined,
+    isSummary: false,
+    parts: new Map(),
+    blockIds: new Map(),
+  };
+}
+
+/** The message with what its `info` adds. */
+export function withInfo(message: OpenCodeMessage, info: Json): OpenCodeMessage {
+  return {
+    ...message,
+    role: asText(info.role) ?? message.role,
+    created: timeField(info, 'created') ?? message.created,
+    completed: timeField(info, 'completed') ?? message.completed,
+    model: asName(info.modelID) ?? asName(asObject(info.model)?.modelID) ?? message.model,
+    usage: usageOf(info.tokens, info.cost) ?? message.usage,
+    isSummary: info.summary === true || message.isSummary,
+  };
+}
+
+/** Tokens as OpenCode counts them: the cached ones are not part of `input`, here they are. */
+export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
+  const counts = asObject(tokens);
+  const cache = asObject(counts?.cache);
+  const cached = asCount(cache?.read);
+  const written = asCount(cache?.write);
+  const inputTokens = asCount(counts?.input) + cached + written;
+  const outputTokens = asCount(counts?.output);
+  const reasoning = asCount(counts?.reasoning);
+  const costUsd = asCount(cost);
+  if (inputTokens === 0 && outputTokens === 0) return undefined;
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cached > 0 && { cachedInputTokens: cached }),
+    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(reasoning > 0 && { reasoningTokens: reasoning }),
+    ...(costUsd > 0 && { costUsd }),
+  };
+}

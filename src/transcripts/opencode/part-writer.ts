@@ -1,0 +1,244 @@
+/** The parts of a message become blocks: texts and thoughts, calls with their results, subagents, notices. */
+import type {
+  Attachment,
+  BlockMessage,
+  BlockStatus,
+  ConversationBlock,
+  NoticeBlock,
+} from '../../conversation/blocks.ts';
+import { blockBase } from '../block-base.ts';
+import type { BlockWriter } from '../block-writer.ts';
+import type { DiagnosticsCollector } from '../diagnostics.ts';
+import { asList, asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import type { OpenCodeMessage } from './message.ts';
+import { isoTime, partTime, timeField } from './time.ts';
+
+/** The tool that starts a child session. */
+export const TASK_TOOL = 'task';
+
+/** Parts that keep books: counted, not shown. */
+const BOOKKEEPING: ReadonlySet<string> = new Set(['step-start', 'step-finish', 'snapshot', 'patch', 'agent']);
+
+type Notice = Pick<NoticeBlock, 'type' | 'content' | 'subtype' | 'data'>;
+
+export class PartWriter {
+  readonly #writer: BlockWriter;
+  readonly #diagnostics: DiagnosticsCollector;
+  readonly #onChild: (sessionId: string, toolUseId: string) => void;
+
+  /** `onChild` learns which call a child session works for. */
+  constructor(
+    writer: BlockWriter,
+    diagnostics: DiagnosticsCollector,
+    onChild: (sessionId: string, toolUseId: string) => void,
+  ) {
+    this.#writer = writer;
+    this.#diagnostics = diagnostics;
+    this.#onChild = onChild;
+  }
+
+  /** A part in its present state, first or again. */
+  add(message: OpenCodeMessage, part: Json, at: string): void {
+    const id = asName(part.id) ?? '';
+    const type = asText(part.type) ?? '';
+    if (BOOKKEEPING.has(type)) return;
+    const isUsers = message.role === 'user' && part.synthetic !== true;
+    if (isUsers && (type === 'text' || type === 'file')) {
+      message.parts.set(id, part);
+      message.blockIds.set(id, message.id);
+      this.writeUser(message, at);
+    } else if (type === 'text' || type === 'reasoning') this.#addText(message, id, part, at);
+    else if (type !== 'tool') this.#addNotice(message, id, part, at, type);
+    else if (part.tool === TASK_TOOL) this.#addTask(message, id, part, at);
+    else this.#addTool(message, id, part, at);
+  }
+
+  /** What the user typed and attached is one block, whatever parts it came in. */
+  writeUser(message: OpenCodeMessage, at: string): void {
+    const texts: string[] = [];
+    const attachments: Attachment[] = [];
+    for (const part of message.parts.values()) {
+      if (part.type === 'text') texts.push(asText(part.text) ?? '');
+      else attachments.push(attachmentOf(part));
+    }
+    this.#writer.upsert(
+      {
+        id: message.id,
+        conversationId: message.conversationId,
+        timestamp: isoTime(message.created),
+        status: 'complete',
+        type: 'user_message',
+        content: texts.join('\n'),
+        ...(attachments.length > 0 && { attachments }),
+      },
+      at,
+    );
+  }
+
+  #addText(message: OpenCodeMessage, id: string, part: Json, at: string): void {
+    const content = asText(part.text) ?? '';
+    const isDone = message.role === 'user' || timeField(part, 'end') !== undefined || message.completed !== undefined;
+    const base = this.#base(message, id, part, isDone ? 'complete' : 'pending');
+    if (message.role === 'user') {
+      this.#write(message, id, { ...base, type: 'system', subtype: 'synthetic', content }, at);
+      return;
+    }
+    const type = part.type === 'reasoning' ? 'thinking' : message.isSummary ? 'compaction' : 'assistant_text';
+    this.#write(message, id, { ...base, type, content }, at);
+  }
+
+  #addTool(message: OpenCodeMessage, id: string, part: Json, at: string): void {
+    const state = asObject(part.state) ?? {};
+    const toolUseId = this.#callId(message, id, part);
+    const isOver = state.status === 'completed' || state.status === 'error';
+    const known = this.#writer.find(message.conversationId, toolUseId);
+    const hasInput = state.status !== 'pending' && state.input !== undefined;
+    // A call is told of again with every line of its output; only the first time, its input and its end are news.
+    if (known?.type !== 'tool_use' || isOver || (hasInput && known.input === undefined)) {
+      const inputText = hasInput ? undefined : asName(state.raw);
+      this.#write(
+        message,
+        id,
+        {
+          ...this.#base(message, toolUseId, part, 'pending'),
+          type: 'tool_use',
+          toolUseId,
+          toolName: asText(part.tool) ?? '',
+          ...(hasInput && { input: this.#kept(state.input, id) }),
+          ...(inputText !== undefined && { inputText }),
+        },
+        at,
+      );
+    }
+    if (!isOver) return;
+    const isError = state.status === 'error';
+    const files = asList(state.attachments).map(keep);
+    this.#writer.upsert(
+      {
+        id: `result:${toolUseId}`,
+        conversationId: message.conversationId,
+        timestamp: isoTime(timeField(state, 'end') ?? partTime(part, message.created)),
+        status: isError ? 'error' : 'complete',
+        type: 'tool_result',
+        toolUseId,
+        output: (isError ? asText(state.error) : asText(state.output)) ?? '',
+        isError,
+        ...(files.length > 0 && { parts: files }),
+      },
+      at,
+    );
+  }
+
+  /** A task part is told of again and again, at last with the whole answer: one subagent all the same. */
+  #addTask(message: OpenCodeMessage, id: string, part: Json, at: string): void {
+    const state = asObject(part.state) ?? {};
+    const input = asObject(state.input);
+    const toolUseId = this.#callId(message, id, part);
+    const agentId = asName(asObject(state.metadata)?.sessionId);
+    const created = isoTime(partTime(part, message.created));
+    message.blockIds.set(id, `subagent:${toolUseId}`);
+    this.#writer.spawn(
+      message.conversationId,
+      {
+        toolUseId,
+        agentId,
+        prompt: asText(input?.prompt),
+        subagentType: asText(input?.subagent_type),
+        description: asText(input?.description),
+      },
+      this.#writer.isSubagent(toolUseId) ? at : created,
+      this.#info(message, at),
+    );
+    if (agentId !== undefined) this.#onChild(agentId, toolUseId);
+    const isError = state.status === 'error';
+    if ((state.status !== 'completed' && !isError) || !this.#writer.isRunning(toolUseId)) return;
+    const start = timeField(state, 'start');
+    const end = timeField(state, 'end');
+    const output = isError ? asText(state.error) : asText(state.output);
+    this.#writer.complete(
+      message.conversationId,
+      toolUseId,
+      {
+        status: isError ? 'error' : 'completed',
+        agentId,
+        output: output === undefined ? undefined : taskResult(output),
+        durationMs: start === undefined || end === undefined || end < start ? undefined : end - start,
+      },
+      at,
+    );
+  }
+
+  #addNotice(message: OpenCodeMessage, id: string, part: Json, at: string, type: string): void {
+    const notice = noticeOf(part, type);
+    const base = this.#base(message, id, part);
+    if (notice) {
+      this.#write(message, id, { ...base, ...notice }, at);
+      return;
+    }
+    const sourceType = `part/${type}`;
+    this.#diagnostics.unknown(sourceType);
+    this.#write(message, id, { ...base, type: 'unknown', sourceType, data: this.#kept(part, id) }, at);
+  }
+
+  #callId(message: OpenCodeMessage, partId: string, part: Json): string {
+    return this.#writer.callId(message.conversationId, asName(part.callID) ?? partId, message.id);
+  }
+
+  #info(message: OpenCodeMessage, at: string): BlockMessage | undefined {
+    return message.role === 'assistant' ? this.#writer.message(message.conversationId, message, at) : undefined;
+  }
+
+  #base(
+    message: OpenCodeMessage,
+    id: string,
+    part: Json,
+    status: BlockStatus = 'complete',
+  ): ReturnType<typeof blockBase> {
+    const timestamp = isoTime(partTime(part, message.created));
+    return blockBase(id, message.conversationId, timestamp, this.#info(message, timestamp), status);
+  }
+
+  #write(message: OpenCodeMessage, partId: string, block: ConversationBlock, at: string): void {
+    message.blockIds.set(partId, block.id);
+    this.#writer.upsert(block, at);
+  }
+
+  #kept(value: unknown, where: string): unknown {
+    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
+    return keep(value);
+  }
+}
+
+function noticeOf(part: Json, type: string): Notice | undefined {
+  switch (type) {
+    case 'compaction':
+      return { type: 'compaction', content: '' };
+    case 'retry': {
+      const error = asObject(part.error);
+      const content = asText(asObject(error?.data)?.message) ?? asText(error?.name) ?? '';
+      return { type: 'system', subtype: 'retry', content };
+    }
+    case 'subtask':
+      return { type: 'system', subtype: 'subtask', content: asText(part.prompt) ?? asText(part.description) ?? '' };
+    case 'file':
+      return { type: 'system', subtype: 'file', content: asText(part.filename) ?? '', data: attachmentOf(part) };
+    default:
+      return undefined;
+  }
+}
+
+function attachmentOf(part: Json): Attachment {
+  const data = asText(part.url);
+  const filename = asName(part.filename);
+  return {
+    mediaType: asName(part.mime) ?? 'application/octet-stream',
+    ...(data !== undefined && { data }),
+    ...(filename !== undefined && { filename }),
+  };
+}
+
+/** A child's answer without the frame that OpenCode puts around it. */
+function taskResult(output: string): string {
+  const frame = /^<task [^>]*>\n<task_result>\n([\s\S]*)\n<\/task_result>\n<\/task>$/.exec(output);
+  return frame?.[1] ?? output;
+}

@@ -1,0 +1,82 @@
+/** OpenCode sessions that were read as a whole, as events. */
+import type { ConversationEvent } from '../../conversation/events.ts';
+import { MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { BlockWriter } from '../block-writer.ts';
+import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
+import { asName, asText } from '../json-access.ts';
+import type { RawTranscript } from '../source.ts';
+import { OpenCodeConversation } from './conversation.ts';
+import { type Moment, momentsOf, type OpenCodeExport, parseExports } from './export.ts';
+import { isoTime } from './time.ts';
+
+/** Converts a transcript: an export, or one with the exports of its children. */
+export function openCodeTranscriptEvents(raw: RawTranscript): {
+  events: ConversationEvent[];
+  diagnostics: TranscriptDiagnostics;
+} {
+  const transcript = new OpenCodeTranscript(parseExports(raw));
+  const events: ConversationEvent[] = [];
+  for (const made of transcript.read()) for (const event of made) events.push(event);
+  return { events, diagnostics: transcript.diagnostics };
+}
+
+/** A session and its children, read one message at a time. */
+export class OpenCodeTranscript {
+  readonly #writer = new BlockWriter();
+  readonly #diagnostics = new DiagnosticsCollector();
+  readonly #exports: readonly OpenCodeExport[];
+
+  /** The first export is the main session's. */
+  constructor(exports: readonly OpenCodeExport[]) {
+    this.#exports = exports;
+  }
+
+  *read(): Generator<ConversationEvent[]> {
+    const main = this.#exports[0];
+    if (main === undefined) {
+      this.#diagnostics.problem('not-a-transcript');
+      return;
+    }
+    const conversation = new OpenCodeConversation(this.#writer, this.#diagnostics, asName(main.info.id) ?? '');
+    for (const { info } of this.#exports) conversation.addSession(info);
+    let at = '';
+    for (const { time, happened } of inOrder(this.#exports)) {
+      at = isoTime(time);
+      if ('message' in happened) {
+        this.#diagnostics.count(`message/${asText(happened.message.role) ?? ''}`);
+        conversation.addMessage(happened.message, at);
+      } else {
+        this.#diagnostics.count(`part/${asText(happened.part.type) ?? ''}`);
+        conversation.addPart(happened.part, at);
+      }
+      yield this.#writer.take();
+    }
+    this.#writer.settleAll(this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed', at);
+    yield this.#writer.take();
+  }
+
+  get diagnostics(): TranscriptDiagnostics {
+    return this.#diagnostics.report();
+  }
+}
+
+/** The moments of all sessions, oldest first; of those at one time, the parent's before its children's. */
+function* inOrder(exports: readonly OpenCodeExport[]): Generator<Moment> {
+  const heads = exports.flatMap((session) => {
+    const moments = momentsOf(session);
+    const first = moments.next();
+    return first.done ? [] : [{ moments, head: first.value }];
+  });
+  while (heads.length > 0) {
+    let best = 0;
+    for (let i = 1; i < heads.length; i++) {
+      if ((heads[i]?.head.time ?? 0) < (heads[best]?.head.time ?? 0)) best = i;
+    }
+    const next = heads[best];
+    if (next === undefined) return;
+    yield next.head;
+    const following = next.moments.next();
+    if (following.done) heads.splice(best, 1);
+    else next.head = following.value;
+  }
+}

@@ -1,0 +1,125 @@
+/** What a recorded message looks like on a screen. */
+import type { Attachment, BlockMessage, ConversationBlock, ToolUseBlock } from '../../conversation/blocks.ts';
+import {
+  type AssistantMessage,
+  type ConversationMessage,
+  type MediaPart,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+} from '../../core/messages.ts';
+import type { Usage } from '../../core/usage.ts';
+import { keep, parseJson } from '../json-access.ts';
+
+/** What the log says of a message beside its content. */
+export interface MessageDetails {
+  readonly timestamp: string;
+  readonly usage?: Usage;
+  readonly model?: string;
+  /** The name of each of the message's calls, in call order (D46). */
+  readonly callNames: readonly string[];
+  /** The name of the call that a tool message answers. */
+  readonly answers: string;
+}
+
+type Base = Pick<ConversationBlock, 'conversationId' | 'timestamp' | 'status' | 'message'>;
+
+/** The blocks of a message, in the order it was said. */
+export function blocksOfMessage(message: ConversationMessage, details: MessageDetails): ConversationBlock[] {
+  const base: Base = { conversationId: message.conversationId, timestamp: details.timestamp, status: 'complete' };
+  switch (message.role) {
+    case 'system':
+      return [{ ...base, id: message.id, type: 'system', subtype: 'instructions', content: textOf(message) }];
+    case 'user':
+      return [
+        { ...base, id: message.id, type: 'user_message', content: textOf(message), ...attached(message.content) },
+      ];
+    case 'assistant':
+      return assistantBlocks(message, { ...base, message: answerOf(message, details) }, details);
+    case 'tool':
+      return [resultBlock(message, base, details.answers)];
+    default:
+      message satisfies never;
+      return [];
+  }
+}
+
+function assistantBlocks(message: AssistantMessage, base: Base, details: MessageDetails): ConversationBlock[] {
+  const blocks: ConversationBlock[] = [];
+  const calls = [...(message.toolCalls ?? []).entries()];
+  const sayCallsUpTo = (place: number): void => {
+    for (let next = calls[0]; next && (next[1].after ?? Number.POSITIVE_INFINITY) <= place; next = calls[0]) {
+      calls.shift();
+      blocks.push(...callBlocks(next[1], base, details.callNames[next[0]] ?? next[1].callId));
+    }
+  };
+  let texts = 0;
+  for (const [place, part] of message.content.entries()) {
+    sayCallsUpTo(place);
+    if (part.type === 'image' || part.type === 'file') {
+      const id = `${message.id}:media:${place}`;
+      blocks.push({ ...base, id, type: 'assistant_text', content: '', attachments: [attachment(part)] });
+    } else if (part.text !== '') {
+      // Counted as the drafts of a stream count them: only what was said aloud (D46).
+      const type = part.type === 'text' ? 'assistant_text' : 'thinking';
+      blocks.push({ ...base, id: textBlockId(message.id, texts++), type, content: part.text });
+    }
+  }
+  sayCallsUpTo(Number.POSITIVE_INFINITY);
+  return blocks;
+}
+
+/** The id of a message's nth text or thought. */
+export function textBlockId(messageId: string, ordinal: number): string {
+  return `${messageId}:${ordinal}`;
+}
+
+function callBlocks(call: ToolCall, base: Base, name: string): ConversationBlock[] {
+  const use: ToolUseBlock = {
+    ...base,
+    status: 'pending',
+    id: name,
+    type: 'tool_use',
+    toolUseId: name,
+    toolName: call.name,
+    ...inputOf(call.arguments),
+  };
+  const { providerExecuted } = call;
+  if (providerExecuted?.result === undefined) return [use];
+  const { result, isError = false } = providerExecuted;
+  const output = typeof result === 'string' ? result : (JSON.stringify(keep(result)) ?? '');
+  return [use, { ...base, id: `result:${name}`, type: 'tool_result', toolUseId: name, output, isError }];
+}
+
+/** Arguments as data, or as the text the model wrote when that is not JSON. */
+function inputOf(text: string): Pick<ToolUseBlock, 'input' | 'inputText'> {
+  const input = parseJson(text);
+  return input === undefined ? { inputText: text } : { input: keep(input) };
+}
+
+function resultBlock(message: ToolMessage, base: Base, toolUseId: string): ConversationBlock {
+  return {
+    ...base,
+    id: `result:${toolUseId}`,
+    type: 'tool_result',
+    toolUseId,
+    output: textOf(message),
+    isError: message.isError,
+    ...(message.content.some((part) => part.type !== 'text') && { parts: message.content }),
+  };
+}
+
+function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): BlockMessage {
+  return { id: message.id, ...(model !== undefined && { model }), ...(usage && { usage }) };
+}
+
+function attached(content: readonly ({ readonly type: 'text' } | MediaPart)[]): {
+  attachments?: readonly Attachment[];
+} {
+  const media = content.filter((part) => part.type === 'image' || part.type === 'file');
+  return media.length > 0 ? { attachments: media.map(attachment) } : {};
+}
+
+function attachment({ mediaType, data, filename }: MediaPart): Attachment {
+  return { mediaType, data, ...(filename !== undefined && { filename }) };
+}

@@ -1,0 +1,85 @@
+/** Events of the log that are neither said by anyone nor done by a tool, and what a screen shows of them. */
+import type { NoticeBlock } from '../../conversation/blocks.ts';
+import type {
+  AdapterCaptured,
+  EvaluationFailed,
+  EvaluationSuperseded,
+  EvaluationSuspended,
+  HistoryCurated,
+  HistorySummarized,
+  SessionForked,
+  SessionRestored,
+  ToolApproved,
+  ToolDenied,
+  ToolSettled,
+} from '../../core/events.ts';
+
+type Noticed =
+  | AdapterCaptured
+  | EvaluationFailed
+  | EvaluationSuperseded
+  | EvaluationSuspended
+  | HistoryCurated
+  | HistorySummarized
+  | SessionForked
+  | SessionRestored
+  | ToolApproved
+  | ToolDenied
+  | ToolSettled;
+
+/** The notice of an event. What happens again and again in an evaluation has one notice, which is replaced. */
+export function noticeOf(event: Noticed, conversationId: string, toolName: string): NoticeBlock {
+  const base = { conversationId, timestamp: event.at, status: 'complete' } as const;
+  const notice = (subtype: string, content: string, data?: unknown, id = `${subtype}:${event.seq}`): NoticeBlock => ({
+    ...base,
+    id,
+    type: 'system',
+    subtype,
+    content,
+    ...(data !== undefined && { data }),
+  });
+  switch (event.type) {
+    case 'evaluation/suspended': {
+      const { reason, pending } = event;
+      // It waits: the notice is pending work until the evaluation goes on.
+      return { ...notice('suspended', event.message, { reason, pending }), status: 'pending' };
+    }
+    case 'evaluation/failed':
+      return { ...notice(event.error.code, event.error.message), type: 'error', id: `failed:${event.seq}` };
+    case 'evaluation/superseded': {
+      const by = event.by === undefined ? '' : ` by ${event.by}`;
+      return notice('superseded', `Superseded${by}`, { evaluationId: event.evaluationId });
+    }
+    case 'tool/approved':
+      return notice('approved', `Approved: ${toolName}`);
+    case 'tool/denied':
+      return notice(
+        'denied',
+        event.reason === undefined ? `Denied: ${toolName}` : `Denied: ${toolName}: ${event.reason}`,
+      );
+    case 'tool/settled': {
+      const how = 'rerun' in event.how ? 'may run again' : 'its result was supplied';
+      return notice('settled', `Settled: ${toolName}: ${how}`);
+    }
+    case 'adapter/captured': {
+      const { state, resumable, capturedAt, id, evaluationId } = event.snapshot;
+      const content = `${state.adapterType}: ${resumable ? 'can be resumed' : 'cannot be resumed'}`;
+      return notice('adapter', content, { id, resumable, capturedAt }, `adapter:${evaluationId}`);
+    }
+    case 'history/curated': {
+      const { originalCount, curatedCount, strategy, estimatedTokens, prefixKept, repairs, turn } = event;
+      const content = `Sent ${curatedCount} of ${originalCount} messages (${strategy})`;
+      const data = { turn, estimatedTokens, prefixKept, ...(repairs && { repairs }) };
+      return notice('history', content, data, `history:${event.evaluationId}`);
+    }
+    case 'history/summarized': {
+      const id = `summary:${event.evaluationId}:${event.key}`;
+      const cost = event.usage && { message: { id, usage: event.usage } };
+      return { ...notice('summary', event.text), type: 'compaction', id, ...cost };
+    }
+    case 'session/forked':
+      return notice('forked', `Forked from ${event.origin.sessionId} at ${event.origin.seq}`, event.origin);
+    case 'session/restored':
+      return notice('restored', `Restored: ${Object.keys(event.slices).join(', ')}`);
+  }
+}
