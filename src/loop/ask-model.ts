@@ -48,7 +48,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
   await record(run, events);
-  await run.draft?.recorded();
+  run.background(run.draft?.recorded());
   run.draft = undefined;
   run.attempts = 0;
 }

@@ -44,19 +44,30 @@ export async function evaluateInSession(
     signals: [lease.lost],
   });
   const emit = options.onEvent ?? (() => {});
+  const background: Promise<void>[] = [];
   const unsubscribe = options.onEvent ? session.subscribe(emit as (event: EvaluationEvent) => void) : () => {};
   try {
     await session.refresh(); // whoever held the lease before may have written
-    const base = { settings, session, limits, fence: lease.fence, emit };
+    const base: Surroundings = {
+      settings,
+      session,
+      limits,
+      fence: lease.fence,
+      emit,
+      background: (work) => {
+        if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
+      },
+    };
     return await evaluateConversation(base, prompt, options, { conversationId: 'main' });
   } finally {
     unsubscribe();
     limits.dispose();
+    await Promise.all(background);
     await lease.release();
   }
 }
 
-interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit'> {
+interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'background'> {
   readonly settings: LoopSettings;
 }
 

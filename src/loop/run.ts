@@ -33,6 +33,8 @@ export interface Run {
   attempts: number;
   /** The draft of the answer that was given last, until it is recorded. */
   draft: Draft | undefined;
+  /** Work that the next step need not wait for; the evaluation's end does. */
+  readonly background: (work: Promise<void> | undefined) => void;
   /** Runs a child conversation under the same lease (D52). */
   readonly child: (
     run: Run,

@@ -1,0 +1,103 @@
+/**
+ * One process of the crash matrix: `child.ts <scenario> <directory> <crashAt>`. Drives the scenario on the directory's database
+ * and dies at the nth crash point, or ends and prints what the conversation came to.
+ */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConversationMessage, getMessages, openSession, type ToolContext } from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
+import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import type { Outcome } from './matrix.ts';
+import { SCENARIOS, steps } from './scenarios.ts';
+
+const [name, dir = '.', crashAt = '0'] = process.argv.slice(2);
+const scenario = SCENARIOS.find((one) => one.name === name);
+if (!scenario) throw new Error(`no scenario "${name}"`);
+
+const effectsFile = join(dir, 'effects.log');
+const unknownFile = join(dir, 'unknown.log');
+const linesOf = (file: string): readonly string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+const note = (file: string, line: string): void => appendFileSync(file, `${line}\n`, { flush: true });
+
+const points = crashPoints({ ...(Number(crashAt) > 0 && { crashAt: Number(crashAt) }) });
+const store = storeWithCrashPoints(await sqliteStore(join(dir, 'agent.db')), points);
+const clock = fakeClock();
+const session = await openSession({ store, id: 'crash', slices: [steps], clock });
+
+/** Calls that had their result before this process began: they must not act again. */
+const finished = session.state.record.messages
+  .filter((message) => message.role === 'tool')
+  .map(
+    (message) => `crash/${message.evaluationId}/${message.turn}/${message.role === 'tool' ? message.toolCallId : ''}`,
+  );
+const before = countOf(linesOf(effectsFile));
+
+await scenario.drive({
+  session,
+  clock,
+  points,
+  act(context: ToolContext) {
+    points.pass('before effect');
+    note(effectsFile, context.idempotencyKey);
+    points.pass('after effect');
+  },
+  acted: (key) => linesOf(effectsFile).includes(key),
+  unknown: (callId) => note(unknownFile, callId),
+});
+
+const after = countOf(linesOf(effectsFile));
+const outcome: Outcome = {
+  points: points.passed,
+  messages: normalized(),
+  slice: session.select(steps).all(),
+  evaluations: session.state.record.evaluations.items.map((evaluation) => evaluation.status),
+  effects: Object.fromEntries([...after].map(([key, count]) => [key.slice(key.indexOf('/', 6) + 1), count])),
+  ranAgain: finished.filter((key) => after.get(key) !== before.get(key)),
+  unknown: linesOf(unknownFile).length,
+};
+console.log(JSON.stringify(outcome));
+await session.close();
+await store.close();
+
+function countOf(lines: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1);
+  return counts;
+}
+
+/** Every conversation's messages without seq, times and ids, results in call order. */
+function normalized(): Outcome['messages'] {
+  const conversations: Record<string, unknown[]> = {};
+  const names = new Map<string, string>();
+  const { evaluations } = session.state.record;
+  evaluations.items.map((evaluation, i) => names.set(evaluation.id, `E${i}`));
+  const rename = (text: string): string => text.replace(/ev_[\w-]+/g, (id) => names.get(id) ?? id);
+  for (const evaluation of evaluations) {
+    const messages = getMessages(session, evaluation.id);
+    const order = callOrder(messages);
+    const sorted = messages.toSorted((a, b) => place(a, order) - place(b, order));
+    conversations[rename(`${evaluation.conversationId}#${evaluation.id}`)] = sorted.map(
+      ({ id: _, createdAt: __, evaluationId: ___, sequence: ____, conversationId: _____, ...rest }) => rest,
+    );
+  }
+  return conversations;
+}
+
+function callOrder(messages: readonly ConversationMessage[]): ReadonlyMap<string, number> {
+  const order = new Map<string, number>();
+  messages.forEach((message, i) => {
+    if (message.role !== 'assistant') return;
+    order.set(`${message.turn}`, i);
+    for (const [n, call] of message.toolCalls?.entries() ?? []) {
+      order.set(`${message.turn}/${call.callId}`, i + (n + 1) / 100);
+    }
+  });
+  return order;
+}
+
+function place(message: ConversationMessage, order: ReadonlyMap<string, number>): number {
+  if (message.role === 'tool') return order.get(`${message.turn}/${message.toolCallId}`) ?? Number.POSITIVE_INFINITY;
+  return message.role === 'assistant' ? (order.get(`${message.turn}`) ?? 0) : message.sequence;
+}

@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundleScript } from '../support/bundle.ts';
+import { type Cell, childRunner, reportOf, runScenario } from './matrix.ts';
+import { SCENARIOS } from './scenarios.ts';
+
+let child: Awaited<ReturnType<typeof bundleScript>>;
+const all: Cell[] = [];
+
+beforeAll(async () => {
+  child = await bundleScript(join(import.meta.dirname, 'child.ts'));
+});
+
+test.for(SCENARIOS)(
+  'I2, I3: killed anywhere, "$name" ends as if nothing had happened',
+  { timeout: 600_000 },
+  async (scenario) => {
+    const cells = await runScenario(scenario, childRunner(child.path));
+    all.push(...cells);
+    expect(cells.filter((cell) => cell.outcome === 'WRONG')).toEqual([]);
+    expect(cells.length).toBeGreaterThan(10);
+  },
+);
+
+afterAll(() => {
+  child.remove();
+  console.log(reportOf(all));
+});

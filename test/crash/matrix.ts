@@ -1,0 +1,162 @@
+/**
+ * The crash matrix: for every scenario, every point that an uninterrupted run passes through; a process is killed there, another
+ * goes on, and the conversation must end as if nothing had happened. Then the same with a second kill during the resume.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Scenario } from './scenarios.ts';
+
+/** What a process that came to its end reports. */
+export interface Outcome {
+  readonly points: readonly string[];
+  readonly messages: Readonly<Record<string, readonly unknown[]>>;
+  readonly slice: readonly unknown[];
+  readonly evaluations: readonly string[];
+  /** How often each call acted outside the process. */
+  readonly effects: Readonly<Record<string, number>>;
+  /** Calls that acted although they had their result: never. */
+  readonly ranAgain: readonly string[];
+  readonly unknown: number;
+}
+
+export interface Cell {
+  readonly scenario: string;
+  /** Where it was killed; two points when the resume was killed, too. */
+  readonly killedAt: readonly string[];
+  readonly outcome: 'equal' | 'equal after settling' | 'WRONG';
+  readonly why?: string;
+}
+
+/** Runs a child process to its end or to its kill. */
+export type RunChild = (scenario: string, dir: string, crashAt: number) => Promise<Outcome | 'killed'>;
+
+/** A child process of real Node, killed for real. */
+export function childRunner(script: string): RunChild {
+  return (scenario, dir, crashAt) =>
+    new Promise((resolve, reject) => {
+      execFile(
+        process.execPath,
+        [script, scenario, dir, String(crashAt)],
+        { maxBuffer: 1 << 26 },
+        (error, stdout, stderr) => {
+          if (error?.signal === 'SIGKILL') resolve('killed');
+          else if (error) reject(new Error(`${scenario}, crash at ${crashAt}: ${stderr || error.message}`));
+          else resolve(JSON.parse(stdout) as Outcome);
+        },
+      );
+    });
+}
+
+/** Runs every cell of a scenario. */
+export async function runScenario(scenario: Scenario, run: RunChild): Promise<readonly Cell[]> {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+  try {
+    const expected = await finished(run, scenario, directory(root, 'expected'));
+    const cells: Cell[] = [];
+    const first = await pooled(expected.points, async (name, i) => {
+      const dir = directory(root, `at-${i + 1}`);
+      const killed = await run(scenario.name, dir, i + 1);
+      if (killed !== 'killed') return { cell: wrong(scenario, [name], 'it was not killed'), dir };
+      const copy = directory(root, `resumed-${i + 1}`);
+      cpSync(dir, copy, { recursive: true });
+      const outcome = await finished(run, scenario, copy);
+      return { cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
+    });
+    for (const { cell } of first) cells.push(cell);
+    // Kills during the resume: of the runs that died in the middle of an effect, and half way.
+    const bases = new Set([expected.points.indexOf('after effect'), expected.points.length >> 1]);
+    for (const i of bases) {
+      const base = first[i];
+      const killedAt = expected.points[i];
+      if (!base?.resumed || killedAt === undefined) continue;
+      const { dir, resumed } = base;
+      cells.push(
+        ...(await pooled(resumed, async (name, j) => {
+          const copy = directory(root, `twice-${i}-${j + 1}`);
+          cpSync(dir, copy, { recursive: true });
+          const killed = await run(scenario.name, copy, j + 1);
+          if (killed !== 'killed') return wrong(scenario, [killedAt, name], 'the resume was not killed');
+          return judge(scenario, [killedAt, name], expected, await finished(run, scenario, copy), 2);
+        })),
+      );
+    }
+    return cells;
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+function directory(root: string, name: string): string {
+  const dir = join(root, name);
+  mkdirSync(dir, { recursive: true });
+  return dir;
+}
+
+async function finished(run: RunChild, scenario: Scenario, dir: string): Promise<Outcome> {
+  const outcome = await run(scenario.name, dir, 0);
+  if (outcome === 'killed') throw new Error(`${scenario.name}: killed without being told to`);
+  return outcome;
+}
+
+function judge(scenario: Scenario, killedAt: readonly string[], expected: Outcome, got: Outcome, kills: number): Cell {
+  if (!isDeepStrictEqual(got.messages, expected.messages)) {
+    return wrong(
+      scenario,
+      killedAt,
+      `messages differ: ${JSON.stringify(got.messages)} instead of ${JSON.stringify(expected.messages)}`,
+    );
+  }
+  if (!isDeepStrictEqual(got.slice, expected.slice))
+    return wrong(scenario, killedAt, `slice is ${JSON.stringify(got.slice)}`);
+  if (!isDeepStrictEqual(got.evaluations, expected.evaluations))
+    return wrong(scenario, killedAt, `evaluations are ${got.evaluations}`);
+  if (got.ranAgain.length > 0) return wrong(scenario, killedAt, `finished calls ran again: ${got.ranAgain}`);
+  const calls = Object.keys(got.effects).length;
+  if (calls !== Object.keys(expected.effects).length) return wrong(scenario, killedAt, `${calls} calls acted`);
+  const once = scenario.name.includes('once') || scenario.name === 'approval';
+  const often = Object.entries(got.effects).find(([, count]) => count > (once ? 1 : 1 + kills));
+  if (often) return wrong(scenario, killedAt, `${often[0]} acted ${often[1]} times`);
+  if (got.unknown > 0 && !scenario.mayBeUnknown) return wrong(scenario, killedAt, 'an outcome was unknown');
+  return { scenario: scenario.name, killedAt, outcome: got.unknown > 0 ? 'equal after settling' : 'equal' };
+}
+
+function wrong(scenario: Scenario, killedAt: readonly string[], why: string): Cell {
+  return { scenario: scenario.name, killedAt, outcome: 'WRONG', why };
+}
+
+/** Maps with as many at a time as there are cores. */
+async function pooled<T, U>(items: readonly T[], work: (item: T, index: number) => Promise<U>): Promise<readonly U[]> {
+  const results: U[] = new Array(items.length);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i] as T, i);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, worker));
+  return results;
+}
+
+/** The matrix as a table: scenarios by where they were killed, with what came of each. */
+export function reportOf(cells: readonly Cell[]): string {
+  const scenarios = [...new Set(cells.map((cell) => cell.scenario))];
+  const points = new Set(cells.map((cell) => cell.killedAt.join(' + '))).size;
+  const width = Math.max(8, ...scenarios.map((name) => name.length));
+  const rows = scenarios.map((name) => {
+    const own = cells.filter((cell) => cell.scenario === name);
+    const count = (outcome: Cell['outcome'], kills: number): number =>
+      own.filter((cell) => cell.outcome === outcome && cell.killedAt.length === kills).length;
+    const of = (kills: number): string =>
+      [count('equal', kills), count('equal after settling', kills), count('WRONG', kills)]
+        .map((n) => String(n).padStart(4))
+        .join(' ');
+    return `${name.padEnd(width)} | ${of(1)}  | ${of(2)}`;
+  });
+  return [
+    `crash matrix: ${scenarios.length} scenarios, ${points} kinds of point, ${cells.length} cells`,
+    `${'scenario'.padEnd(width)} | killed once     | and again while resuming`,
+    `${''.padEnd(width)} |   = after wrong |   = after wrong     (=: equal; after: equal after settling)`,
+    ...rows,
+  ].join('\n');
+}

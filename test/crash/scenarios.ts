@@ -1,0 +1,267 @@
+/**
+ * What the crash matrix runs: small agents that act on the world outside their process, each driven the way a program would
+ * drive it, so that the first run and every run after a crash are the same call.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import {
+  type AnySession,
+  type AnyTool,
+  approveToolCall,
+  createAdapter,
+  definePrompt,
+  defineSlice,
+  defineTool,
+  type EvaluationResponse,
+  getLatestEvaluation,
+  type Model,
+  type ScriptedTurn,
+  scriptedModel,
+  settleToolCall,
+  type ToolContext,
+} from '../../src/index.ts';
+import { type CrashPoints, modelWithCrashPoints } from '../../src/testing/crash-points.ts';
+import type { FakeClock } from '../../src/testing/fake-clock.ts';
+
+/** The world a scenario acts on. */
+export interface World {
+  readonly session: AnySession;
+  readonly clock: FakeClock;
+  readonly points: CrashPoints;
+  /** Acts outside the process, with a crash point on both sides. */
+  act(context: ToolContext): void;
+  /** Whether a call has acted, as someone who looks at the outside can tell. */
+  acted(idempotencyKey: string): boolean;
+  /** Notes that an outcome was unknown. */
+  unknown(callId: string): void;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** May a call of it end as unknown after a crash? */
+  readonly mayBeUnknown?: true;
+  drive(world: World): Promise<void>;
+}
+
+export const steps = defineSlice({
+  name: 'steps',
+  initial: [] as string[],
+  on: { 'step/taken': (items, event: { readonly step: string }) => [...items, event.step] },
+});
+
+const input = z.object({ path: z.string() });
+
+/** Longer than the matrix runs: a lease is taken over because its process is dead, never because it has expired. */
+const LEASE_MS = 24 * 3_600_000;
+
+/** A model that streams; between two parts a draft is written, always at the same places. */
+function model(world: World, script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn)): Model {
+  const { clock, points } = world;
+  const count = (name: string): number => points.passed.filter((passed) => passed === name).length;
+  const scripted = scriptedModel(
+    typeof script === 'function' ? (request) => script(request.turn, request.prompt.key) : script,
+    {
+      async beforePart() {
+        clock.advance(200);
+        while (count('before appendDraft') > count('after appendDraft')) await setImmediate();
+      },
+    },
+  );
+  return modelWithCrashPoints(scripted, points);
+}
+
+function tool(world: World, name: string, rest: Partial<Omit<AnyTool, 'name' | 'input' | 'jsonSchema'>> = {}): AnyTool {
+  return defineTool({
+    name,
+    description: `Does ${name}`,
+    input,
+    execute: ({ path }, context) => {
+      world.act(context);
+      return `${name} ${path} done`;
+    },
+    ...rest,
+  });
+}
+
+function call(name: string, path: string): { readonly name: string; readonly arguments: unknown } {
+  return { name, arguments: { path } };
+}
+
+/** One request: begin it, or go on with it, or take the answer that is there. */
+async function request(
+  world: World,
+  options: {
+    readonly tools: readonly AnyTool[];
+    readonly script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn);
+    readonly output?: z.ZodType;
+  },
+): Promise<void> {
+  const prompt = definePrompt({ ns: 'crash', key: 'main', instructions: 'Do it.', ...options });
+  const adapter = createAdapter({ model: model(world, options.script), leaseTtlMs: LEASE_MS });
+  const evaluate = (): Promise<EvaluationResponse<unknown>> =>
+    adapter.evaluate(prompt, { session: world.session, input: 'Please.', resume: 'auto' });
+  await untilDone(world, options.tools, evaluate);
+}
+
+/** Does what a person would do about calls that wait. */
+async function untilDone(
+  world: World,
+  tools: readonly AnyTool[],
+  evaluate: () => Promise<EvaluationResponse<unknown>>,
+): Promise<void> {
+  for (let response = await evaluate(); response.status === 'suspended'; response = await evaluate()) {
+    for (const pending of response.pending) {
+      if (response.reason === 'APPROVAL_REQUIRED') await approveToolCall(world.session, pending);
+      else if (response.reason === 'TOOL_OUTCOME_UNKNOWN') {
+        world.unknown(pending.callId);
+        const key = `${world.session.id}/${pending.evaluationId}/${pending.turn}/${pending.callId}`;
+        const how = world.acted(key) ? { result: `${tools[0]?.name} a done` } : { rerun: true as const };
+        await settleToolCall(world.session, pending, how);
+      } else throw new Error(`suspended: ${response.message}`);
+    }
+  }
+}
+
+const reconcile =
+  (world: World, name: string): NonNullable<AnyTool['reconcile']> =>
+  (given: { readonly path: string }, context) =>
+    world.acted(context.idempotencyKey)
+      ? { happened: true, result: `${name} ${given.path} done` }
+      : { happened: false };
+
+export const SCENARIOS: readonly Scenario[] = [
+  {
+    name: 'one tool',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        script: [{ text: 'I will.', toolCalls: [call('write', 'a')] }, 'It is done.'],
+      }),
+  },
+  {
+    name: 'three parallel tools',
+    drive: (world) =>
+      request(world, {
+        tools: [
+          tool(world, 'look', { effect: 'read' }),
+          tool(world, 'write', { effect: 'idempotent' }),
+          tool(world, 'send', { effect: 'once', reconcile: reconcile(world, 'send') }),
+        ],
+        script: [{ toolCalls: [call('look', 'a'), call('write', 'b'), call('send', 'c')] }, 'All three.'],
+      }),
+  },
+  {
+    name: 'a once tool with reconcile',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'pay', { effect: 'once', reconcile: reconcile(world, 'pay') })],
+        script: [{ text: 'Paying.', toolCalls: [call('pay', 'a')] }, 'Paid.'],
+      }),
+  },
+  {
+    name: 'a once tool without reconcile',
+    mayBeUnknown: true,
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'pay', { effect: 'once' })],
+        script: [{ text: 'Paying.', toolCalls: [call('pay', 'a')] }, 'Paid.'],
+      }),
+  },
+  {
+    name: 'a failing tool',
+    drive: (world) =>
+      request(world, {
+        tools: [
+          tool(world, 'break', {
+            effect: 'idempotent',
+            execute: (_, context) => {
+              world.act(context);
+              throw new Error('it broke');
+            },
+          }),
+          tool(world, 'write', { effect: 'idempotent' }),
+        ],
+        script: [{ toolCalls: [call('break', 'a')] }, { toolCalls: [call('write', 'b')] }, 'Worked around it.'],
+      }),
+  },
+  {
+    name: 'a child conversation',
+    drive: (world) => {
+      const child = definePrompt({
+        ns: 'crash',
+        key: 'child',
+        instructions: 'Research.',
+        tools: [tool(world, 'look', { effect: 'idempotent' })],
+      });
+      const delegate = defineTool({
+        name: 'delegate',
+        description: 'Asks another agent',
+        input,
+        execute: async ({ path }, context) => (await context.evaluate(child, { input: path })).text,
+      });
+      return request(world, {
+        tools: [delegate],
+        script: (turn, key) =>
+          key === 'child'
+            ? (([{ toolCalls: [call('look', 'b')] }, 'Found it.'] as const)[turn - 1] ?? 'no more')
+            : (([{ toolCalls: [call('delegate', 'a')] }, 'They found it.'] as const)[turn - 1] ?? 'no more'),
+      });
+    },
+  },
+  {
+    name: 'structured output',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'look', { effect: 'read' })],
+        output: z.object({ verdict: z.enum(['good', 'bad']) }),
+        script: [{ toolCalls: [call('look', 'a')] }, 'It is good.', '{"verdict":"good"}'],
+      }),
+  },
+  {
+    name: 'approval',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'deploy', { effect: 'once', needsApproval: true, reconcile: reconcile(world, 'deploy') })],
+        script: [{ text: 'May I?', toolCalls: [call('deploy', 'a')] }, 'Deployed.'],
+      }),
+  },
+  {
+    name: 'a tool that changes a slice',
+    drive: (world) =>
+      request(world, {
+        tools: [
+          tool(world, 'step', {
+            effect: 'idempotent',
+            execute: async ({ path }, context) => {
+              await context.session.dispatch({ type: 'step/taken', step: path });
+              world.act(context);
+              return `now ${context.session.select(steps).all().length} steps`;
+            },
+          }),
+        ],
+        script: [{ toolCalls: [call('step', 'a')] }, { toolCalls: [call('step', 'b')] }, 'Two steps.'],
+      }),
+  },
+  {
+    name: 'a second user turn',
+    async drive(world) {
+      const { session } = world;
+      const tools = [tool(world, 'write', { effect: 'idempotent' })];
+      const prompt = definePrompt({ ns: 'crash', key: 'chat', instructions: 'Chat.', tools });
+      const adapter = createAdapter({
+        model: model(world, [{ toolCalls: [call('write', 'a')] }, 'Anything else?']),
+        leaseTtlMs: LEASE_MS,
+      });
+      for (const said of ['First this.', 'Now that.']) {
+        const newest = getLatestEvaluation(session);
+        const asked = session.state.record.evaluations.length;
+        const open = newest?.status === 'running';
+        if (!open && asked > (said === 'First this.' ? 0 : 1)) continue;
+        await untilDone(world, tools, () =>
+          adapter.evaluate(prompt, { session, input: said, continues: true, resume: open ? true : 'auto' }),
+        );
+        if (open && asked === 2) break;
+      }
+    },
+  },
+];

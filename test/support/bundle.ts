@@ -1,0 +1,23 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'vite';
+
+/**
+ * Bundles a script that is started as a process many times, so that starting it costs a tenth. Native packages stay outside:
+ * the bundle lies below node_modules, where they are found.
+ */
+export async function bundleScript(script: string): Promise<{ readonly path: string; remove(): void }> {
+  const root = join(import.meta.dirname, '..', '..');
+  const cache = join(root, 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  const outDir = mkdtempSync(join(cache, 'holdfast-'));
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    ssr: { noExternal: true, external: ['better-sqlite3'] },
+    build: { ssr: script, outDir, emptyOutDir: true, minify: false },
+  });
+  const path = join(outDir, basename(script).replace(/\.ts$/, '.js'));
+  return { path, remove: () => rmSync(outDir, { recursive: true, force: true }) };
+}
