@@ -6,19 +6,26 @@ import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMess
  */
 export class Origin {
   readonly messages: readonly ConversationMessage[];
+  readonly #own: ConversationMessage[];
   /** Almost every id stands once; the array is for the others. */
   readonly #positions = new Map<string, number | number[]>();
   #indexed = 0;
 
   constructor(messages: readonly ConversationMessage[]) {
-    this.messages = messages;
-    this.grow();
+    this.#own = messages.slice();
+    this.messages = this.#own;
+    this.#index();
   }
 
-  /** Takes in what was pushed to the array since. */
-  grow(): void {
-    for (; this.#indexed < this.messages.length; this.#indexed++) {
-      const id = this.messages[this.#indexed]?.id ?? '';
+  /** Takes in what a conversation has grown by. */
+  grow(messages: readonly ConversationMessage[]): void {
+    for (let i = this.#own.length; i < messages.length; i++) this.#own.push(messages[i] as ConversationMessage);
+    this.#index();
+  }
+
+  #index(): void {
+    for (; this.#indexed < this.#own.length; this.#indexed++) {
+      const id = this.#own[this.#indexed]?.id ?? '';
       const known = this.#positions.get(id);
       if (known === undefined) this.#positions.set(id, this.#indexed);
       else if (typeof known === 'number') this.#positions.set(id, [known, this.#indexed]);

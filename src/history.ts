@@ -1,0 +1,39 @@
+/** Holdfast history: what the provider sees. Managers, token estimates, checks and repairs, and replays of what was sent. */
+export {
+  type ClearToolResultsOptions,
+  clearToolResults,
+} from './history/clear-tool-results.ts';
+export {
+  type Coherence,
+  type CoherenceOptions,
+  checkCoherence,
+  repairCoherence,
+  type Violation,
+} from './history/coherence.ts';
+export { compose } from './history/compose.ts';
+export {
+  type CuratedRequest,
+  type CurateRequestOptions,
+  type CurationRecord,
+  curateRequest,
+} from './history/curate-request.ts';
+export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
+export type {
+  Curation,
+  CurationContext,
+  History,
+  HistoryManager,
+  Limits,
+  Preserve,
+  SummaryRequest,
+} from './history/history-manager.ts';
+export { type KeepImportantOptions, keepImportant } from './history/keep-important.ts';
+export { type ObservedCuration, observe } from './history/observe.ts';
+export { passthrough } from './history/passthrough.ts';
+export { pin } from './history/pin.ts';
+export { type SlidingWindowOptions, slidingWindow } from './history/sliding-window.ts';
+export { type SummarizeOptions, summarize } from './history/summarize.ts';
+export { type TokenBudgetOptions, tokenBudget } from './history/token-budget.ts';
+export { countTokens } from './history/token-counts.ts';
+export { type TruncateToolResultsOptions, truncateToolResults } from './history/truncate-tool-results.ts';
+export type { Repair } from './history/view.ts';

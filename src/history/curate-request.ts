@@ -1,0 +1,136 @@
+import type { HistoryCurated } from '../core/events.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import { asStage } from './compose.ts';
+import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
+import type { CurationContext, History, SummaryRequest } from './history-manager.ts';
+import { passthrough } from './passthrough.ts';
+import { applyStage, run, type Stage } from './stage.ts';
+import { budgetStage } from './token-budget.ts';
+import { type Repair, repairsIn, viewTokens } from './view.ts';
+
+/**
+ * One request, from the conversation to what is sent: the manager selects, its answer is checked and mended, a limit that the caller
+ * named is enforced, and what happened is put into words for the `history/curated` event. Pure, and cheap: a turn costs what it
+ * adds and what is sent, not what the conversation holds.
+ */
+
+export interface CurateRequestOptions {
+  /** Absent: everything is sent. */
+  readonly history?: History;
+  /**
+   * The conversation so far, in log order. The array may be grown between calls; a message in it may be replaced (as by an erasure)
+   * but not removed.
+   */
+  readonly messages: readonly ConversationMessage[];
+  readonly context?: Omit<CurationContext, 'previous'>;
+  /** The answer for the request before this one. Without it the same answer takes longer: the conversation is read once. */
+  readonly previous?: CuratedRequest;
+  /** Counts the tokens of `record.estimatedTokens`. */
+  readonly estimator?: TokenEstimator;
+}
+
+export interface CuratedRequest {
+  /** What is sent: coherent, and a fresh array. */
+  readonly messages: readonly ConversationMessage[];
+  /** The part of the `history/curated` event that history knows. */
+  readonly record: CurationRecord;
+  /** What had to be mended, in the manager's answer or in the record. */
+  readonly repairs: readonly Repair[];
+  /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
+  readonly needs: readonly SummaryRequest[];
+  /** Saves the next call the work of this one. */
+  readonly memo: unknown;
+}
+
+/** The fields of a `history/curated` event that tell what was sent. */
+export type CurationRecord = Pick<
+  HistoryCurated,
+  'strategy' | 'originalCount' | 'curatedCount' | 'estimatedTokens' | 'prefixKept' | 'repairs'
+>;
+
+const everything = passthrough();
+
+/**
+ * Makes the messages of a request.
+ *
+ * Call it just before each request, with the whole conversation and the answer for the request before. If it `needs` summaries, make
+ * and record them and call it again with the same `previous`; then send `messages` and record `record`. After a crash, call it
+ * without `previous`: the request is the one that an uninterrupted run would have sent.
+ */
+export function curateRequest(options: CurateRequestOptions): CuratedRequest {
+  return make(options, options.previous ?? requestBefore(options));
+}
+
+function make(options: CurateRequestOptions, previous: CuratedRequest | undefined): CuratedRequest {
+  const { history = everything, messages, context = NO_CONTEXT, estimator = estimateTokens } = options;
+  const stage = withinLimits(asStage(history), estimator);
+  const repairs: Repair[] = [];
+  const { output, result, memo } = run(stage, messages, context, previous?.memo, repairs);
+  for (const repair of repairsIn(output.view)) repairs.push(repair);
+  for (const note of output.notes ?? []) repairs.push({ code: 'over-budget', repair: note });
+  return {
+    messages: result,
+    record: {
+      strategy: stage.name,
+      originalCount: messages.length,
+      curatedCount: result.length,
+      estimatedTokens: viewTokens(output.view, estimator),
+      prefixKept: previous ? prefixKept(previous.messages, result) : 1,
+      ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
+    },
+    repairs,
+    needs: output.needs ?? NO_NEEDS,
+    memo,
+  };
+}
+
+const NO_CONTEXT: CurationContext = {};
+const NO_NEEDS: readonly SummaryRequest[] = [];
+
+/** A repair as a line of the event. */
+function describe({ code, repair, messageId, callId }: Repair): string {
+  const where = [messageId && `message ${messageId}`, callId && `call ${callId}`].filter(Boolean).join(', ');
+  return where ? `${code} (${where}): ${repair}` : `${code}: ${repair}`;
+}
+
+/** The request before this one, made again: it was sent when the newest assistant message was not there yet. */
+function requestBefore(options: CurateRequestOptions): CuratedRequest | undefined {
+  const answer = options.messages.findLastIndex((message) => message.role === 'assistant');
+  return answer < 0 ? undefined : make({ ...options, messages: options.messages.slice(0, answer) }, undefined);
+}
+
+/** How much of the request before is the beginning of this one: 1 when there was none to keep. */
+export function prefixKept(before: readonly ConversationMessage[], now: readonly ConversationMessage[]): number {
+  if (before.length === 0) return 1;
+  const most = Math.min(before.length, now.length);
+  let same = 0;
+  while (same < most && isSame(before[same] as ConversationMessage, now[same] as ConversationMessage)) same++;
+  return same / before.length;
+}
+
+/** Built-in managers send the same object; anyone else may send an equal one. */
+function isSame(a: ConversationMessage, b: ConversationMessage): boolean {
+  return a === b || (a.id === b.id && a.role === b.role && JSON.stringify(a) === JSON.stringify(b));
+}
+
+const limited = new WeakMap<Stage, Map<TokenEstimator, Stage>>();
+
+/** A stage whose answer is cut to the limit that the caller named, if it exceeds it: a provider would refuse the request. */
+function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
+  const known = limited.get(stage)?.get(estimator);
+  if (known) return known;
+  const budget = budgetStage({ estimator });
+  const guarded: Stage = {
+    name: stage.name,
+    apply(view, input) {
+      const output = applyStage(stage, view, input);
+      const most = input.context.limits?.maxTokens;
+      if (most === undefined || viewTokens(output.view, estimator) <= most) return output;
+      const cut = budget.apply(output.view, { ...input, context: { ...input.context, limits: { maxTokens: most } } });
+      input.repairs?.push({ code: 'over-budget', repair: `the request was cut to the limit of ${most} tokens` });
+      return { ...output, view: cut.view, notes: [...(output.notes ?? []), ...(cut.notes ?? [])] };
+    },
+  };
+  limited.set(stage, new Map([...(limited.get(stage) ?? []), [estimator, guarded]]));
+  return guarded;
+}

@@ -1,0 +1,155 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import { check, repair } from './coherence.ts';
+import type { Curation, CurationContext, History } from './history-manager.ts';
+import { MessageIndex } from './message-index.ts';
+import { Origin } from './origin.ts';
+import { sanitizeMessage } from './sanitize-answer.ts';
+import type { Stage } from './stage.ts';
+import { emit, messagesOf, type Repair, type View, wholeView } from './view.ts';
+
+/**
+ * Anyone's manager as a stage. Its answer is taken as it is when it only selects; when it is to be sent, all of it is checked
+ * against what the manager was given and mended (D32): whatever it does, what comes out is coherent, in order, says nothing that
+ * was not said, and holds the system messages, the newest group and what is pinned.
+ */
+export function foreignStage(history: History): Stage {
+  const name = (typeof history === 'function' ? history.name : history.name) || 'function';
+  return {
+    name,
+    apply(view, { context, state, repairs }) {
+      const before = state as ForeignState | undefined;
+      const origin = repairs ? originOf(view, before?.origin) : undefined;
+      const given = origin ? origin.messages.slice() : (emit(view, view.index.messages, false) ?? []);
+      if (repairs) for (const message of given) freeze(message);
+      const curation = ask(history, given, withPrevious(context, before?.previous), name);
+      const messages =
+        origin && repairs ? mend(view, curation.messages, { origin, repairs, context, name }) : curation.messages;
+      const index = new MessageIndex();
+      index.grow(messages);
+      const { needs, notes } = curation;
+      return {
+        view: wholeView(index),
+        state: { previous: curation, ...(origin && { origin: { index: view.index, origin } }) } satisfies ForeignState,
+        ...(Array.isArray(needs) && { needs }),
+        ...(Array.isArray(notes) && { notes }),
+      };
+    },
+  };
+}
+
+interface ForeignState {
+  readonly previous: Curation;
+  readonly origin?: { readonly index: MessageIndex; readonly origin: Origin };
+}
+
+function withPrevious({ previous: _, ...context }: CurationContext, previous: Curation | undefined): CurationContext {
+  return previous ? { ...context, previous } : context;
+}
+
+function ask(
+  history: History,
+  messages: readonly ConversationMessage[],
+  context: CurationContext,
+  name: string,
+): Curation {
+  const answer: unknown =
+    typeof history === 'function' ? { messages: history(messages, context) } : history.curate(messages, context);
+  if (typeof answer === 'object' && answer !== null && 'messages' in answer && Array.isArray(answer.messages)) {
+    return answer as Curation;
+  }
+  const advice = 'return an array of messages from a function, { messages } from a manager, and not a promise';
+  throw new HoldfastError('INVALID_ARGUMENT', `the history manager ${name} gave no messages; ${advice}`);
+}
+
+/** What the manager is given, as a record to check against. A conversation that only grew keeps its record. */
+function originOf(view: View, before: ForeignState['origin']): Origin {
+  const { index } = view;
+  const plain =
+    view.whole && !view.shape && index.arranged.size === 0 && index.flawed.size === 0 && index.starts[0] === 0;
+  if (!plain || before?.index !== index || before.origin.messages.length > index.messages.length) {
+    return new Origin(emit(view, index.messages, true) ?? []);
+  }
+  before.origin.grow(index.messages);
+  return before.origin;
+}
+
+interface Mending {
+  readonly origin: Origin;
+  readonly repairs: Repair[];
+  readonly context: CurationContext;
+  readonly name: string;
+}
+
+function mend(
+  view: View,
+  answer: readonly unknown[],
+  { origin, repairs, context }: Mending,
+): readonly ConversationMessage[] {
+  const messages: ConversationMessage[] = [];
+  for (const one of answer) {
+    const message = sanitizeMessage(one, origin);
+    if (message) messages.push(message);
+    else repairs.push({ code: 'invented', repair: 'what is not a recorded message is left out' });
+  }
+  const lost = lostGroups(view, messages, context);
+  for (const { group, code, why } of lost) {
+    const [first] = messagesOf(view, group, true);
+    repairs.push({ code, repair: `${why} is put back`, ...(first && { messageId: first.id }) });
+  }
+  const found = check(messages, origin);
+  for (const { code, index, callId, repair } of found.violations) {
+    const messageId = messages[index]?.id;
+    repairs.push({
+      code,
+      repair,
+      ...(messageId !== undefined && { messageId }),
+      ...(callId !== undefined && { callId }),
+    });
+  }
+  if (found.ok && lost.length === 0) return messages;
+  // What is put back is put at the end: the repair moves everything to its place.
+  return repair([...messages, ...lost.flatMap(({ group }) => messagesOf(view, group, true))], origin).messages;
+}
+
+interface Lost {
+  readonly group: number;
+  readonly code: Repair['code'];
+  readonly why: string;
+}
+
+/** The groups that must be sent and are not in the answer. */
+function lostGroups(
+  view: View,
+  messages: readonly ConversationMessage[],
+  { preserve }: CurationContext,
+): readonly Lost[] {
+  const { index } = view;
+  const ids = new Set(messages.map(({ id }) => id));
+  const opening = messages.find((message) => message.role !== 'system');
+  const lost: Lost[] = [];
+  for (const group of index.fixedGroups(preserve)) {
+    const kept = messagesOf(view, group, true);
+    if (kept.length === 0 || kept.some(({ id }) => ids.has(id))) continue;
+    if (group === index.groups - 1) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
+    else if (group === index.firstUser && opening?.role !== 'user') {
+      lost.push({ group, code: 'newest-lost', why: 'a request begins with a user message: the first' });
+    } else if (preserve && isPinned(index, group)) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
+  }
+  return lost;
+}
+
+/** Whether a group is fixed for another reason than what it is. */
+function isPinned(index: MessageIndex, group: number): boolean {
+  return ![index.firstUser, index.newestUser, index.newestSystem].includes(group) && group >= index.leading;
+}
+
+const frozen = new WeakSet<object>();
+
+/** Makes a recorded message unchangeable before foreign code sees it (I5): once, however often it is seen. */
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null || frozen.has(value)) return;
+  frozen.add(value);
+  Object.freeze(value);
+  for (const inner of Object.values(value)) freeze(inner);
+}

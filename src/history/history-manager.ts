@@ -1,0 +1,80 @@
+import type { ConversationMessage } from '../core/messages.ts';
+import type { SessionView } from '../core/session-view.ts';
+
+/**
+ * What decides which part of a conversation a provider is sent.
+ *
+ *     messages ──curate──▶ selection ──check, mend──▶ request
+ *        ▲                    │ needs a summary?
+ *        └──── the loop makes and records it, asks again (D56)
+ *
+ * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same answer, with or
+ * without `context.previous`, before and after a crash. It keeps the leading system messages and never leaves a call without
+ * its result; whatever it gets wrong is mended before the request is sent (D32). It changes neither messages nor record.
+ */
+export interface HistoryManager {
+  /** Names the strategy in events and reports. */
+  readonly name: string;
+  curate(messages: readonly ConversationMessage[], context: CurationContext): Curation;
+}
+
+/** A history manager, or just the function. */
+export type History =
+  | HistoryManager
+  | ((messages: readonly ConversationMessage[], context: CurationContext) => readonly ConversationMessage[]);
+
+/** A manager's answer. */
+export interface Curation {
+  /** A selection of the conversation, in its order. Messages may be shortened; added ones are marked synthetic. */
+  readonly messages: readonly ConversationMessage[];
+  /** What the manager would like summarised; until it is, `messages` do without. */
+  readonly needs?: readonly SummaryRequest[];
+  /** Given back as `context.previous`, so that the next answer costs what is new. Never needed for the answer itself. */
+  readonly memo?: unknown;
+  /** What could not be honoured, in sentences: a budget that the newest messages alone exceed. */
+  readonly notes?: readonly string[];
+}
+
+/** What a manager may look at beside the messages; `{}` is a valid context. */
+export interface CurationContext {
+  readonly session?: SessionView;
+  readonly limits?: Limits;
+  /** This manager's answer for an earlier stage of the same conversation. */
+  readonly previous?: Curation;
+  readonly preserve?: Preserve;
+  /** Summaries that were made and recorded, by the key of their request (D56). */
+  readonly summaries?: (key: string) => string | undefined;
+}
+
+/** What the caller says about the model that will be asked. */
+export interface Limits {
+  /** The model's name, for managers that are given a budget per model. */
+  readonly model?: string;
+  /** The most tokens that a request may hold. */
+  readonly maxTokens?: number;
+}
+
+/** What must stay in the request, beside what always does (D31). */
+export interface Preserve {
+  /** Ids of messages; each keeps its whole group. */
+  readonly messages?: readonly string[];
+  /** Names of tools; every call of one keeps its whole group. */
+  readonly tools?: readonly string[];
+  /** How many of the newest messages, at least. */
+  readonly last?: number;
+}
+
+/** A wish for a summary of consecutive messages. */
+export interface SummaryRequest {
+  /** The range and the parameters: the same wish finds the same summary again (D56). */
+  readonly key: string;
+  /** Ids of the first and the last message that the summary stands for. */
+  readonly from: string;
+  readonly to: string;
+  /** What to read: an earlier summary, if there is one, and the messages since. */
+  readonly messages: readonly ConversationMessage[];
+  /** What to tell the model. */
+  readonly instructions: string;
+  /** How long the summary may be. */
+  readonly maxTokens?: number;
+}

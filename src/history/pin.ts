@@ -1,0 +1,12 @@
+import type { HistoryManager, Preserve } from './history-manager.ts';
+import { managerOf, wholeNumber } from './stage.ts';
+
+/**
+ * Keeps messages, the calls of tools, or the newest messages in the request, whatever the managers after it in a composition drop:
+ * `compose(pin({ tools: ['plan'] }), slidingWindow({ size: 20 }))`. A pinned message keeps its whole group. Pinned results are not
+ * cleared; they are still truncated.
+ */
+export function pin(what: Preserve): HistoryManager {
+  if (what.last !== undefined) wholeNumber('pin last', what.last);
+  return managerOf({ name: 'pin', apply: (view) => ({ view, preserve: what }) });
+}

@@ -1,0 +1,71 @@
+import type { ContentPart, ConversationMessage, ToolCall } from '../core/messages.ts';
+import type { Origin } from './origin.ts';
+
+/**
+ * A foreign manager's answer as messages that can be trusted to be messages: TypeScript promised, nobody checked. A recorded
+ * message keeps everything but its content, which may be shorter, and its calls, which may be fewer. Anything that is neither
+ * recorded nor a well-formed addition comes back as undefined.
+ */
+export function sanitizeMessage(answer: unknown, origin: Origin): ConversationMessage | undefined {
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  const given = answer as Partial<ConversationMessage> & { readonly toolCalls?: unknown };
+  const recorded =
+    typeof given.id === 'string' ? origin.messages[origin.positionOf(given as ConversationMessage)] : undefined;
+  if (recorded === given) return recorded;
+  const content = isContent(given.content) ? given.content : undefined;
+  if (!recorded) return content && addition(given, content, origin);
+  if (given.role !== recorded.role) return recorded;
+  const version = { ...recorded, content: content ?? recorded.content } as ConversationMessage;
+  if (version.role !== 'assistant' || recorded.role !== 'assistant' || !recorded.toolCalls) return version;
+  const calls = given.toolCalls === undefined ? [] : given.toolCalls;
+  const known = new Map(recorded.toolCalls.map((call) => [call.callId, call]));
+  const toolCalls = Array.isArray(calls) ? calls.flatMap((call) => recordedCall(call, known)) : recorded.toolCalls;
+  const { toolCalls: _, ...rest } = version;
+  return toolCalls.length > 0 ? { ...rest, toolCalls } : rest;
+}
+
+/** A call as it was made; only its arguments may have been shortened. */
+function recordedCall(call: unknown, known: ReadonlyMap<string, ToolCall>): readonly ToolCall[] {
+  const { callId, arguments: text } = (call ?? {}) as Partial<ToolCall>;
+  const made = callId === undefined ? undefined : known.get(callId);
+  if (!made) return [];
+  return [typeof text === 'string' && text !== made.arguments ? { ...made, arguments: text } : made];
+}
+
+/** A message that the manager added: marked as such, said by someone, asking for nothing (D56). */
+function addition(
+  given: Partial<ConversationMessage>,
+  content: readonly ContentPart[],
+  origin: Origin,
+): ConversationMessage | undefined {
+  const { id, role, synthetic } = given;
+  if (synthetic !== true || typeof id !== 'string' || (role !== 'user' && role !== 'assistant' && role !== 'system')) {
+    return undefined;
+  }
+  const fits = role === 'assistant' ? content : content.filter((part) => part.type !== 'reasoning');
+  const base = origin.messages.at(-1);
+  return {
+    id,
+    role,
+    synthetic,
+    content: role === 'system' ? fits.filter((part) => part.type === 'text') : fits,
+    evaluationId: base?.evaluationId ?? '',
+    conversationId: base?.conversationId ?? 'main',
+    sequence: base?.sequence ?? 0,
+    turn: 0,
+    promptNs: base?.promptNs ?? '',
+    promptKey: base?.promptKey ?? '',
+    createdAt: base?.createdAt ?? '',
+  } as ConversationMessage;
+}
+
+function isContent(content: unknown): content is readonly ContentPart[] {
+  return Array.isArray(content) && content.every(isPart);
+}
+
+function isPart(part: unknown): part is ContentPart {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false;
+  const { type, text, data, mediaType } = part as Record<string, unknown>;
+  if (type === 'text' || type === 'reasoning') return typeof text === 'string';
+  return (type === 'image' || type === 'file') && typeof data === 'string' && typeof mediaType === 'string';
+}

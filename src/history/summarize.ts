@@ -1,0 +1,133 @@
+import type { ConversationMessage, UserMessage } from '../core/messages.ts';
+import type { CurationContext, HistoryManager, SummaryRequest } from './history-manager.ts';
+import { lowMark } from './sliding-window.ts';
+import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
+import { addBefore, dropBefore, groupAtRank, messagesOf, type View } from './view.ts';
+
+export interface SummarizeOptions {
+  /** How many groups are sent as they are, at most, before the oldest are summarised. */
+  readonly size: number;
+  /** How many are still sent as they are after that; the default is half of `size`. */
+  readonly low?: number;
+  /** What the model that makes the summary is told. */
+  readonly instructions?: string;
+  /** How long a summary may be. */
+  readonly maxTokens?: number;
+  /** What a summary begins with in the request. */
+  readonly preamble?: string;
+}
+
+const INSTRUCTIONS =
+  'Summarise this part of a conversation for the assistant that continues it. Keep what was asked, decided and found out, ' +
+  'names, paths, numbers, open questions and what is left to do. Leave out what no longer matters.';
+const PREAMBLE = 'Summary of the conversation so far:\n\n';
+
+/** How many folds back an earlier summary is looked for when the newest one has not been made yet. */
+const LOOK_BACK = 8;
+
+/**
+ * Replaces the oldest groups by a summary. The manager only says what it needs (D56): the loop has it made, once, and records it,
+ * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
+ * it cannot be made, the request goes on with the summary before and the groups since. What always stays (D31) is not summarised.
+ */
+export function summarize(options: SummarizeOptions): HistoryManager {
+  const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
+  const size = wholeNumber('summarize size', options.size, 1);
+  const low = lowMark('summarize', options.low ?? Math.floor(size / 2), size);
+  if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
+  const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));
+  const step = size + 1 - low;
+
+  const foldAt = (view: View, dropped: number): Fold | undefined => {
+    const { index } = view;
+    const start = index.leading + dropped;
+    // The first user message always stays, so no summary speaks of it. The newest may yet go: a summary does.
+    const begin = groupAtRank(view, index.leading) === index.firstUser ? index.leading + 1 : index.leading;
+    if (begin >= start) return undefined;
+    const [from] = messagesOf(view, groupAtRank(view, begin));
+    const to = messagesOf(view, groupAtRank(view, start - 1)).at(-1);
+    return from && to && { begin, start, from: from.id, to, key: `${from.id}..${to.id}#${parameters}` };
+  };
+
+  const requestOf = ({ key, from, to }: Fold, messages: readonly ConversationMessage[]): SummaryRequest => ({
+    ...{ key, from, to: to.id, messages, instructions },
+    ...(maxTokens !== undefined && { maxTokens }),
+  });
+
+  return managerOf({
+    name: `summarize(${size}, low ${low})`,
+    apply(view, { context, state }) {
+      const dropped = foldedGroups(view.count - view.index.leading, size, low);
+      const wanted = foldAt(view, dropped);
+      if (!wanted) return { view };
+      const text = context.summaries?.(wanted.key);
+      if (text !== undefined) return withSummary(view, wanted, preamble + text, context, state);
+      for (let back = 1; back <= LOOK_BACK && dropped > back * step; back++) {
+        const earlier = foldAt(view, dropped - back * step);
+        const earlierText = earlier && context.summaries?.(earlier.key);
+        if (!earlier || earlierText === undefined) continue;
+        const output = withSummary(view, earlier, preamble + earlierText, context, state);
+        const needs = [
+          requestOf(wanted, [output.state.message, ...messagesBetween(view, earlier.start, wanted.start)]),
+        ];
+        return { ...output, needs };
+      }
+      return { view, needs: [requestOf(wanted, messagesBetween(view, wanted.begin, wanted.start))] };
+    },
+  });
+}
+
+/** The groups that one summary stands for: those from `begin` up to `start`, counted in the view. */
+interface Fold {
+  readonly begin: number;
+  readonly start: number;
+  readonly from: string;
+  readonly to: ConversationMessage;
+  readonly key: string;
+}
+
+/** The summary that was sent last: the same one is the same object. */
+interface Added {
+  readonly key: string;
+  readonly text: string;
+  readonly message: UserMessage;
+}
+
+function withSummary(
+  view: View,
+  fold: Fold,
+  text: string,
+  { preserve }: CurationContext,
+  state: unknown,
+): StageOutput & { readonly state: Added } {
+  const known = state as Added | undefined;
+  const same = known?.key === fold.key && known.text === text;
+  const added = same ? known : { key: fold.key, text, message: summaryMessage(fold, text) };
+  const rest = dropBefore(view, fold.start, view.index.fixedGroups(preserve));
+  return { view: addBefore(rest, groupAtRank(view, fold.start), added.message), state: added };
+}
+
+function messagesBetween(view: View, begin: number, start: number): readonly ConversationMessage[] {
+  const messages: ConversationMessage[] = [];
+  for (let rank = begin; rank < start; rank++) messages.push(...messagesOf(view, groupAtRank(view, rank), true));
+  return messages;
+}
+
+function summaryMessage({ to, key }: Fold, text: string): UserMessage {
+  const { evaluationId, conversationId, sequence, promptNs, promptKey, createdAt } = to;
+  return {
+    ...{ evaluationId, conversationId, sequence, promptNs, promptKey, createdAt },
+    id: `summary:${key}`,
+    turn: 0,
+    role: 'user',
+    synthetic: true,
+    content: [{ type: 'text', text }],
+  };
+}
+
+/** FNV-1a over UTF-16 units, enough to tell parameters apart. */
+function fingerprint(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
+}
