@@ -2,8 +2,9 @@ import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../core/session-summary.ts';
 import type { AppendOptions, DraftChunk, Lease, SessionInfo, StoredSnapshot } from '../ports/store.ts';
+import { refuseStale } from './append-rules.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './encoded-event.ts';
-import { appendIdReused, eventNotFound, fenceConflict, sequenceConflict } from './refusals.ts';
+import { appendIdReused, eventNotFound } from './refusals.ts';
 
 interface LoggedEvent extends EncodedEvent {
   /** On the first event of an append. */
@@ -35,11 +36,9 @@ export class MemorySession {
     const encoded = events.map(encodeEvent);
     const repeated = this.#findRepeated(encoded, options);
     if (repeated !== undefined) return repeated;
-    const { id, expectedSeq, fence } = options;
-    if (fence !== undefined && fence !== this.fence) throw fenceConflict(this.id, this.fence, fence);
-    if (expectedSeq !== this.seq) throw sequenceConflict(this.id, this.seq, expectedSeq);
+    refuseStale(this.id, this, options);
     this.#summary = this.#summarize(encoded);
-    this.#log.push(...encoded.map((event, i) => (i === 0 ? { ...event, appendId: id } : event)));
+    for (const [i, event] of encoded.entries()) this.#log.push(i === 0 ? { ...event, appendId: options.id } : event);
     return this.seq;
   }
 

@@ -12,25 +12,37 @@ interface Query {
 
 const QUERIES: readonly Query[] = [
   {
-    sql: `SELECT s.id AS id, s.seq AS seq, count(e.id) AS events, coalesce(max(e.id & 0xffffffff), 0) AS last
-          FROM sessions s LEFT JOIN events e ON e.id > (s.key << 32) AND e.id < ((s.key + 1) << 32)
-          GROUP BY s.key HAVING events <> s.seq OR last <> s.seq`,
-    say: ({ id, seq, events, last }) =>
-      `session ${id} should have events 1 to ${seq} but has ${events}, the last of them ${last}`,
+    sql: `SELECT s.id AS id, s.seq AS seq, count(e.seq) AS events, count(DISTINCT e.seq) AS different,
+                 coalesce(max(e.seq), 0) AS last
+          FROM sessions s LEFT JOIN events e ON e.key = s.key
+          GROUP BY s.key HAVING events <> s.seq OR different <> s.seq OR last <> s.seq`,
+    say: ({ id, seq, events, different, last }) =>
+      `session ${id} should have the events 1 to ${seq}; it has ${events}, ${different} of them different, up to ${last}`,
   },
   {
-    sql: `SELECT e.id >> 32 AS key, count(*) AS events FROM events e
-          WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.key = e.id >> 32) GROUP BY 1`,
+    sql: 'SELECT key, count(*) AS events FROM events WHERE key NOT IN (SELECT key FROM sessions) GROUP BY key',
     say: ({ key, events }) => `${events} events belong to session number ${key}, which is not there`,
   },
   {
-    sql: `SELECT s.id AS id, e.id & 0xffffffff AS seq FROM events e JOIN sessions s ON s.key = e.id >> 32
+    sql: `SELECT count(*) AS events FROM events e
+          WHERE e.position <= (SELECT value FROM counters WHERE name = 'placed') AND NOT EXISTS
+            (SELECT 1 FROM places p WHERE p.id = ((e.key << 32) | e.seq) AND p.position = e.position)
+          HAVING events > 0`,
+    say: ({ events }) => `${events} events have no place or a wrong one, and are not found when their session is read`,
+  },
+  {
+    sql: `SELECT count(*) AS places FROM places p WHERE NOT EXISTS
+            (SELECT 1 FROM events e WHERE e.position = p.position AND p.id = ((e.key << 32) | e.seq))
+          HAVING places > 0`,
+    say: ({ places }) => `${places} places lead to no event`,
+  },
+  {
+    sql: `SELECT s.id AS id, e.seq AS seq FROM events e JOIN sessions s USING (key)
           WHERE NOT json_valid(e.data) OR json_type(e.data) <> 'object'`,
     say: ({ id, seq }) => `event ${seq} of session ${id} is not a JSON object`,
   },
   {
-    sql: `SELECT id FROM sessions s WHERE seq > 0 AND NOT EXISTS
-            (SELECT 1 FROM events e WHERE e.id = ((s.key << 32) | 1) AND e.append_id IS NOT NULL)`,
+    sql: 'SELECT s.id AS id FROM sessions s JOIN events e USING (key) WHERE e.seq = 1 AND e.append_id IS NULL',
     say: ({ id }) => `the first event of session ${id} does not begin an append`,
   },
   {
@@ -73,7 +85,7 @@ export function checkIntegrity(database: Database): IntegrityReport {
 function missingContents(database: Database): readonly string[] {
   const isKept = database.prepare<[string], number>('SELECT 1 FROM contents WHERE hash = ?').pluck();
   const naming = database.prepare<[], readonly [id: string, seq: number, at: string, type: string, data: string]>(
-    `SELECT s.id, e.id & 0xffffffff, e.at, e.type, e.data FROM events e JOIN sessions s ON s.key = e.id >> 32
+    `SELECT s.id, e.seq, e.at, e.type, e.data FROM events e JOIN sessions s USING (key)
      WHERE e.data LIKE '%"sha256:%' AND json_valid(e.data) AND json_type(e.data) = 'object'`,
   );
   const problems: string[] = [];

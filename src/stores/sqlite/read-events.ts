@@ -4,7 +4,7 @@ import type { ReadOptions } from '../../ports/store.ts';
 import { checkRead } from '../check-arguments.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { eventsFromPages } from '../event-pages.ts';
-import type { EventLog } from './event-log.ts';
+import type { EventTable } from './event-table.ts';
 import type { SessionTable } from './session-table.ts';
 
 const FIRST_PAGE = 128;
@@ -17,7 +17,7 @@ type RunQuery = <T>(work: () => T) => Promise<T>;
 
 /** A session's events as they were when the first was asked for, page by page. */
 export function readEvents(
-  log: EventLog,
+  table: EventTable,
   sessions: SessionTable,
   query: RunQuery,
   sessionId: string,
@@ -35,7 +35,7 @@ export function readEvents(
     });
     const { key, until } = range;
     if (after >= until) return [];
-    const rows = await query(() => log.rows(key, after, until, count));
+    const rows = await query(() => table.read(key, after, until, count));
     if (rows.length === 0) {
       // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
       if ((await query(() => sessions.find(sessionId)))?.key !== key) return [];

@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../core/events.ts';
 import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
-import type { EventLog } from './event-log.ts';
+import type { EventTable } from './event-table.ts';
 
 /**
  * The full-text index. It is filled outside the append's transaction and remembers in `sessions.indexed_seq` how far it has
@@ -33,7 +33,7 @@ interface Found {
 
 export class SearchIndex {
   readonly #database: Database;
-  readonly #log: EventLog;
+  readonly #log: EventTable;
   readonly #lagging: Statement<[number, string | null, string | null], Lagging>;
   readonly #indexedSeq: Statement<[number], number>;
   readonly #progress: Statement<[number, number]>;
@@ -42,9 +42,9 @@ export class SearchIndex {
   readonly #find: Statement<[string, number, number, number], Found>;
   readonly #version: Statement<[], number>;
 
-  constructor(database: Database, log: EventLog) {
+  constructor(database: Database, events: EventTable) {
     this.#database = database;
-    this.#log = log;
+    this.#log = events;
     this.#lagging = database.prepare(
       'SELECT key, id, seq, indexed_seq FROM sessions WHERE (indexed_seq < seq OR ?) AND (? IS NULL OR id = ?)',
     );
@@ -146,7 +146,7 @@ export class SearchIndex {
     until: number,
   ): Generator<{ readonly seq: number; readonly event: SessionEvent | undefined }> {
     for (let done = after; done < until; ) {
-      const rows = this.#log.rows(key, done, until, READ_AT_ONCE);
+      const rows = this.#log.read(key, done, until, READ_AT_ONCE);
       if (rows.length === 0) return;
       for (const [seq, at, type, data] of rows) {
         let event: SessionEvent | undefined;

@@ -19,21 +19,22 @@ interface ListRow {
   readonly data: string;
 }
 
-/** All that belongs to a session apart from its contents, its index and its row. */
+/** What belongs to a session apart from its row, its events, its contents and its index. */
 const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'content_refs'] as const;
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
   readonly #create: Statement<[string], number>;
+  readonly #advance: Statement<[number, string, string, number]>;
   readonly #readSummary: Statement<[number], string>;
   readonly #writeSummary: Statement<[number, string]>;
   readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
   readonly #delete: readonly Statement<[number]>[];
-  readonly #deleteEvents: Statement<[number, number]>;
 
   constructor(database: Database) {
     this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
     this.#create = database.prepare<[string], number>('INSERT INTO sessions (id) VALUES (?) RETURNING key').pluck();
+    this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
     this.#readSummary = database.prepare<[number], string>('SELECT data FROM summaries WHERE key = ?').pluck();
     this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
@@ -43,7 +44,6 @@ export class SessionTable {
        ORDER BY updated_at DESC, id LIMIT ?`,
     );
     this.#delete = [...BELONGINGS, 'sessions'].map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
-    this.#deleteEvents = database.prepare('DELETE FROM events WHERE id > (? << 32) AND id < ((? + 1) << 32)');
   }
 
   find(sessionId: string): SessionRow | undefined {
@@ -60,6 +60,11 @@ export class SessionTable {
     return this.find(sessionId)?.key ?? this.create(sessionId);
   }
 
+  /** Records the newest append. */
+  advance(key: number, seq: number, at: string, appendId: string): void {
+    this.#advance.run(seq, at, appendId, key);
+  }
+
   readSummary(key: number): SessionSummary | undefined {
     const data = this.#readSummary.get(key);
     return data === undefined ? undefined : (JSON.parse(data) as SessionSummary);
@@ -72,9 +77,8 @@ export class SessionTable {
     return JSON.parse(data) as SessionSummary;
   }
 
-  /** Removes the row and what hangs on it, but for the search index, which needs the events to forget them. */
+  /** Removes the row and what hangs on it, but for its events and their index. */
   delete(key: number): void {
-    this.#deleteEvents.run(key, key);
     for (const statement of this.#delete) statement.run(key);
   }
 

@@ -13,6 +13,7 @@ import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
 import { DraftTable } from './draft-table.ts';
 import { EventLog } from './event-log.ts';
+import { EventTable } from './event-table.ts';
 import { checkIntegrity } from './integrity.ts';
 import { LeaseTable } from './lease-table.ts';
 import {
@@ -51,12 +52,13 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
   checkCount('busyTimeoutMs', busyTimeoutMs);
   const database = await openDatabase(path, options);
   const sessions = new SessionTable(database);
-  const log = new EventLog(database, sessions);
+  const events = new EventTable(database);
+  const log = new EventLog(sessions, events);
   const leases = new LeaseTable(database, sessions);
   const drafts = new DraftTable(database, sessions);
   const snapshots = new SnapshotTable(database, sessions);
   const contents = new ContentTable(database, sessions);
-  const index = new SearchIndex(database, log);
+  const index = new SearchIndex(database, events);
   const queue = new WriteQueue(database, path, busyTimeoutMs);
   const indexing = new BackgroundIndexing(index, queue);
   const watchers = new Watchers();
@@ -97,12 +99,12 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
   if (!readOnly) indexing.schedule();
 
   return {
-    async append(sessionId, events, appendOptions) {
+    async append(sessionId, newEvents, appendOptions) {
       enter();
-      checkAppend(sessionId, events.length, appendOptions);
-      const encoded = events.map(encodeEvent);
-      const appended = await write(() => log.append(sessionId, events, encoded, appendOptions));
-      if (appended.written) {
+      checkAppend(sessionId, newEvents.length, appendOptions);
+      const encoded = newEvents.map(encodeEvent);
+      const appended = await write(() => log.append(sessionId, newEvents, encoded, appendOptions));
+      if (appended.summary) {
         log.remember(appended);
         announce(sessionId);
         indexing.schedule();
@@ -115,7 +117,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
         enter();
         return query(work);
       };
-      return readEvents(log, sessions, guarded, sessionId, readOptions);
+      return readEvents(events, sessions, guarded, sessionId, readOptions);
     },
 
     async head(sessionId) {
@@ -229,6 +231,7 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
           if (!session) return false;
           index.deleteSession(session.key, sessionId);
           contents.drop(session.key);
+          events.deleteSession(session.key);
           sessions.delete(session.key);
           return session.seq > 0;
         });
@@ -241,15 +244,14 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
 
     async replaceEvent(sessionId, event, droppedContents) {
       enter(sessionId);
-      encodeEvent(event);
+      const encoded = encodeEvent(event);
       const replace = async () => {
         await write(() => {
           const session = sessions.find(sessionId);
           if (!session) throw sessionNotFound(sessionId);
-          if (log.rows(session.key, event.seq - 1, event.seq, 1).length === 0)
-            throw eventNotFound(sessionId, event.seq);
+          if (!(event.seq >= 1 && event.seq <= session.seq)) throw eventNotFound(sessionId, event.seq);
           index.replace(session.key, sessionId, event);
-          log.replace(session.key, event);
+          events.replace(session.key, event.seq, encoded);
           snapshots.drop(session.key);
           contents.drop(session.key, droppedContents ?? []);
         });

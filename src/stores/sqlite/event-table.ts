@@ -1,0 +1,123 @@
+import type { Database, Statement } from 'better-sqlite3';
+import type { EncodedEvent } from '../encoded-event.ts';
+
+/**
+ * The rows of `events` and where they are. A session's events are found in two parts: those that have their `places`, and
+ * those behind the position that `places` reaches to, which are few.
+ *
+ *     events    ■ □ ▪ ▪ ■ □ □ ■ ▪ ┆ □ ■ ▪ ■        by position: in the order they were committed
+ *     places    ■ ■ ■ □ □ □ ▪ ▪ ▪ ┆ not yet         by session and seq
+ */
+
+/** The greatest seq: half of a 64-bit id. The ids are computed in SQL, since a JavaScript number does not hold them all. */
+export const MAX_SEQ = 0xffff_ffff;
+
+/** How many rows may wait for their places: what a read may have to look through, and what one append now and then pays for. */
+const PLACE_EVERY = 256;
+const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
+
+/** A row as it lies in the table, its payload unread. */
+export type EventRow = readonly [seq: number, at: string, type: string, data: string];
+
+/** A row with the id of the append that it began, if it did. */
+export interface AppendedRow extends EncodedEvent {
+  readonly append_id: string | null;
+}
+
+export class EventTable {
+  readonly #insert: Statement<[number, number, string | null, string, string, string]>;
+  readonly #place: Statement<[]>;
+  readonly #placed: Statement<[]>;
+  readonly #readPlaced: Statement<[number, number, number, number, number], EventRow>;
+  readonly #readBehind: Statement<[number, number, number, number], EventRow>;
+  readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
+  readonly #replace: Statement<EncodedEvent & { key: number; seq: number }>;
+  readonly #deletion: readonly Statement<{ key: number }>[];
+  readonly #readPage: (key: number, after: number, until: number, count: number) => EventRow[];
+
+  constructor(database: Database) {
+    this.#insert = database.prepare(
+      'INSERT INTO events (key, seq, append_id, at, type, data) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#place = database.prepare(
+      `INSERT INTO places (id, position)
+       SELECT (key << 32) | seq, position FROM events WHERE position > ${PLACED} ORDER BY key, seq`,
+    );
+    this.#placed = database.prepare(
+      "UPDATE counters SET value = (SELECT coalesce(max(position), 0) FROM events) WHERE name = 'placed'",
+    );
+    this.#readPlaced = database
+      .prepare<[number, number, number, number, number], EventRow>(
+        `SELECT places.id & ${MAX_SEQ}, at, type, data FROM places CROSS JOIN events USING (position)
+         WHERE places.id > ((? << 32) | ?) AND places.id <= ((? << 32) | ?) ORDER BY places.id LIMIT ?`,
+      )
+      .raw();
+    this.#readBehind = database
+      .prepare<[number, number, number, number], EventRow>(
+        `SELECT seq, at, type, data FROM events
+         WHERE position > ${PLACED} AND key = ? AND seq > ? AND seq <= ? ORDER BY position LIMIT ?`,
+      )
+      .raw();
+    // One snapshot: rows that are given their places in between are neither missed nor read twice.
+    this.#readPage = database.transaction((key: number, after: number, until: number, count: number) => {
+      const rows = this.#readPlaced.all(key, after, key, until, count);
+      if (rows.length === count || after + rows.length >= until) return rows;
+      return rows.concat(this.#readBehind.all(key, after + rows.length, until, count - rows.length));
+    }).deferred;
+    this.#appended = database.prepare(
+      `SELECT append_id, at, type, data FROM (
+         SELECT position FROM places WHERE id > ((@key << 32) | @after) AND id <= ((@key << 32) | @until)
+         UNION ALL
+         SELECT position FROM events WHERE position > ${PLACED} AND key = @key AND seq > @after AND seq <= @until
+       ) JOIN events USING (position) ORDER BY seq`,
+    );
+    this.#replace = database.prepare(
+      `UPDATE events SET at = @at, type = @type, data = @data WHERE position = (
+         SELECT position FROM places WHERE id = ((@key << 32) | @seq)
+         UNION ALL
+         SELECT position FROM events WHERE position > ${PLACED} AND key = @key AND seq = @seq)`,
+    );
+    this.#deletion = [
+      `DELETE FROM events WHERE position IN (
+         SELECT position FROM places WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ}))`,
+      `DELETE FROM events WHERE position > ${PLACED} AND key = @key`,
+      `DELETE FROM places WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ})`,
+      // SQLite gives the greatest position again when its row is gone; the next row there has no place yet.
+      `UPDATE counters SET value = min(value, (SELECT coalesce(max(position), 0) FROM events)) WHERE name = 'placed'
+         AND @key IS NOT NULL`,
+    ].map((sql) => database.prepare<{ key: number }>(sql));
+  }
+
+  /** Writes the events of one append, the first of which has the seq `first`. */
+  insert(key: number, first: number, appendId: string, events: readonly EncodedEvent[]): void {
+    let last = 0;
+    let seq = first;
+    for (const { at, type, data } of events) {
+      const { lastInsertRowid } = this.#insert.run(key, seq, seq === first ? appendId : null, at, type, data);
+      last = Number(lastInsertRowid);
+      seq++;
+    }
+    // Whoever writes the row that fills a stretch gives all rows behind their places: no counter, no background work.
+    if (Math.floor(last / PLACE_EVERY) === Math.floor((last - events.length) / PLACE_EVERY)) return;
+    this.#place.run();
+    this.#placed.run();
+  }
+
+  /** Up to `count` rows after `after`, none beyond `until`, in order. */
+  read(key: number, after: number, until: number, count: number): EventRow[] {
+    return this.#readPage(key, after, until, count);
+  }
+
+  /** Rows with their append ids, to tell whether an append was made before. */
+  readAppended(key: number, after: number, until: number): readonly AppendedRow[] {
+    return this.#appended.all({ key, after, until });
+  }
+
+  replace(key: number, seq: number, { at, type, data }: EncodedEvent): void {
+    this.#replace.run({ key, seq, at, type, data });
+  }
+
+  deleteSession(key: number): void {
+    for (const statement of this.#deletion) statement.run({ key });
+  }
+}
