@@ -62,13 +62,17 @@ export function repairCoherence(
   return repair(messages, options.original && new Origin(options.original));
 }
 
-/** A result for a call that has none, so that the request can be read; it says what it is. */
+const missing = new WeakMap<AssistantMessage, Map<string, ToolMessage>>();
+
+/** A result for a call that has none, so that the request can be read; it says what it is. The same object each time. */
 export function missingResult(
   asking: AssistantMessage,
   call: { readonly callId: string; readonly name: string },
 ): ToolMessage {
+  const known = missing.get(asking)?.get(call.callId);
+  if (known) return known;
   const { evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt } = asking;
-  return {
+  const result: ToolMessage = {
     id: `${asking.id}/${call.callId}`,
     role: 'tool',
     synthetic: true,
@@ -78,6 +82,8 @@ export function missingResult(
     isError: true,
     ...{ evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
   };
+  missing.set(asking, new Map([...(missing.get(asking) ?? []), [call.callId, result]]));
+  return result;
 }
 
 /** `checkCoherence` against a record that is already indexed. */

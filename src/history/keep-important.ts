@@ -73,9 +73,9 @@ function rank(view: View, options: Required<KeepImportantOptions>, state: unknow
   return { index: view.index, next: settled, kept, dropped };
 }
 
-/** The leading system messages and the first user message take no place from others. */
+/** The leading system messages, the first user message and what was added take no place from others. */
 function isFixedForever(index: MessageIndex, group: number): boolean {
-  return group < index.leading || group === index.firstUser;
+  return group < index.leading || group === index.firstUser || index.additions.includes(group);
 }
 
 /** The `count` best, by age. */

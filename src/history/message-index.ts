@@ -25,6 +25,8 @@ export class MessageIndex {
   readonly strays: Stray[] = [];
   /** The groups that have results, ascending. */
   readonly withResults: number[] = [];
+  /** The groups of messages that a manager added: whoever comes after it keeps them. */
+  readonly additions: number[] = [];
   /** How many system messages the conversation begins with: groups 0 to `leading - 1`. */
   leading = 0;
   /** The groups of these messages, -1 without one. */
@@ -97,7 +99,7 @@ export class MessageIndex {
 
   /**
    * The groups that every selection keeps (D31), ascending: the leading system messages, the first and the newest user
-   * message, the newest system message, the newest group, and what `preserve` names.
+   * message, the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
     const { firstUser, newestUser, newestSystem } = this;
@@ -111,11 +113,12 @@ export class MessageIndex {
     add(newestUser);
     add(newestSystem);
     add(this.groups - 1);
-    return preserve ? this.#alsoPreserved(fixed, preserve) : fixed;
+    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
   }
 
   #alsoPreserved(fixed: readonly number[], preserve: Preserve): readonly number[] {
     const all = new Set(fixed);
+    for (const group of this.additions) all.add(group);
     for (const group of this.#pinned(preserve)) all.add(group);
     if (preserve.last) {
       const from = this.groupAt(Math.max(0, this.messages.length - preserve.last));
@@ -146,6 +149,7 @@ export class MessageIndex {
       this.newestSystem = group;
     }
     this.starts.push(position);
+    if (message.synthetic) this.additions.push(group);
     if (isBlank(message)) this.flawed.set(group, EMPTY);
   }
 

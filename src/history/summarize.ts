@@ -2,7 +2,7 @@ import type { ConversationMessage, UserMessage } from '../core/messages.ts';
 import type { CurationContext, HistoryManager, SummaryRequest } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
-import { addBefore, dropBefore, groupAtRank, messagesOf, type View } from './view.ts';
+import { addAt, at, dropBefore, messagesAt, type View } from './view.ts';
 
 export interface SummarizeOptions {
   /** How many groups are sent as they are, at most, before the oldest are summarised. */
@@ -33,7 +33,8 @@ const LOOK_BACK = 8;
 export function summarize(options: SummarizeOptions): HistoryManager {
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
-  const low = lowMark('summarize', options.low ?? Math.floor(size / 2), size);
+  // The newest group is never summarised: it is what the model is to answer.
+  const low = wholeNumber('summarize low', lowMark('summarize', options.low ?? Math.ceil(size / 2), size), 1);
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
   const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));
   const step = size + 1 - low;
@@ -42,10 +43,11 @@ export function summarize(options: SummarizeOptions): HistoryManager {
     const { index } = view;
     const start = index.leading + dropped;
     // The first user message always stays, so no summary speaks of it. The newest may yet go: a summary does.
-    const begin = groupAtRank(view, index.leading) === index.firstUser ? index.leading + 1 : index.leading;
+    const first = at(view, index.leading);
+    const begin = first && 'group' in first && first.group === index.firstUser ? index.leading + 1 : index.leading;
     if (begin >= start) return undefined;
-    const [from] = messagesOf(view, groupAtRank(view, begin));
-    const to = messagesOf(view, groupAtRank(view, start - 1)).at(-1);
+    const [from] = messagesAt(view, begin);
+    const to = messagesAt(view, start - 1).at(-1);
     return from && to && { begin, start, from: from.id, to, key: `${from.id}..${to.id}#${parameters}` };
   };
 
@@ -104,12 +106,12 @@ function withSummary(
   const same = known?.key === fold.key && known.text === text;
   const added = same ? known : { key: fold.key, text, message: summaryMessage(fold, text) };
   const rest = dropBefore(view, fold.start, view.index.fixedGroups(preserve));
-  return { view: addBefore(rest, groupAtRank(view, fold.start), added.message), state: added };
+  return { view: addAt(rest, rest.count - (view.count - fold.start), added.message), state: added };
 }
 
 function messagesBetween(view: View, begin: number, start: number): readonly ConversationMessage[] {
   const messages: ConversationMessage[] = [];
-  for (let rank = begin; rank < start; rank++) messages.push(...messagesOf(view, groupAtRank(view, rank), true));
+  for (let rank = begin; rank < start; rank++) messages.push(...messagesAt(view, rank, true));
   return messages;
 }
 

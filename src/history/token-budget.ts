@@ -139,6 +139,7 @@ function roundness(rank: number): number {
 }
 
 interface FittedGroup {
+  readonly messages: readonly ConversationMessage[];
   readonly allowed: number;
   readonly tokens: number;
   readonly shorter: ReadonlyMap<ConversationMessage, ConversationMessage>;
@@ -158,15 +159,18 @@ class GroupFitter {
   fit(messages: readonly ConversationMessage[], allowed: number): FittedGroup {
     const [first] = messages;
     const known = first && this.#fitted.get(first);
-    if (known?.allowed === allowed) return known;
+    const same = known?.messages.length === messages.length && known.messages.every((one, i) => one === messages[i]);
+    if (same && known.allowed === allowed) return known;
     const results = messages.filter((message) => message.role === 'tool');
     const share = this.#share(results, allowed - this.#sum(messages.filter((message) => message.role !== 'tool')));
     const shorter = new Map<ConversationMessage, ConversationMessage>();
     for (const result of results) {
-      if (this.#counter.count(result) > share) shorter.set(result, this.#shorten(result, share));
+      const tokens = this.#counter.count(result);
+      const short = tokens > share ? this.#shorten(result, share) : result;
+      if (this.#counter.count(short) < tokens) shorter.set(result, short);
     }
     const tokens = this.#sum(messages.map((message) => shorter.get(message) ?? message));
-    const fitted = { allowed, tokens, shorter };
+    const fitted = { messages, allowed, tokens, shorter };
     if (first) this.#fitted.set(first, fitted);
     return fitted;
   }

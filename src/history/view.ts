@@ -80,23 +80,28 @@ export function keepOnly(view: View, groups: readonly number[]): View {
   return builder.count === view.count ? view : builder.view(view);
 }
 
-/** The view with a message added before the first kept group that is not less than `group`. */
-export function addBefore(view: View, group: number, message: ConversationMessage): View {
+/** The view with a message added at a place: before whatever is the `rank`th in it now. */
+export function addAt(view: View, rank: number, message: ConversationMessage): View {
   const builder = new PieceList();
-  let waiting = true;
+  let before = 0;
   for (const piece of view.pieces) {
-    if (!waiting || piece.to <= group || (piece.added && piece.from < group)) {
-      builder.push(piece);
-      continue;
-    }
-    waiting = false;
-    if (piece.from < group) builder.keepAll(piece.from, group);
-    builder.add({ from: group, to: group, added: message });
-    if (piece.added) builder.add(piece);
-    else builder.keepAll(Math.max(piece.from, group), piece.to);
+    const size = sizeOf(piece);
+    const at = rank - before;
+    if (at >= 0 && at < size) {
+      builder.keepAll(piece.from, piece.from + at);
+      builder.add({ from: piece.from + at, to: piece.from + at, added: message });
+      if (piece.added) builder.add(piece);
+      else builder.keepAll(piece.from + at, piece.to);
+    } else if (piece.added) builder.add(piece);
+    else builder.keepAll(piece.from, piece.to);
+    before += size;
   }
-  if (waiting) builder.add({ from: group, to: group, added: message });
+  if (rank >= before) builder.add({ from: view.index.groups, to: view.index.groups, added: message });
   return builder.view(view);
+}
+
+function sizeOf({ from, to, added }: Piece): number {
+  return added ? 1 : to - from;
 }
 
 /** The view with messages shortened on their way out, after whatever shortens them already. */
@@ -115,15 +120,25 @@ export function newestGroup(view: View): number {
   return -1;
 }
 
-/** The group at a place in the view, or the one after it where a message was added; the number of groups past the end. */
-export function groupAtRank(view: View, rank: number): number {
+/** What stands at a place in the view: a group, or a message that was added; undefined past the end. */
+export function at(
+  view: View,
+  rank: number,
+): { readonly group: number } | { readonly added: ConversationMessage } | undefined {
   let before = 0;
-  for (const { from, to, added } of view.pieces) {
-    const size = added ? 1 : to - from;
-    if (rank < before + size) return from + (added ? 0 : rank - before);
+  for (const piece of view.pieces) {
+    const size = sizeOf(piece);
+    if (rank < before + size) return piece.added ? { added: piece.added } : { group: piece.from + rank - before };
     before += size;
   }
-  return view.index.groups;
+  return undefined;
+}
+
+/** The messages at a place in the view. */
+export function messagesAt(view: View, rank: number, mend = false): readonly ConversationMessage[] {
+  const place = at(view, rank);
+  if (!place) return [];
+  return 'added' in place ? [place.added] : messagesOf(view, place.group, mend);
 }
 
 /** A group's messages as they would be sent, or as they are recorded. */
@@ -277,11 +292,6 @@ class PieceList {
 
   keep(group: number): void {
     this.keepAll(group, group + 1);
-  }
-
-  push(piece: Piece): void {
-    if (piece.added) this.add(piece);
-    else this.keepAll(piece.from, piece.to);
   }
 
   keepAll(from: number, to: number): void {

@@ -1,5 +1,15 @@
 import fc from 'fast-check';
 import type { ConversationMessage, ToolCall } from '../../src/core/messages.ts';
+import { clearToolResults } from '../../src/history/clear-tool-results.ts';
+import { compose } from '../../src/history/compose.ts';
+import type { HistoryManager } from '../../src/history/history-manager.ts';
+import { keepImportant } from '../../src/history/keep-important.ts';
+import { passthrough } from '../../src/history/passthrough.ts';
+import { pin } from '../../src/history/pin.ts';
+import { slidingWindow } from '../../src/history/sliding-window.ts';
+import { summarize } from '../../src/history/summarize.ts';
+import { tokenBudget } from '../../src/history/token-budget.ts';
+import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
 import { Conversation } from './conversation.ts';
 
 /**
@@ -166,3 +176,46 @@ export function vandalised(messages: readonly ConversationMessage[]): fc.Arbitra
     return result;
   });
 }
+
+/** A built-in manager with random parameters, by a name that says what it is. */
+export interface NamedManager {
+  readonly name: string;
+  /** Makes it anew: two of them share no memory. */
+  readonly make: () => HistoryManager;
+}
+
+const window = fc.tuple(fc.nat(12), fc.nat(12)).map(([a, b]) => ({ size: Math.max(a, b), low: Math.min(a, b) }));
+
+const single: fc.Arbitrary<NamedManager> = fc.oneof(
+  fc.constant({ name: 'passthrough', make: passthrough }),
+  fc.nat(12).map((size) => ({ name: `window ${size}`, make: () => slidingWindow({ size }) })),
+  window.map((options) => ({ name: `window ${JSON.stringify(options)}`, make: () => slidingWindow(options) })),
+  fc.nat(60).map((maxLength) => ({ name: `truncate ${maxLength}`, make: () => truncateToolResults({ maxLength }) })),
+  window.map((options) => ({ name: `clear ${JSON.stringify(options)}`, make: () => clearToolResults(options) })),
+  fc
+    .record({ max: fc.integer({ min: 1, max: 3000 }), low: fc.constantFrom(0, 0.3, 0.5, 1) })
+    .map((options) => ({ name: `budget ${JSON.stringify(options)}`, make: () => tokenBudget(options) })),
+  window.map((options) => ({
+    name: `important ${JSON.stringify(options)}`,
+    make: () =>
+      keepImportant({ ...options, score: (group) => group.reduce((sum, one) => sum + one.content.length, 0) }),
+  })),
+  window
+    .filter(({ low }) => low > 0)
+    .map((options) => ({ name: `summarize ${JSON.stringify(options)}`, make: () => summarize(options) })),
+  fc
+    .record({ tools: fc.subarray(['tool_call_1', 'tool_c_2']), last: fc.nat(4) })
+    .map((what) => ({ name: `pin ${JSON.stringify(what)}`, make: () => pin(what) })),
+);
+
+/** A random composition of built-in managers. */
+export const manager: fc.Arbitrary<NamedManager> = fc.oneof(
+  single,
+  fc.array(single, { minLength: 2, maxLength: 4 }).map((parts) => ({
+    name: parts.map((part) => part.name).join(' | '),
+    make: () => compose(...parts.map((part) => part.make())),
+  })),
+);
+
+/** Summaries as a model would make them, from the key alone. */
+export const summaries = (key: string): string => `what happened in ${key}`;

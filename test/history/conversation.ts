@@ -89,3 +89,13 @@ export function shapeOf(messages: readonly ConversationMessage[]): string {
     })
     .join(' ');
 }
+
+/** A list of messages in atomic groups, the obvious way. */
+export function groupsOf(messages: readonly ConversationMessage[]): readonly (readonly ConversationMessage[])[] {
+  const groups: ConversationMessage[][] = [];
+  for (const message of messages) {
+    if (message.role === 'tool' && groups.length > 0) groups.at(-1)?.push(message);
+    else groups.push([message]);
+  }
+  return groups;
+}
