@@ -39,3 +39,19 @@ export {
   usageTotals,
 } from './conversation/selectors.ts';
 export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';
+export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
+export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
+export {
+  type OpenCodeStreamConverterOptions,
+  openCodeStreamConverter,
+} from './transcripts/opencode/stream-converter.ts';
+export {
+  type DraftPiece,
+  type LogConverter,
+  type LogItem,
+  logConverter,
+  messagesToEvents,
+} from './transcripts/own-log.ts';
+export { parseTranscript, transcriptToEvents } from './transcripts/parse-transcript.ts';
+export type { Architecture, CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/source.ts';
+export type { StreamConverter, StreamConverterOptions } from './transcripts/stream-converter.ts';

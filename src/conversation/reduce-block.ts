@@ -87,7 +87,9 @@ export function withBlock(blocks: BlockVector, block: ConversationBlock): BlockV
   if (before.type !== block.type) return blocks;
   if (before.status !== 'pending' && block.status === 'pending') return blocks;
   const next = block.type === 'tool_use' ? closedByResult(blocks, block) : block;
-  const kept = next.timestamp === before.timestamp ? next : { ...next, timestamp: before.timestamp };
+  // What is being said may not know its time yet; the first time that is known stays.
+  const timestamp = before.timestamp || next.timestamp;
+  const kept = next.timestamp === timestamp ? next : { ...next, timestamp };
   return sameValue(before, kept) ? blocks : paired(blocks.set(position, kept), kept);
 }
 

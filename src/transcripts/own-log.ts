@@ -5,30 +5,16 @@
  *
  * A draft's blocks have the ids that the recorded message gives them, so recording completes what streaming began (D46, D53).
  * A child conversation is a subagent whose tool use id is the child's conversation id; the call that asked for it keeps its
- * own block (D52).
+ * own block (D52). Events of the user's own are not shown: they are state, not conversation.
  */
-import type { ConversationBlock, NoticeBlock, ToolUseBlock } from '../conversation/blocks.ts';
-import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
-import {
-  type BuiltInEvent,
-  type EvaluationStarted,
-  isBuiltInEvent,
-  type MessageInterrupted,
-  type SessionEvent,
-  type SessionRestored,
-} from '../core/events.ts';
-import { type CallRef, type ConversationMessage, textOf } from '../core/messages.ts';
-import { erased } from '../core/record.ts';
-import type { Usage } from '../core/usage.ts';
-import { CallNames } from './own-log/call-names.ts';
-import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './own-log/draft-blocks.ts';
-import { blocksOfMessage } from './own-log/message-blocks.ts';
-import { noticeOf } from './own-log/notices.ts';
+import type { ConversationEvent } from '../conversation/events.ts';
+import type { SessionEvent } from '../core/events.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import type { DraftPiece } from './own-log/draft-blocks.ts';
+import { type LogItem, LogReader } from './own-log/log-reader.ts';
 
 export type { DraftPiece } from './own-log/draft-blocks.ts';
-
-/** Anything of our own that a conversation can be shown from. */
-export type LogItem = ConversationMessage | SessionEvent | DraftPiece;
+export type { LogItem } from './own-log/log-reader.ts';
 
 /**
  * Turns a log into conversation events, one item at a time.
@@ -53,8 +39,8 @@ export function messagesToEvents(
 ): ConversationEvent[] {
   const reader = new LogReader();
   const events: ConversationEvent[] = [];
-  for (const item of items) events.push(...reader.read(item));
-  for (const piece of options.drafts ?? []) events.push(...reader.read(piece));
-  events.push(...reader.endOfMessages());
+  for (const item of items) for (const event of reader.read(item)) events.push(event);
+  for (const piece of options.drafts ?? []) for (const event of reader.read(piece)) events.push(event);
+  for (const event of reader.endOfMessages()) events.push(event);
   return events;
 }

@@ -218,6 +218,15 @@ describe('D43: no regression', () => {
   });
 });
 
+test('a block that began without a time gets the first one that is known, and keeps it (D43)', () => {
+  const state = stateAfter(
+    upsert(text('a', '', { ...pending, timestamp: '' })),
+    upsert(text('a', 'x', { timestamp: T0 })),
+    upsert(text('a', 'y', { timestamp: T1 })),
+  );
+  expect(findBlock(state, 'a')).toMatchObject({ content: 'y', timestamp: T0 });
+});
+
 describe('D44: blocks are keyed by conversation and id', () => {
   test('one id in two conversations is two blocks', () => {
     const state = stateAfter(upsert(text('a', 'main')), upsert(text('a', 'child'), 'task'));

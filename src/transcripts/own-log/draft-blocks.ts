@@ -46,7 +46,7 @@ export class DraftBlocks {
     }
     let block = draft.blocks.get(blockId);
     if (!block) {
-      const shown = draftBlock(piece, draft.conversationId, timestamp);
+      const shown = draftBlock(piece, draft.conversationId);
       block = { type: shown.type, length: 0 };
       draft.blocks.set(blockId, block);
       yield { type: 'block:upsert', conversationId: draft.conversationId, timestamp, block: shown };
@@ -91,9 +91,9 @@ export class DraftBlocks {
   }
 }
 
-/** An empty block for the text to come. */
-function draftBlock(piece: DraftPiece, conversationId: string, timestamp: string): ConversationBlock {
-  const base = { id: piece.blockId, conversationId, timestamp, status: 'pending' } as const;
+/** An empty block for the text to come. Its time is the recorded message's, which nobody knows yet. */
+function draftBlock(piece: DraftPiece, conversationId: string): ConversationBlock {
+  const base = { id: piece.blockId, conversationId, timestamp: '', status: 'pending' } as const;
   switch (piece.kind ?? kindOf(piece)) {
     case 'text':
       return { ...base, type: 'assistant_text', content: '' };

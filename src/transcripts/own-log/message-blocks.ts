@@ -4,6 +4,7 @@ import {
   type AssistantMessage,
   type ConversationMessage,
   type MediaPart,
+  type TextPart,
   type ToolCall,
   type ToolMessage,
   textOf,
@@ -56,22 +57,18 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
   let texts = 0;
   for (const [place, part] of message.content.entries()) {
     sayCallsUpTo(place);
-    if (part.type === 'image' || part.type === 'file') {
+    if (part.type === 'text' || part.type === 'reasoning') {
+      // Counted as the drafts of a stream count them: only what was said aloud (D46).
+      if (part.text === '') continue;
+      const type = part.type === 'text' ? 'assistant_text' : 'thinking';
+      blocks.push({ ...base, id: `${message.id}:${texts++}`, type, content: part.text });
+    } else {
       const id = `${message.id}:media:${place}`;
       blocks.push({ ...base, id, type: 'assistant_text', content: '', attachments: [attachment(part)] });
-    } else if (part.text !== '') {
-      // Counted as the drafts of a stream count them: only what was said aloud (D46).
-      const type = part.type === 'text' ? 'assistant_text' : 'thinking';
-      blocks.push({ ...base, id: textBlockId(message.id, texts++), type, content: part.text });
     }
   }
   sayCallsUpTo(Number.POSITIVE_INFINITY);
   return blocks;
-}
-
-/** The id of a message's nth text or thought. */
-export function textBlockId(messageId: string, ordinal: number): string {
-  return `${messageId}:${ordinal}`;
 }
 
 function callBlocks(call: ToolCall, base: Base, name: string): ConversationBlock[] {
@@ -113,11 +110,9 @@ function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): 
   return { id: message.id, ...(model !== undefined && { model }), ...(usage && { usage }) };
 }
 
-function attached(content: readonly ({ readonly type: 'text' } | MediaPart)[]): {
-  attachments?: readonly Attachment[];
-} {
-  const media = content.filter((part) => part.type === 'image' || part.type === 'file');
-  return media.length > 0 ? { attachments: media.map(attachment) } : {};
+function attached(content: readonly (TextPart | MediaPart)[]): { attachments?: readonly Attachment[] } {
+  const attachments = content.flatMap((part) => (part.type === 'text' ? [] : [attachment(part)]));
+  return attachments.length > 0 ? { attachments } : {};
 }
 
 function attachment({ mediaType, data, filename }: MediaPart): Attachment {

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { type ConversationEvent, findBlock, isConversationEvent } from '../../src/conversation.ts';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { createAdapter } from '../../src/loop/create-adapter.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { defineTool } from '../../src/loop/define-tool.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import type { DraftChunk } from '../../src/ports/store.ts';
+import { openSession } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { type LogItem, logConverter, messagesToEvents } from '../../src/transcripts/own-log.ts';
+import { lines, logOf, makeMessages, started, stateOf, toolCall } from './own-log-builders.ts';
+
+function chunk(n: number, blockId: string, delta: string, more: Partial<DraftChunk> = {}): DraftChunk {
+  return { evaluationId: 'ev', turn: 1, attempt: 1, n, blockId, delta, ...more };
+}
+
+describe('D53: drafts', () => {
+  const m = makeMessages();
+  const user = m.user('Go');
+  const log = logOf(started(), user);
+  const drafts = [
+    chunk(1, 'ev:1:0', 'Hel'),
+    chunk(2, 'ev/1/call:0', '{"pa'),
+    chunk(3, 'ev:1:0', 'lo'),
+    chunk(4, 'ev/1/call:0', 'th"'),
+  ];
+
+  test('show what was being said when the log was read', () => {
+    expect(lines(stateOf(messagesToEvents(log, { drafts })))).toEqual([
+      'complete user_message: Go',
+      'pending assistant_text: Hello',
+      'pending tool({"path")',
+    ]);
+  });
+
+  test('carry offsets, so that delivered twice they say the same (I7)', () => {
+    const events = messagesToEvents(log, { drafts });
+    for (const event of events) expect(isConversationEvent(event)).toBe(true);
+    expect(lines(stateOf(events.flatMap((event) => [event, event])))).toEqual(lines(stateOf(events)));
+    expect(events.flatMap((event) => (event.type === 'block:delta' ? [event.offset] : []))).toEqual([0, 0, 3, 4]);
+  });
+
+  test('are completed by the recorded message, and what it does not contain goes', () => {
+    const answer = m.assistant('Hello you', [toolCall('c1', '{"path":1}')]);
+    const converter = logConverter();
+    const live = [...log, ...drafts].flatMap((item) => converter.push(item));
+    const recorded = logOf(started(), user, answer)
+      .slice(2)
+      .flatMap((item) => converter.push(item));
+    const state = stateOf([...live, ...recorded]);
+    expect(lines(state)).toEqual([
+      'complete user_message: Go',
+      'complete assistant_text: Hello you',
+      'pending read({"path":1})',
+    ]);
+    expect(recorded.filter((event) => event.type === 'block:removed').map((event) => event.blockId)).toEqual([
+      'ev/1/call:0',
+    ]);
+    expect(JSON.stringify(state)).toBe(JSON.stringify(stateOf(messagesToEvents(logOf(started(), user, answer)))));
+    expect(drafts.flatMap((piece) => converter.push(piece))).toEqual([]); // they come too late
+  });
+
+  test('a draft that took a thought for a text is put right by the message', () => {
+    const answer = m.assistant('', [], { id: 'ev:1', turn: 1, content: [{ type: 'reasoning', text: 'Hello' }] });
+    const converter = logConverter();
+    const items: LogItem[] = [...log, chunk(1, 'ev:1:0', 'Hel'), ...logOf(started(), user, answer).slice(2)];
+    const state = stateOf(items.flatMap((item) => converter.push(item)));
+    expect(lines(state)).toEqual(['complete user_message: Go', 'complete thinking: Hello']);
+  });
+
+  test('a new attempt begins anew, and pieces of an older one come too late', () => {
+    const converter = logConverter();
+    const items: LogItem[] = [
+      ...log,
+      chunk(1, 'ev:1:0', 'First'),
+      chunk(1, 'ev:1:0', 'Sec', { attempt: 2 }),
+      chunk(2, 'ev:1:0', ' try', { attempt: 1 }),
+      chunk(2, 'ev:1:0', 'ond', { attempt: 2 }),
+    ];
+    const events = items.flatMap((item) => converter.push(item));
+    expect(events.filter((event) => event.type === 'block:removed')).toHaveLength(1);
+    expect(lines(stateOf(events))).toEqual(['complete user_message: Go', 'pending assistant_text: Second']);
+  });
+
+  test('what an attempt had said when it broke is shown as an error, beside the next attempt', () => {
+    const interrupted = {
+      ...{ type: 'message/interrupted', evaluationId: 'ev', conversationId: 'main', turn: 1, attempt: 1 },
+      blocks: [
+        { blockId: 'ev:1:0', text: 'Hel' },
+        { blockId: 'ev/1/call:0', text: '{"pa' },
+      ],
+    };
+    const answer = makeMessages({ evaluationId: 'ev' }).assistant('Hello', [], { id: 'ev:1' });
+    const expected = [
+      'complete user_message: Go',
+      'error assistant_text: Hel',
+      'error tool({"pa)',
+      'complete assistant_text: Hello',
+    ];
+    const whole = logOf(started(), user, interrupted, answer);
+    expect(lines(stateOf(messagesToEvents(whole)))).toEqual(expected);
+    const converter = logConverter();
+    const items: LogItem[] = [
+      ...whole.slice(0, 2),
+      ...drafts,
+      ...whole.slice(2, 3),
+      chunk(1, 'ev:1:0', 'He', { attempt: 2 }),
+      ...whole.slice(3),
+    ];
+    const live = stateOf(items.flatMap((item) => converter.push(item)));
+    expect(JSON.stringify(live)).toBe(JSON.stringify(stateOf(messagesToEvents(whole))));
+  });
+
+  test.for(['evaluation/suspended', 'evaluation/failed', 'evaluation/superseded'])(
+    '%s leaves no draft behind',
+    (type) => {
+      const end = {
+        type,
+        evaluationId: 'ev',
+        message: 'x',
+        reason: 'CANCELLED',
+        pending: [],
+        error: { code: 'CANCELLED', message: 'x' },
+      };
+      const converter = logConverter();
+      const items: LogItem[] = [...log, ...drafts, ...logOf(started(), user, end).slice(2)];
+      const state = stateOf(items.flatMap((item) => converter.push(item)));
+      expect(findBlock(state, 'ev:1:0')).toBeUndefined();
+      expect(findBlock(state, 'ev/1/call:0')).toBeUndefined();
+    },
+  );
+});
+
+describe('I8: our own loop, live and from its log', () => {
+  const helper = definePrompt({ ns: 'test', key: 'helper', instructions: 'Help' });
+  const delegate = defineTool({
+    name: 'delegate',
+    description: 'Ask a helper',
+    input: z.object({ question: z.string() }),
+    effect: 'idempotent',
+    execute: async ({ question }, ctx) => (await ctx.evaluate(helper, { input: question })).text,
+  });
+  const fail = defineTool({
+    name: 'fail',
+    description: 'Fails',
+    input: z.object({}),
+    effect: 'read',
+    execute: () => {
+      throw new Error('it broke');
+    },
+  });
+  const prompt = definePrompt({ ns: 'test', key: 'main', instructions: 'Be brief', tools: [delegate, fail] });
+
+  test('show the same conversation: thoughts, parallel calls, a failing tool, a child, a second message', async () => {
+    const store = memoryStore();
+    const session = await openSession({ store, id: 's' });
+    const model = scriptedModel((request) => {
+      if (request.prompt.key === 'helper') return { reasoning: 'easy', text: 'It is 42' };
+      if (request.turn > 1) return 'That is all, thank you.';
+      return {
+        reasoning: 'let me think',
+        text: 'I will ask two tools',
+        toolCalls: [
+          { name: 'delegate', arguments: { question: 'what is it?' } },
+          { name: 'fail', arguments: {} },
+        ],
+      };
+    });
+    const converter = logConverter();
+    const live: ConversationEvent[] = [];
+    const adapter = createAdapter({ model });
+    const onEvent = (event: unknown): void => {
+      live.push(...converter.push(event as LogItem));
+    };
+    await adapter.evaluate(prompt, { session, input: 'Go', onEvent });
+    await adapter.evaluate(prompt, { session, input: 'And again', continues: true, onEvent });
+    const log: SessionEvent[] = [];
+    for await (const event of store.read('s')) log.push(event);
+    const fromLog = stateOf(messagesToEvents(log));
+    expect(live.some((event) => event.type === 'block:delta')).toBe(true);
+    expect(live.every(isConversationEvent)).toBe(true);
+    expect(JSON.stringify(stateOf(live))).toBe(JSON.stringify(fromLog));
+    expect(fromLog.subagents).toHaveLength(2);
+    expect(lines(fromLog).slice(0, 8)).toEqual([
+      'complete system/instructions: Be brief',
+      'complete user_message: Go',
+      'complete thinking: let me think',
+      'complete assistant_text: I will ask two tools',
+      'complete delegate({"question":"what is it?"})',
+      'error fail({})',
+      expect.stringMatching(/^complete (failed: it broke|subagent helper: what is it\? -> It is 42)$/),
+      expect.stringMatching(/^complete (failed: it broke|subagent helper: what is it\? -> It is 42)$/),
+    ]);
+  });
+});
