@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
-import { type AssistantMessage, callKey, type ToolCall } from '../core/messages.ts';
+import { type AssistantMessage, type ConversationMessage, callKey, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
 import { checkOutput, correction } from './finish.ts';
 import { checkSpending, pause, Suspension } from './limits.ts';
@@ -15,8 +15,8 @@ import { streamAnswer } from './stream-answer.ts';
 export async function askModel(run: Run, turn: number): Promise<void> {
   const { options, prompt } = run;
   checkSpending(currentEvaluation(run).totalUsage, turn, options);
-  const request = await buildRequest(run, turn);
-  const answer = await answerOf(run, request);
+  const { messages, events } = await run.history.next(run, turn);
+  const answer = await answerOf(run, requestFor(run, turn, messages));
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls, turn);
   const message: AssistantMessage = {
@@ -37,11 +37,11 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
     const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
-    await recordAnswer(run, [recorded, ...after]);
+    await recordAnswer(run, [...events, recorded, ...after]);
     return;
   }
   const starts = await startsOf(run, own, turn);
-  await recordAnswer(run, [recorded, ...starts]);
+  await recordAnswer(run, [...events, recorded, ...starts]);
   for (const start of starts) run.startedHere.add(callKey(start));
 }
 
@@ -81,7 +81,7 @@ async function startsOf(
   return starts;
 }
 
-async function buildRequest(run: Run, turn: number): Promise<ModelRequest> {
+function requestFor(run: Run, turn: number, messages: readonly ConversationMessage[]): ModelRequest {
   const { prompt, limits } = run;
   const tools = prompt.tools.map(
     (tool): ModelTool => ({
@@ -92,7 +92,7 @@ async function buildRequest(run: Run, turn: number): Promise<ModelRequest> {
     }),
   );
   return {
-    messages: await run.history.messagesFor(run, turn),
+    messages,
     turn,
     evaluationId: run.evaluationId,
     prompt: { ns: prompt.ns, key: prompt.key },

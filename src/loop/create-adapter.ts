@@ -16,6 +16,8 @@ import type {
 export interface AdapterOptions {
   /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
   readonly model: Parameters<typeof toModel>[0];
+  /** Makes the summaries that history managers ask for; by default the same model. */
+  readonly summaryModel?: Parameters<typeof toModel>[0];
   /** How often a provider that fails for now is asked again. */
   readonly maxModelRetries?: number;
   /** How long a lease lasts when its process goes silent. */
@@ -29,8 +31,10 @@ const DEFAULT_MODEL_RETRIES = 4;
 /** Makes an adapter that runs prompts with a model, in our own loop. */
 export function createAdapter(options: AdapterOptions): ProviderAdapter {
   if (!options?.model) throw new HoldfastError('INVALID_ARGUMENT', 'createAdapter needs a model');
+  const model = toModel(options.model);
   const settings: LoopSettings = {
-    model: toModel(options.model),
+    model,
+    summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
     leaseTtlMs: options.leaseTtlMs,
     random: options.random ?? Math.random,

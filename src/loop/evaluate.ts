@@ -21,6 +21,7 @@ import { interruptLeftDraft } from './stream-answer.ts';
 /** What an adapter brings to every evaluation. */
 export interface LoopSettings {
   readonly model: Model;
+  readonly summaryModel: Model;
   readonly maxModelRetries: number;
   readonly leaseTtlMs: number | undefined;
   readonly random: () => number;
@@ -90,6 +91,7 @@ async function evaluateConversation(
     prompt,
     options,
     model: around.settings.model,
+    summaryModel: around.settings.summaryModel,
     evaluationId: found?.id ?? `ev_${randomBytes(9).toString('base64url')}`,
     history: new RequestHistory(),
     random: around.settings.random,

@@ -2,7 +2,7 @@ import type { AdapterState } from '../core/adapter-state.ts';
 import type { SessionEvent, SuspendReason } from '../core/events.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
-import type { History } from '../history/history-manager.ts';
+import type { History, Limits } from '../history/history-manager.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 
@@ -39,6 +39,8 @@ export interface EvaluateOptions {
   readonly promptValidation?: 'strict' | 'relaxed';
   /** What the provider sees of the conversation. */
   readonly history?: History;
+  /** The most that a request may hold; a longer one is cut, coherently. */
+  readonly limits?: Limits;
   /** When to stop: a date or milliseconds since the epoch. A resume brings its own. */
   readonly deadline?: Date | number;
   readonly budget?: Budget;
@@ -59,6 +61,7 @@ export type ChildOptions = Pick<
   | 'params'
   | 'key'
   | 'history'
+  | 'limits'
   | 'budget'
   | 'maxTurns'
   | 'maxParallelCalls'

@@ -1,37 +1,98 @@
 import type { Evaluation } from '../core/evaluations.ts';
+import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
 import { repairCoherence } from '../history/coherence.ts';
+import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
+import type { CurationContext } from '../history/history-manager.ts';
+import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
 /**
- * What the provider is sent, kept from request to request so that each adds only what is new: the messages of the evaluations
- * that this one continues, then its own, results in call order (D10), contents that are stored apart put back (D58).
+ * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
+ * that this one continues, then its own, results in call order (D10), contents that are stored apart put back (D58), and of
+ * all that what the history manager selects, checked and mended (D32).
  */
 export class RequestHistory {
   readonly #messages: ConversationMessage[] = [];
   /** How many of the evaluation's own messages are in. */
   #taken = 0;
+  #previous: CuratedRequest | undefined;
 
-  async messagesFor(run: Run, _turn: number): Promise<readonly ConversationMessage[]> {
+  /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
+  async next(
+    run: Run,
+    turn: number,
+  ): Promise<{
+    readonly messages: readonly ConversationMessage[];
+    readonly events: readonly Without<NewEvent, 'at'>[];
+  }> {
+    await this.#takeNew(run);
+    let curated = this.#curate(run);
+    if (curated.needs.length > 0) {
+      for (const need of curated.needs) await makeSummary(run, need);
+      curated = this.#curate(run);
+    }
+    this.#previous = curated;
+    return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
+  }
+
+  async #takeNew(run: Run): Promise<void> {
+    const { session } = run;
     const evaluation = currentEvaluation(run);
-    if (this.#taken === 0)
-      this.#messages.push(...(await run.session.resolve(inherited(run.session.state.record, evaluation))));
-    const fresh = sendable(evaluation.messages.slice(this.#taken));
+    if (this.#taken === 0) await this.#begin(run, evaluation);
+    const fresh = ordered(evaluation.messages.slice(this.#taken));
     this.#taken = evaluation.messages.length;
-    this.#messages.push(...(await run.session.resolve(fresh)));
-    return this.#messages.slice();
+    this.#messages.push(...(await session.resolve(fresh)));
+  }
+
+  /** The leading system message, then what was inherited: the rest of the evaluation's own follows. */
+  async #begin({ session }: Run, evaluation: Evaluation): Promise<void> {
+    const earlier = inherited(session.state.record, evaluation);
+    if (earlier.length === 0) return;
+    const first = evaluation.messages.at(0);
+    if (first?.role === 'system') {
+      this.#messages.push(first);
+      this.#taken = 1;
+    }
+    this.#messages.push(...(await session.resolve(earlier)));
+  }
+
+  #curate(run: Run): CuratedRequest {
+    const { history, limits } = run.options;
+    const { summaries } = run.session.state.record;
+    const context: CurationContext = {
+      session: run.session,
+      summaries: (key) => summaries.get(`${run.evaluationId}:${key}`)?.text,
+      limits: { model: run.model.modelId, ...limits },
+    };
+    return curateRequest({
+      messages: this.#messages,
+      context,
+      ...(history && { history }),
+      ...(this.#previous && { previous: this.#previous }),
+    });
   }
 }
 
-/** Messages as they may be sent: results in call order, and nothing that a provider would refuse (I4). */
-function sendable(messages: readonly ConversationMessage[]): readonly ConversationMessage[] {
-  const ordered: ConversationMessage[] = [];
+/** A request without a manager is worth an event only when something in it had to be mended. */
+function noteworthy(run: Run, curated: CuratedRequest): boolean {
+  return run.options.history !== undefined || curated.repairs.length > 0;
+}
+
+function curatedEvent(run: Run, turn: number, { record }: CuratedRequest): Without<HistoryCurated, 'seq' | 'at'> {
+  const { ns, key } = run.prompt;
+  return { type: 'history/curated', evaluationId: run.evaluationId, turn, promptName: `${ns}/${key}`, ...record };
+}
+
+/** Messages with each turn's results in the order of its calls, whatever order they finished in. */
+function ordered(messages: readonly ConversationMessage[]): readonly ConversationMessage[] {
+  const result: ConversationMessage[] = [];
   let asking: AssistantMessage | undefined;
   let results: ToolMessage[] = [];
   const flush = (): void => {
-    if (asking) ordered.push(asking, ...inCallOrder(asking, results));
+    if (asking) result.push(asking, ...inCallOrder(asking, results));
     asking = undefined;
     results = [];
   };
@@ -40,11 +101,11 @@ function sendable(messages: readonly ConversationMessage[]): readonly Conversati
     else {
       flush();
       if (message.role === 'assistant') asking = message;
-      else ordered.push(message);
+      else result.push(message);
     }
   }
   flush();
-  return repairCoherence(ordered).messages;
+  return result;
 }
 
 /**
@@ -52,8 +113,7 @@ function sendable(messages: readonly ConversationMessage[]): readonly Conversati
  * Each evaluation recorded its own instructions; only the newest are sent. Calls that were left open are repaired.
  */
 function inherited(record: SessionRecord, evaluation: Evaluation): readonly ConversationMessage[] {
-  const own = evaluation.messages.at(0);
-  const chain: ConversationMessage[][] = [];
+  const chain: (readonly ConversationMessage[])[] = [];
   const seen = new Set([evaluation.id]);
   for (let id = evaluation.continues; id !== undefined && !seen.has(id); ) {
     seen.add(id);
@@ -62,5 +122,5 @@ function inherited(record: SessionRecord, evaluation: Evaluation): readonly Conv
     chain.unshift(earlier.messages.filter((message) => message.role !== 'system'));
     id = earlier.continues;
   }
-  return chain.length === 0 || !own ? [] : sendable(chain.flat());
+  return repairCoherence(ordered(chain.flat())).messages;
 }

@@ -19,6 +19,8 @@ export interface Run {
   readonly session: AnySession;
   readonly prompt: Prompt<unknown>;
   readonly model: Model;
+  /** Makes the summaries that history managers ask for (D56). */
+  readonly summaryModel: Model;
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
   readonly limits: Limits;
