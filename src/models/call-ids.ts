@@ -83,3 +83,8 @@ function hashOf(text: string): string {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
+
+/** A tool's name without what a provider does not take in one: a model may have invented it. */
+export function sentName(name: string, notInNames: RegExp = /[^a-zA-Z0-9_-]/g): string {
+  return name.replaceAll(notInNames, '_').slice(0, 64) || 'unknown';
+}

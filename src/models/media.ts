@@ -1,15 +1,20 @@
+import { HoldfastError } from '../core/errors.ts';
 import type { MediaPart } from '../core/messages.ts';
 
 /** Where the bytes of an image or file are. */
 export type Media =
   | { readonly kind: 'data'; readonly mediaType: string; readonly base64: string }
-  | { readonly kind: 'url'; readonly mediaType: string; readonly url: string }
-  | { readonly kind: 'stored'; readonly hash: string };
+  | { readonly kind: 'url'; readonly mediaType: string; readonly url: string };
 
-/** Reads a part's `data`: base64, a `data:` URL, another URL, or a reference to content that the store keeps (D58). */
+/** Reads a part's `data`: base64, a `data:` URL or another URL. Content that the store keeps apart (D58) must be there again. */
 export function mediaOf(part: MediaPart): Media {
   const { data, mediaType } = part;
-  if (data.startsWith('sha256:')) return { kind: 'stored', hash: data };
+  if (data.startsWith('sha256:')) {
+    throw new HoldfastError(
+      'CONTENT_NOT_FOUND',
+      `the content of ${data} is kept in the store; read it from there before the message is sent`,
+    );
+  }
   if (data.startsWith('data:')) {
     const comma = data.indexOf(',');
     const [type = ''] = data.slice('data:'.length, comma).split(';');

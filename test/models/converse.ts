@@ -16,20 +16,20 @@ export class Conversation {
   #turn = 0;
 
   system(text: string): this {
-    return this.#push({ role: 'system', content: [{ type: 'text', text }] }, 0);
+    return this.push({ role: 'system', content: [{ type: 'text', text }] }, 0);
   }
 
   user(said: Said): this {
-    return this.#push({ role: 'user', content: parts(said) }, 0);
+    return this.push({ role: 'user', content: parts(said) }, 0);
   }
 
   assistant(answer: Pick<ModelAnswer, 'content' | 'toolCalls'>): this {
     const { content, toolCalls } = answer;
-    return this.#push({ role: 'assistant', content, ...(toolCalls.length > 0 ? { toolCalls } : {}) }, ++this.#turn);
+    return this.push({ role: 'assistant', content, ...(toolCalls.length > 0 ? { toolCalls } : {}) }, ++this.#turn);
   }
 
   result(toolCallId: string, toolName: string, said: Said, isError = false): this {
-    return this.#push({ role: 'tool', toolCallId, toolName, content: parts(said), isError }, this.#turn);
+    return this.push({ role: 'tool', toolCallId, toolName, content: parts(said), isError }, this.#turn);
   }
 
   get turn(): number {
@@ -52,7 +52,7 @@ export class Conversation {
     }
   }
 
-  #push(message: object, turn: number): this {
+  push(message: object, turn: number): this {
     const sequence = this.messages.length;
     this.messages.push({
       id: `m${sequence}`,

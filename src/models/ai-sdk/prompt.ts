@@ -6,7 +6,6 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
-import { HoldfastError } from '../../core/errors.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -17,8 +16,9 @@ import type {
   ToolMessage,
 } from '../../core/messages.ts';
 import { textOf } from '../../core/messages.ts';
-import { SentCallIds } from '../call-ids.ts';
+import { SentCallIds, sentName } from '../call-ids.ts';
 import { mediaOf } from '../media.ts';
+import { FAILED_SILENTLY, isSaid, NOTHING_SAID } from '../sent-text.ts';
 import { objectOf } from '../tool-input.ts';
 import { mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
 
@@ -57,7 +57,10 @@ export function toPrompt(
       if (text.trim() !== '') system.push({ role: 'system', content: text });
     } else if (message.role === 'user') {
       const said = message.content.filter(isSaid);
-      rest.push({ role: 'user', content: said.length > 0 ? said.map((part) => content(part, rules)) : [NOTHING_SAID] });
+      rest.push({
+        role: 'user',
+        content: said.length > 0 ? said.map((part) => content(part, rules)) : [{ type: 'text', text: NOTHING_SAID }],
+      });
     } else {
       answered = new Map(message.toolCalls?.map((call) => [call.callId, call]));
       const said = assistantContent(message, { ids, rules, provided, reasoning });
@@ -94,7 +97,7 @@ function assistantContent(
         parts.push({
           type: 'tool-call',
           toolCallId: sent.get(call) as string,
-          toolName: sentName(call.name, rules),
+          toolName: sentName(call.name, rules.notInNames),
           input: objectOf(call.arguments),
           ...given(call.providerData, rules),
         });
@@ -193,7 +196,7 @@ function resultMessages(
     const media = message.content.filter((part) => part.type !== 'text');
     const value = textOf(message).toWellFormed();
     let output: LanguageModelV4ToolResultOutput;
-    if (message.isError) output = { type: 'error-text', value: value.trim() === '' ? 'The tool failed.' : value };
+    if (message.isError) output = { type: 'error-text', value: value.trim() === '' ? FAILED_SILENTLY : value };
     else if (media.length === 0) output = { type: 'text', value };
     else if (rules.mediaInResults) {
       const parts = message.content.filter(isSaid);
@@ -210,7 +213,7 @@ function resultMessages(
     return {
       type: 'tool-result',
       toolCallId: ids.resultOf(message.toolCallId),
-      toolName: sentName(message.toolName, rules),
+      toolName: sentName(message.toolName, rules.notInNames),
       output,
       ...given(calls.get(message.toolCallId)?.providerData, rules),
     };
@@ -220,9 +223,6 @@ function resultMessages(
   return messages;
 }
 
-/** Stands for a user's message without any content, which providers refuse and the next answer needs. */
-const NOTHING_SAID = { type: 'text', text: '(empty message)' } as const;
-
 function content(part: TextPart | MediaPart, rules: ProviderRules): LanguageModelV4TextPart | LanguageModelV4FilePart {
   if (part.type !== 'text') return file(part);
   return { type: 'text', text: part.text.toWellFormed(), ...given(part.providerData, rules) };
@@ -230,12 +230,6 @@ function content(part: TextPart | MediaPart, rules: ProviderRules): LanguageMode
 
 function file(part: MediaPart): LanguageModelV4FilePart {
   const media = mediaOf(part);
-  if (media.kind === 'stored') {
-    throw new HoldfastError(
-      'CONTENT_NOT_FOUND',
-      `the content of ${part.data} is kept in the store; read it from there before the message is sent`,
-    );
-  }
   return {
     type: 'file',
     mediaType: media.mediaType,
@@ -247,13 +241,4 @@ function file(part: MediaPart): LanguageModelV4FilePart {
 function given(data: ProviderData | undefined, rules: ProviderRules): { providerOptions?: SharedV4ProviderOptions } {
   if (!data || Object.keys(data.data).length === 0 || !mayHaveBack(data, rules)) return {};
   return { providerOptions: data.data as SharedV4ProviderOptions };
-}
-
-function sentName(name: string, rules: ProviderRules): string {
-  return name.replaceAll(rules.notInNames, '_').slice(0, 64) || 'unknown';
-}
-
-/** Blank text says nothing, and Anthropic refuses a request that has it. */
-function isSaid<T extends { readonly type: string; readonly text?: string }>(part: T): boolean {
-  return part.type !== 'text' || (part.text ?? '').trim() !== '';
 }

@@ -80,7 +80,7 @@ function checkMessages(messages: readonly unknown[], options: { readonly compati
       if (image && !/^(https?:\/\/|data:image\/[a-z]+;base64,[A-Za-z0-9+/]+=*$)/.test(image.image_url?.url)) {
         return { message: `Invalid image_url in '${at}'`, param: `${at}.content` };
       }
-    } else if (typeof content !== 'string') {
+    } else if (typeof content !== 'string' && !isPartList(content, ['text'])) {
       return { message: `Invalid value for '${at}.content'`, param: `${at}.content` };
     }
   }

@@ -1,0 +1,73 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { Without } from '../core/events.ts';
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  SystemMessage,
+  ToolMessage,
+  UserMessage,
+} from '../core/messages.ts';
+
+/** What messages of another format are given that only our log has. */
+export interface ImportOptions {
+  readonly evaluationId?: string;
+  readonly conversationId?: string;
+  readonly promptNs?: string;
+  readonly promptKey?: string;
+  readonly createdAt?: string;
+}
+
+type Said = Without<
+  SystemMessage | UserMessage | AssistantMessage | ToolMessage,
+  'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
+>;
+
+/** Gives messages their place: ids, sequence and turns as the loop would have counted them (D15). */
+export class ImportedMessages {
+  readonly messages: ConversationMessage[] = [];
+  readonly #options: Required<ImportOptions>;
+  /** Names by call id, from the newest assistant message: results of other formats leave the name out. */
+  #names = new Map<string, string>();
+  #turn = 0;
+
+  constructor(options: ImportOptions = {}) {
+    this.#options = {
+      evaluationId: 'imported',
+      conversationId: 'main',
+      promptNs: 'imported',
+      promptKey: 'imported',
+      createdAt: '1970-01-01T00:00:00.000Z',
+      ...options,
+    };
+  }
+
+  push(said: Said): void {
+    if (said.role === 'assistant') {
+      this.#turn++;
+      this.#names = new Map(said.toolCalls?.map(({ callId, name }) => [callId, name]));
+    }
+    const sequence = this.messages.length;
+    const turn = said.role === 'assistant' || said.role === 'tool' ? this.#turn : 0;
+    this.messages.push({
+      id: `${this.#options.evaluationId}:${sequence}`,
+      ...this.#options,
+      sequence,
+      turn,
+      ...said,
+    } as ConversationMessage);
+  }
+
+  /** The tool that a result's call named. */
+  nameOf(callId: string): string {
+    return this.#names.get(callId) ?? 'unknown';
+  }
+}
+
+/** Refuses a message that is not of the format it is said to be. */
+export function refuseMessage(format: string, index: number, why: string): never {
+  throw new HoldfastError('INVALID_ARGUMENT', `messages[${index}] is no ${format} message: ${why}`);
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
