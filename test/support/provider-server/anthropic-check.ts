@@ -223,7 +223,7 @@ function checkAssistant(blocks: readonly Block[], at: string, isLast: boolean): 
     }
   }
   // A paused turn is sent back as it is; any other answer cannot be put into the model's mouth.
-  if (isLast && ran.length === 0) {
+  if (isLast && ran.length === 0 && !blocks.some(({ type }) => type === 'tool_use')) {
     return {
       message: 'This model does not support assistant message prefill. The conversation must end with a user message.',
     };

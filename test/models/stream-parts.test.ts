@@ -1,0 +1,173 @@
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { describe, expect, test } from 'vitest';
+import { isHoldfastError } from '../../src/core/errors.ts';
+import { type AiSdkModelOptions, aiSdkModel } from '../../src/models/ai-sdk.ts';
+import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
+import { Conversation } from './converse.ts';
+import { asking, finish, said, v3, v4 } from './language-models.ts';
+
+describe('what a stream may hold', () => {
+  test('text and calls keep the order in which they came (ToolCall.after)', async () => {
+    const call = (id: string): LanguageModelV4StreamPart => ({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: 'read',
+      input: '{}',
+    });
+    const text = (id: string, delta: string): LanguageModelV4StreamPart[] => [
+      { type: 'text-start', id },
+      { type: 'text-delta', id, delta },
+      { type: 'text-end', id },
+    ];
+    const asked: LanguageModelV4CallOptions[] = [];
+    const model = aiSdkModel(
+      v4([call('a'), ...text('t', 'one'), call('b'), call('c'), ...text('t', 'two'), call('d'), finish], asked),
+    );
+    const { deltas, answer } = await ask(model, asking);
+    expect(answer.content).toEqual([
+      { type: 'text', text: 'one' },
+      { type: 'text', text: 'two' },
+    ]);
+    expect(answer.toolCalls.map(({ callId, after }) => [callId, after])).toEqual([
+      ['a', 0],
+      ['b', 1],
+      ['c', 1],
+      ['d', undefined],
+    ]);
+    expect(blocksOf(deltas)).toEqual(blocksIn(answer));
+    const chat = new Conversation().user('Go').assistant(answer);
+    for (const { callId } of answer.toolCalls) chat.result(callId, 'read', 'ok');
+    await ask(model, request(2, chat.messages));
+    const sent = asked[1]?.prompt[1]?.content as readonly { type: string; text?: string; toolCallId?: string }[];
+    expect(sent.map((part) => part.text ?? part.toolCallId)).toEqual(['a', 'one', 'b', 'c', 'two', 'd']);
+  });
+
+  test('ids that are empty or repeated in one answer are made unique (D11)', async () => {
+    const call = (id: string): LanguageModelV4StreamPart => ({
+      type: 'tool-call',
+      toolCallId: id,
+      toolName: 'read',
+      input: '{}',
+    });
+    const { answer } = await ask(
+      aiSdkModel(v4([call('x'), call(''), call('x'), call(''), finish])),
+      request(3, asking.messages),
+    );
+    expect(answer.toolCalls.map(({ callId }) => callId)).toEqual(['x', 'call_3_2', 'x_2', 'call_3_4']);
+  });
+
+  test('what a provider says about a part is kept, and given back to it alone', async () => {
+    const signed = { other: { thoughtSignature: 'sig' } };
+    const parts: LanguageModelV4StreamPart[] = [
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'Hello' },
+      { type: 'text-end', id: '1', providerMetadata: { other: { itemId: 'i1', nothing: null } } },
+      { type: 'tool-call', toolCallId: 'a', toolName: 'read', input: '{}', providerMetadata: signed },
+      { ...finish, providerMetadata: { other: { cost: 3 } } },
+    ];
+    const asked: LanguageModelV4CallOptions[] = [];
+    const { answer } = await ask(aiSdkModel(v4(parts, asked)), asking);
+    expect(answer.providerMetadata).toEqual({ other: { cost: 3 } });
+    const chat = new Conversation().user('Go').assistant(answer).result('a', 'read', 'ok');
+    await ask(aiSdkModel(v4(parts, asked)), request(2, chat.messages));
+    await ask(aiSdkModel({ ...v4(parts, asked), provider: 'another.chat' }), request(2, chat.messages));
+    expect(asked[1]?.prompt.slice(1)).toMatchObject([
+      { content: [{ providerOptions: { other: { itemId: 'i1' } } }, { providerOptions: signed }] },
+      { content: [{ type: 'tool-result', providerOptions: signed }] },
+    ]);
+    expect(JSON.stringify(asked[2])).not.toContain('providerOptions');
+  });
+
+  test('a result that arrives a turn late is replayed in its place', async () => {
+    const first: LanguageModelV4StreamPart[] = [
+      { type: 'tool-call', toolCallId: 'code', toolName: 'run', input: '{"code":"read()"}', providerExecuted: true },
+      { type: 'tool-call', toolCallId: 'r', toolName: 'read', input: '{}' },
+      finish,
+    ];
+    const second: LanguageModelV4StreamPart[] = [
+      { type: 'tool-result', toolCallId: 'code', toolName: 'run', result: { out: 1 }, preliminary: true },
+      { type: 'tool-result', toolCallId: 'code', toolName: 'run', result: { out: 2 }, isError: true },
+      ...said,
+      finish,
+    ];
+    const chat = new Conversation().user('Go');
+    const one = await ask(aiSdkModel(v4(first)), asking);
+    expect(one.answer.toolCalls[0]).toMatchObject({ callId: 'code', providerExecuted: {} });
+    chat.assistant(one.answer).result('r', 'read', 'ok');
+    const asked: LanguageModelV4CallOptions[] = [];
+    const two = await ask(aiSdkModel(v4(second, asked)), request(2, chat.messages));
+    expect(asked[0]?.prompt[1]?.content).toMatchObject([
+      { toolCallId: 'code', providerExecuted: true },
+      { toolCallId: 'r' },
+    ]);
+    chat.assistant(two.answer).user('Next');
+    await ask(aiSdkModel(v4(second, asked)), request(3, chat.messages));
+    expect(asked[1]?.prompt.slice(1, 4)).toMatchObject([
+      { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'code' }, { toolCallId: 'r' }] },
+      { role: 'tool' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-result', toolCallId: 'code', output: { type: 'error-json', value: { out: 2 } } },
+          { type: 'text' },
+        ],
+      },
+    ]);
+    // Its call was cut out of the history: then the result goes too, and a call whose result was cut.
+    const late = chat.messages.slice(3);
+    await ask(aiSdkModel(v4(second, asked)), request(3, late));
+    expect(JSON.stringify(asked[2]?.prompt)).not.toContain('tool-result');
+  });
+
+  test('generated files are kept, and stored ones must be read first (D58)', async () => {
+    const parts: LanguageModelV4StreamPart[] = [
+      { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
+      { type: 'file', mediaType: 'audio/mp3', data: { type: 'url', url: new URL('https://example.com/a.mp3') } },
+      finish,
+    ];
+    const { answer } = await ask(aiSdkModel(v4(parts)), asking);
+    expect(answer.content).toEqual([
+      { type: 'image', mediaType: 'image/png', data: 'AQID' },
+      { type: 'file', mediaType: 'audio/mp3', data: 'https://example.com/a.mp3' },
+    ]);
+    const older = aiSdkModel(v3([{ type: 'file', mediaType: 'image/png', data: 'AQID' }, finish]));
+    expect((await ask(older, asking)).answer.content).toEqual([
+      { type: 'image', mediaType: 'image/png', data: 'AQID' },
+    ]);
+    const stored = new Conversation().user([{ type: 'image', mediaType: 'image/png', data: 'sha256:abc' }]);
+    const { error } = await askInVain(aiSdkModel(v4(parts)), request(1, stored.messages));
+    expect(isHoldfastError(error, 'CONTENT_NOT_FOUND')).toBe(true);
+  });
+
+  test('a provider that wants its own tool approved says so, and is not asked again', async () => {
+    const model = aiSdkModel(v4([{ type: 'tool-approval-request', approvalId: 'p', toolCallId: 'c' }, finish]));
+    const { error } = await askInVain(model, asking);
+    expect(error).toMatchObject({ name: 'ModelError', retryable: false, message: expect.stringContaining('approve') });
+  });
+
+  test('warnings are heard', async () => {
+    const heard: unknown[] = [];
+    const options: AiSdkModelOptions = { onWarning: (warning) => heard.push(warning) };
+    const warning = { type: 'other', message: 'no temperature' } as const;
+    await ask(aiSdkModel(v4([{ type: 'stream-start', warnings: [warning] }, ...said, finish]), options), asking);
+    expect(heard).toEqual([warning]);
+  });
+
+  test('a provider that ignores the signal is left all the same', async () => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const deaf = { ...v4([]), doStream: () => new Promise<never>(() => undefined) };
+    const asked = askInVain(aiSdkModel(deaf), { ...asking, signal: controller.signal });
+    controller.abort(reason);
+    expect((await asked).error).toBe(reason);
+
+    const second = new AbortController();
+    const open = new ReadableStream<LanguageModelV4StreamPart>({
+      start: (stream) => stream.enqueue({ type: 'text-delta', id: '1', delta: 'Hi' }),
+    });
+    const silent = { ...v4([]), doStream: async () => ({ stream: open }) };
+    await expect(async () => {
+      for await (const _ of aiSdkModel(silent).stream({ ...asking, signal: second.signal })) second.abort(reason);
+    }).rejects.toBe(reason);
+  });
+});
