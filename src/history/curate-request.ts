@@ -6,7 +6,7 @@ import type { CurationContext, History, SummaryRequest } from './history-manager
 import { passthrough } from './passthrough.ts';
 import { applyStage, run, type Stage } from './stage.ts';
 import { budgetStage } from './token-budget.ts';
-import { type Repair, repairsIn, viewTokens } from './view.ts';
+import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
 
 /**
  * One request, from the conversation to what is sent: the manager selects, its answer is checked and mended, a limit that the caller

@@ -1,12 +1,13 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import { type ConversationMessage, callsOf } from '../core/messages.ts';
 import { check, repair } from './coherence.ts';
 import type { Curation, CurationContext, History } from './history-manager.ts';
 import { MessageIndex } from './message-index.ts';
-import { Origin } from './origin.ts';
+import { isBlank, Origin } from './origin.ts';
 import { sanitizeMessage } from './sanitize-answer.ts';
 import type { Stage } from './stage.ts';
-import { emit, messagesOf, type Repair, type View, wholeView } from './view.ts';
+import { type View, wholeView } from './view.ts';
+import { emit, messagesOf, type Repair } from './view-messages.ts';
 
 /**
  * Anyone's manager as a stage. Its answer is taken as it is when it only selects; when it is to be sent, all of it is checked
@@ -87,10 +88,20 @@ function mend(
   { origin, repairs, context }: Mending,
 ): readonly ConversationMessage[] {
   const messages: ConversationMessage[] = [];
+  const asked = origin.messages.findLastIndex((message) => message.role === 'user' && !message.synthetic);
   for (const one of answer) {
     const message = sanitizeMessage(one, origin);
-    if (message) messages.push(message);
-    else repairs.push({ code: 'invented', repair: 'what is not a recorded message is left out' });
+    if (!message) {
+      repairs.push({ code: 'invented', repair: 'what is not a recorded message is left out' });
+      continue;
+    }
+    const position = origin.positionOf(message);
+    const recorded = origin.messages[position];
+    if (recorded && position > asked && !sameThoughts(message, recorded)) {
+      // Providers that sign thoughts want them back untouched for as long as the same question is being answered.
+      repairs.push({ code: 'reasoning-lost', messageId: message.id, repair: 'the message is sent with its reasoning' });
+      messages.push(recorded);
+    } else messages.push(message);
   }
   const lost = lostGroups(view, messages, context);
   for (const { group, code, why } of lost) {
@@ -101,15 +112,23 @@ function mend(
   for (const { code, index, callId, repair } of found.violations) {
     const messageId = messages[index]?.id;
     repairs.push({
-      code,
-      repair,
+      ...{ code, repair },
       ...(messageId !== undefined && { messageId }),
       ...(callId !== undefined && { callId }),
     });
   }
   if (found.ok && lost.length === 0) return messages;
   // What is put back is put at the end: the repair moves everything to its place.
-  return repair([...messages, ...lost.flatMap(({ group }) => messagesOf(view, group, true))], origin).messages;
+  const back = lost.flatMap(({ group }) => messagesOf(view, group, true));
+  const ids = new Set(back.map(({ id }) => id));
+  return repair([...messages.filter(({ id }) => !ids.has(id)), ...back], origin).messages;
+}
+
+function sameThoughts(message: ConversationMessage, recorded: ConversationMessage): boolean {
+  if (message === recorded || recorded.role !== 'assistant') return true;
+  const thoughts = ({ content }: ConversationMessage): string =>
+    JSON.stringify(content.filter((part) => part.type === 'reasoning'));
+  return thoughts(message) === thoughts(recorded);
 }
 
 interface Lost {
@@ -118,30 +137,30 @@ interface Lost {
   readonly why: string;
 }
 
-/** The groups that must be sent and are not in the answer. */
+/** The groups that must be sent and are not in the answer, or no longer say anything. */
 function lostGroups(
   view: View,
   messages: readonly ConversationMessage[],
   { preserve }: CurationContext,
 ): readonly Lost[] {
   const { index } = view;
-  const ids = new Set(messages.map(({ id }) => id));
+  const said = new Map(messages.filter((message) => !isBlank(message)).map((message) => [message.id, message]));
   const opening = messages.find((message) => message.role !== 'system');
+  const pinned = new Set(preserve && index.fixedGroups(preserve));
+  for (const group of index.fixedGroups(undefined)) pinned.delete(group);
   const lost: Lost[] = [];
   for (const group of index.fixedGroups(preserve)) {
-    const kept = messagesOf(view, group, true);
-    if (kept.length === 0 || kept.some(({ id }) => ids.has(id))) continue;
-    if (group === index.groups - 1) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
+    const newest = group === index.groups - 1;
+    const [first] = messagesOf(view, group, true);
+    const sent = first && said.get(first.id);
+    if (!first || (sent && (!newest || callsOf(sent).length === callsOf(first).length))) continue;
+    if (newest) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
+    else if (pinned.has(group)) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
     else if (group === index.firstUser && opening?.role !== 'user') {
-      lost.push({ group, code: 'newest-lost', why: 'a request begins with a user message: the first' });
-    } else if (preserve && isPinned(index, group)) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
+      lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request begins with,' });
+    }
   }
   return lost;
-}
-
-/** Whether a group is fixed for another reason than what it is. */
-function isPinned(index: MessageIndex, group: number): boolean {
-  return ![index.firstUser, index.newestUser, index.newestSystem].includes(group) && group >= index.leading;
 }
 
 const frozen = new WeakSet<object>();

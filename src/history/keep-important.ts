@@ -3,7 +3,8 @@ import type { HistoryManager } from './history-manager.ts';
 import type { MessageIndex } from './message-index.ts';
 import { lowMark } from './sliding-window.ts';
 import { managerOf, wholeNumber } from './stage.ts';
-import { keepOnly, messagesOf, type View } from './view.ts';
+import { keepOnly, type View } from './view.ts';
+import { messagesOf } from './view-messages.ts';
 
 export interface KeepImportantOptions {
   /** The most groups to send, beside those that always are (D31). */

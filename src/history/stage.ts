@@ -2,7 +2,8 @@ import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import type { Curation, CurationContext, HistoryManager, Preserve, SummaryRequest } from './history-manager.ts';
 import { MessageIndex } from './message-index.ts';
-import { emit, type Repair, type View, wholeView } from './view.ts';
+import { type View, wholeView } from './view.ts';
+import { emit, type Repair } from './view-messages.ts';
 
 /**
  * How built-in managers work inside: each is a stage that turns a view into a smaller or shorter one. A composition passes one

@@ -2,7 +2,8 @@ import type { ConversationMessage, UserMessage } from '../core/messages.ts';
 import type { CurationContext, HistoryManager, SummaryRequest } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
-import { addAt, at, dropBefore, messagesAt, type View } from './view.ts';
+import { addAt, at, dropBefore, type View } from './view.ts';
+import { messagesAt } from './view-messages.ts';
 
 export interface SummarizeOptions {
   /** How many groups are sent as they are, at most, before the oldest are summarised. */

@@ -5,7 +5,8 @@ import type { CurationContext, HistoryManager } from './history-manager.ts';
 import { managerOf, type Stage, type StageOutput, wholeNumber } from './stage.ts';
 import { TokenCounter } from './token-counts.ts';
 import { TRUNCATION_SUFFIX, truncateResult } from './truncate-tool-results.ts';
-import { contains, dropBefore, groupTokens, messagesOf, newestGroup, reshape, type View } from './view.ts';
+import { contains, dropBefore, newestGroup, reshape, type View } from './view.ts';
+import { groupTokens, messagesOf } from './view-messages.ts';
 
 export interface TokenBudgetOptions {
   /** The most tokens of a request. Absent: the limit of the model, from `models` or from the context. */

@@ -1,8 +1,5 @@
-import type { ConversationMessage, ToolMessage } from '../core/messages.ts';
-import { missingResult, type Violation } from './coherence.ts';
-import type { TokenEstimator } from './estimate-tokens.ts';
+import type { ConversationMessage } from '../core/messages.ts';
 import type { MessageIndex } from './message-index.ts';
-import { TokenCounter } from './token-counts.ts';
 
 /**
  * What one built-in manager hands to the next: which groups of an indexed conversation are still in, which messages were
@@ -31,14 +28,6 @@ export interface Piece {
 
 /** How a message is sent: itself, or a shorter version, the same object each time. */
 export type Shape = (message: ConversationMessage, group: number) => ConversationMessage;
-
-/** What had to be changed in a request before it could be sent, and in whose answer. */
-export interface Repair {
-  readonly code: Violation['code'] | 'newest-lost' | 'pinned-lost' | 'manager-failed' | 'over-budget';
-  readonly repair: string;
-  readonly messageId?: string;
-  readonly callId?: string;
-}
 
 /** Everything there is. */
 export function wholeView(index: MessageIndex): View {
@@ -134,106 +123,6 @@ export function at(
   return undefined;
 }
 
-/** The messages at a place in the view. */
-export function messagesAt(view: View, rank: number, mend = false): readonly ConversationMessage[] {
-  const place = at(view, rank);
-  if (!place) return [];
-  return 'added' in place ? [place.added] : messagesOf(view, place.group, mend);
-}
-
-/** A group's messages as they would be sent, or as they are recorded. */
-export function messagesOf(view: View, group: number, mend = false): readonly ConversationMessage[] {
-  const { index, shape } = view;
-  const flaw = mend ? index.flawed.get(group) : undefined;
-  if (flaw?.kind === 'empty') return [];
-  const messages = index.positionsOf(group).map((position) => index.messages[position] as ConversationMessage);
-  const shaped = shape ? messages.map((message) => shape(message, group)) : messages;
-  const [asking] = messages;
-  if (!flaw || asking?.role !== 'assistant') return shaped;
-  const results = shaped.slice(1) as ToolMessage[];
-  const completed = (asking.toolCalls ?? []).flatMap((call) => {
-    if (call.providerExecuted !== undefined) return [];
-    if (flaw.missing.includes(call)) return missingResult(asking, call);
-    const at = results.findIndex((result) => result.toolCallId === call.callId);
-    return at < 0 ? [] : results.splice(at, 1);
-  });
-  return [shaped[0] as ConversationMessage, ...completed];
-}
-
-/**
- * The messages of a view. To be sent (`mend`), every call gets a result and empty messages and strays are left out; otherwise
- * they come as they were recorded. Undefined when `current` no longer holds the messages that were indexed.
- */
-export function emit(
-  view: View,
-  current: readonly ConversationMessage[],
-  mend: boolean,
-): ConversationMessage[] | undefined {
-  const { index, shape } = view;
-  const raw = view.whole && !mend;
-  const straight = raw || (index.arranged.size === 0 && (!mend || index.flawed.size === 0));
-  let result: ConversationMessage[] = [];
-  for (const { from: first, to: last, added } of view.pieces) {
-    if (added) {
-      result.push(added);
-      continue;
-    }
-    const from = raw ? 0 : index.starts[first];
-    if (from === undefined) continue;
-    const to = last < index.groups ? (index.starts[last] as number) : index.messages.length;
-    for (let i = from; i < to; i++) if (current[i] !== index.messages[i]) return undefined;
-    if (!straight) {
-      for (let group = first; group < last; group++)
-        for (const message of messagesOf(view, group, mend)) result.push(message);
-    } else if (shape) emitShaped(view, shape, from, to, result);
-    else if (to - from < 8) for (let i = from; i < to; i++) result.push(current[i] as ConversationMessage);
-    else result = result.length === 0 ? current.slice(from, to) : result.concat(current.slice(from, to));
-  }
-  return result;
-}
-
-function emitShaped(view: View, shape: Shape, from: number, to: number, result: ConversationMessage[]): void {
-  const { index } = view;
-  let group = index.groupAt(from);
-  for (let i = from; i < to; i++) {
-    while (i >= index.endOf(group)) group++;
-    result.push(shape(index.messages[i] as ConversationMessage, group));
-  }
-}
-
-/** Whether a group is the messages from its start to its end, nothing to mend. */
-function isPlain(index: MessageIndex, group: number, mend: boolean): boolean {
-  return !index.arranged.has(group) && !(mend && index.flawed.has(group));
-}
-
-/** What `emit` mends in the groups of a view. */
-export function repairsIn(view: View): readonly Repair[] {
-  const { flawed, strays, messages, starts } = view.index;
-  if (flawed.size === 0 && strays.length === 0) return NO_REPAIRS;
-  const repairs: Repair[] = [];
-  for (const { position, group, again } of strays) {
-    const result = messages[position];
-    if (result?.role !== 'tool' || (!view.whole && !contains(view, group))) continue;
-    const code = again ? 'duplicate-result' : 'result-without-call';
-    repairs.push({ code, messageId: result.id, callId: result.toolCallId, repair: 'the result is left out' });
-  }
-  for (const [group, flaw] of flawed) {
-    if (!contains(view, group)) continue;
-    const messageId = messages[starts[group] as number]?.id ?? '';
-    if (flaw.kind === 'empty')
-      repairs.push({ code: 'empty-content', messageId, repair: 'the empty message is left out' });
-    else {
-      for (const { callId } of flaw.missing) {
-        const repair = 'no result was recorded: one that says so is added';
-        repairs.push({ code: 'call-without-result', messageId, callId, repair });
-      }
-    }
-  }
-  return repairs;
-}
-
-const NO_REPAIRS: readonly Repair[] = [];
-
 /** Whether a group is in the view. */
 export function contains(view: View, group: number): boolean {
   return view.pieces.some((piece) => group >= piece.from && group < piece.to);
@@ -251,33 +140,6 @@ export function messageCount(view: View): number {
     else for (let group = from; group < to; group++) count += index.positionsOf(group).length;
   }
   return count;
-}
-
-/** The tokens of one group in the view. */
-export function groupTokens(view: View, group: number, estimator: TokenEstimator): number {
-  const { index } = view;
-  if (!view.shape && isPlain(index, group, true)) {
-    const sums = index.tokenSums(estimator);
-    return (sums[index.endOf(group)] as number) - (sums[index.starts[group] as number] as number);
-  }
-  const counter = TokenCounter.of(estimator);
-  return messagesOf(view, group, true).reduce((sum, message) => sum + counter.count(message), 0);
-}
-
-/** The tokens of everything in the view, as it would be sent. */
-export function viewTokens(view: View, estimator: TokenEstimator): number {
-  const { index } = view;
-  const straight = !view.shape && index.arranged.size === 0 && index.flawed.size === 0;
-  let tokens = 0;
-  for (const piece of view.pieces) {
-    if (piece.added) tokens += TokenCounter.of(estimator).count(piece.added);
-    else if (straight && piece.to > piece.from) {
-      const sums = index.tokenSums(estimator);
-      const to = piece.to < index.groups ? (index.starts[piece.to] as number) : index.messages.length;
-      tokens += (sums[to] as number) - (sums[index.starts[piece.from] as number] as number);
-    } else for (let group = piece.from; group < piece.to; group++) tokens += groupTokens(view, group, estimator);
-  }
-  return tokens;
 }
 
 /** Builds pieces in order, joining those that touch. */

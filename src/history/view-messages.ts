@@ -1,0 +1,155 @@
+import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
+import { missingResult, type Violation } from './coherence.ts';
+import type { TokenEstimator } from './estimate-tokens.ts';
+import type { MessageIndex } from './message-index.ts';
+import { TokenCounter } from './token-counts.ts';
+import { at, contains, type Shape, type View } from './view.ts';
+
+/** What comes out of a view: its messages, what has to be mended in them to be sent, and their tokens. */
+
+/** What had to be changed in a request before it could be sent, and in whose answer. */
+export interface Repair {
+  readonly code:
+    | Violation['code']
+    | 'newest-lost'
+    | 'pinned-lost'
+    | 'reasoning-lost'
+    | 'manager-failed'
+    | 'over-budget';
+  readonly repair: string;
+  readonly messageId?: string;
+  readonly callId?: string;
+}
+
+/** A group's messages as they would be sent, or as they are recorded. */
+export function messagesOf(view: View, group: number, mend = false): readonly ConversationMessage[] {
+  const { index, shape } = view;
+  const flaw = mend ? index.flawed.get(group) : undefined;
+  if (flaw?.kind === 'empty') return [];
+  const recorded = index.positionsOf(group).map((position) => index.messages[position] as ConversationMessage);
+  const messages = flaw ? withMissing(recorded, flaw.missing) : recorded;
+  return shape ? messages.map((message) => shape(message, group)) : messages;
+}
+
+/** An assistant message and one result for each of its calls, in call order, the missing ones made up. */
+function withMissing(
+  group: readonly ConversationMessage[],
+  missing: readonly ToolCall[],
+): readonly ConversationMessage[] {
+  const [asking, ...results] = group;
+  if (asking?.role !== 'assistant') return group;
+  const answers = callsOf(asking).flatMap((call) => {
+    if (missing.includes(call)) return missingResult(asking, call);
+    const found = results.findIndex((result) => result.role === 'tool' && result.toolCallId === call.callId);
+    return found < 0 ? [] : results.splice(found, 1);
+  });
+  return [asking, ...answers];
+}
+
+/**
+ * The messages of a view. To be sent (`mend`), every call gets a result and empty messages and strays are left out; otherwise
+ * they come as they were recorded. Undefined when `current` no longer holds the messages that were indexed.
+ */
+export function emit(
+  view: View,
+  current: readonly ConversationMessage[],
+  mend: boolean,
+): ConversationMessage[] | undefined {
+  const { index, shape } = view;
+  const raw = view.whole && !mend;
+  const straight = raw || (index.arranged.size === 0 && (!mend || index.flawed.size === 0));
+  let result: ConversationMessage[] = [];
+  for (const { from: first, to: last, added } of view.pieces) {
+    if (added) {
+      result.push(added);
+      continue;
+    }
+    const from = raw ? 0 : index.starts[first];
+    if (from === undefined) continue;
+    const to = last < index.groups ? (index.starts[last] as number) : index.messages.length;
+    for (let i = from; i < to; i++) if (current[i] !== index.messages[i]) return undefined;
+    if (!straight) {
+      for (let group = first; group < last; group++)
+        for (const message of messagesOf(view, group, mend)) result.push(message);
+    } else if (shape) emitShaped(view, shape, from, to, result);
+    else if (to - from < 8) for (let i = from; i < to; i++) result.push(current[i] as ConversationMessage);
+    else result = result.length === 0 ? current.slice(from, to) : result.concat(current.slice(from, to));
+  }
+  return result;
+}
+
+function emitShaped(view: View, shape: Shape, from: number, to: number, result: ConversationMessage[]): void {
+  const { index } = view;
+  let group = index.groupAt(from);
+  for (let i = from; i < to; i++) {
+    while (i >= index.endOf(group)) group++;
+    result.push(shape(index.messages[i] as ConversationMessage, group));
+  }
+}
+
+/** Whether a group is the messages from its start to its end, nothing to mend. */
+function isPlain(index: MessageIndex, group: number, mend: boolean): boolean {
+  return !index.arranged.has(group) && !(mend && index.flawed.has(group));
+}
+
+/** What `emit` mends in the groups of a view. */
+export function repairsIn(view: View): readonly Repair[] {
+  const { flawed, strays, messages, starts } = view.index;
+  if (flawed.size === 0 && strays.length === 0) return NO_REPAIRS;
+  const repairs: Repair[] = [];
+  for (const { position, group, again } of strays) {
+    const result = messages[position];
+    if (result?.role !== 'tool' || (!view.whole && !contains(view, group))) continue;
+    const code = again ? 'duplicate-result' : 'result-without-call';
+    repairs.push({ code, messageId: result.id, callId: result.toolCallId, repair: 'the result is left out' });
+  }
+  for (const [group, flaw] of flawed) {
+    if (!contains(view, group)) continue;
+    const messageId = messages[starts[group] as number]?.id ?? '';
+    if (flaw.kind === 'empty')
+      repairs.push({ code: 'empty-content', messageId, repair: 'the empty message is left out' });
+    else {
+      for (const { callId } of flaw.missing) {
+        const repair = 'no result was recorded: one that says so is added';
+        repairs.push({ code: 'call-without-result', messageId, callId, repair });
+      }
+    }
+  }
+  return repairs;
+}
+
+const NO_REPAIRS: readonly Repair[] = [];
+
+/** The messages at a place in the view. */
+export function messagesAt(view: View, rank: number, mend = false): readonly ConversationMessage[] {
+  const place = at(view, rank);
+  if (!place) return [];
+  return 'added' in place ? [place.added] : messagesOf(view, place.group, mend);
+}
+
+/** The tokens of one group in the view. */
+export function groupTokens(view: View, group: number, estimator: TokenEstimator): number {
+  const { index } = view;
+  if (!view.shape && isPlain(index, group, true)) {
+    const sums = index.tokenSums(estimator);
+    return (sums[index.endOf(group)] as number) - (sums[index.starts[group] as number] as number);
+  }
+  const counter = TokenCounter.of(estimator);
+  return messagesOf(view, group, true).reduce((sum, message) => sum + counter.count(message), 0);
+}
+
+/** The tokens of everything in the view, as it would be sent. */
+export function viewTokens(view: View, estimator: TokenEstimator): number {
+  const { index } = view;
+  const straight = !view.shape && index.arranged.size === 0 && index.flawed.size === 0;
+  let tokens = 0;
+  for (const piece of view.pieces) {
+    if (piece.added) tokens += TokenCounter.of(estimator).count(piece.added);
+    else if (straight && piece.to > piece.from) {
+      const sums = index.tokenSums(estimator);
+      const to = piece.to < index.groups ? (index.starts[piece.to] as number) : index.messages.length;
+      tokens += (sums[to] as number) - (sums[index.starts[piece.from] as number] as number);
+    } else for (let group = piece.from; group < piece.to; group++) tokens += groupTokens(view, group, estimator);
+  }
+  return tokens;
+}
