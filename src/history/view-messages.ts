@@ -12,6 +12,7 @@ export interface Repair {
   readonly code:
     | Violation['code']
     | 'newest-lost'
+    | 'opening-lost'
     | 'pinned-lost'
     | 'reasoning-lost'
     | 'manager-failed'
