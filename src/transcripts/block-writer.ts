@@ -261,7 +261,7 @@ export class BlockWriter {
       const block = ledger.blocks.get(id);
       if (block === undefined) continue;
       const status = block.type === 'tool_use' || reason !== 'completed' ? 'error' : 'complete';
-      this.upsert({ ...block, timestamp: block.timestamp === '' ? at : block.timestamp, status }, at);
+      this.upsert({ ...block, status }, at);
     }
     this.#events.push({ type: 'session:idle', conversationId, timestamp: at, reason });
   }

@@ -56,6 +56,12 @@ export class Branches {
     return rewoundTo === undefined ? { kind: 'placed', position } : { kind: 'placed', position, rewoundTo };
   }
 
+  /** Whether a line was placed and still counts. */
+  isLive(uuid: string): boolean {
+    const position = this.#positions.get(uuid);
+    return position !== undefined && !this.#isSuperseded(position);
+  }
+
   #isSuperseded(position: number): boolean {
     return this.#superseded.some(([from, to]) => position > from && position <= to);
   }

@@ -4,7 +4,7 @@
  *     message_start ─▶ content_block_start ─▶ content_block_delta … ─▶ (assistant) ─▶ content_block_stop ─▶ message_delta
  *
  * The finished `assistant` message of a block comes before the block's stop and claims the block begun here; a block that nobody
- * claims is finished from its deltas. The events carry no time, so a block has none until it is claimed.
+ * claims is finished from its deltas. These events carry no time of their own: a block begun here has the converter's clock's.
  */
 import type { BlockWriter } from '../block-writer.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
@@ -114,7 +114,7 @@ export class PartialMessages {
       Number.isSafeInteger(event.index) && (event.index as number) >= 0 ? (event.index as number) : undefined;
     const ordinalId = conversation.ordinalId(conversationId, message.id, index);
     const info = this.#writer.message(conversationId, { id: message.id, model: message.model }, at);
-    const base = { conversationId, timestamp: '', status: 'pending', message: info } as const;
+    const base = { conversationId, timestamp: at, status: 'pending', message: info } as const;
     let blockId: string | undefined;
     let text = '';
     if (type === 'text' || type === 'thinking') {
@@ -160,9 +160,8 @@ export class PartialMessages {
     content.state = 'stopped';
     const { type, text, start, ordinalId } = content;
     const info = this.#writer.message(conversationId, { id: message.id, model: message.model }, at);
-    const timestamp = content.blockId === undefined ? at : ''; // a later claim may still know
     const finish = (block: Json): void =>
-      conversation.addSaid({ conversationId, message: info, block, ordinalId, timestamp });
+      conversation.addSaid({ conversationId, message: info, block, ordinalId, timestamp: at });
     if (type === 'text') finish({ ...start, text });
     else if (type === 'thinking') finish({ ...start, thinking: text });
     else if (type === 'tool_use') {

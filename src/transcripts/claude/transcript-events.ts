@@ -8,20 +8,37 @@ import type { ClaudeEntry } from './entry.ts';
 import { type ClaudeThread, ClaudeTranscript, isCompactionRun } from './transcript.ts';
 import { noiseKind, PREFIX_LENGTH } from './transcript-line.ts';
 
-/** What a caller gets of every entry, in order: for those who want more than events. */
-export type EntryVisitor = (entry: ClaudeEntry, events: readonly ConversationEvent[]) => void;
+/** Converts all lines of a session. */
+export function claudeTranscriptEvents(raw: RawTranscript): {
+  events: ConversationEvent[];
+  diagnostics: TranscriptDiagnostics;
+} {
+  const events: ConversationEvent[] = [];
+  const transcript = readAll(raw, (_, made) => {
+    for (const event of made) events.push(event);
+  });
+  if (transcript) return { events, diagnostics: transcript.diagnostics };
+  const diagnostics = new DiagnosticsCollector();
+  diagnostics.problem('not-a-transcript');
+  return { events, diagnostics: diagnostics.report() };
+}
 
-/** Converts all lines; `visit` sees each entry with the events it made. */
-export function claudeTranscriptEvents(
+/** The entries of the main conversation that count: each once, and none that a rewind has superseded. */
+export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntry[] {
+  const entries: ClaudeEntry[] = [];
+  const transcript = readAll(raw, (entry) => {
+    if (entry) entries.push(entry);
+  });
+  return entries.filter((entry) => transcript?.isLive(entry));
+}
+
+/** Reads all lines in order; `visit` sees each entry with the events it made, and at last those of the end. */
+function readAll(
   raw: RawTranscript,
-  visit?: EntryVisitor,
-): { events: ConversationEvent[]; diagnostics: TranscriptDiagnostics } {
+  visit: (entry: ClaudeEntry | undefined, events: readonly ConversationEvent[]) => void,
+): ClaudeTranscript | undefined {
   const combined = combinedClaudeTranscript(raw);
-  if (combined === undefined) {
-    const diagnostics = new DiagnosticsCollector();
-    diagnostics.problem('not-a-transcript');
-    return { events: [], diagnostics: diagnostics.report() };
-  }
+  if (combined === undefined) return undefined;
   const transcript = new ClaudeTranscript();
   const cursors = [new LineCursor(transcript, transcript.open({}), combined.main as string)];
   for (const { id, transcript: text, meta } of combined.subagents) {
@@ -29,22 +46,17 @@ export function claudeTranscriptEvents(
     if (isCompactionRun(agentId) || typeof text !== 'string') continue;
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta }), text));
   }
-  const events: ConversationEvent[] = [];
-  const append = (more: readonly ConversationEvent[]): void => {
-    for (const event of more) events.push(event);
-  };
   const reading = cursors.filter((cursor) => cursor.advance());
   while (reading.length > 0) {
     const next = earliest(reading);
     const cursor = reading[next];
     if (cursor?.head === undefined) break;
     const made = transcript.add(cursor.head);
-    visit?.(cursor.head, made);
-    append(made);
+    if (made) visit(cursor.head, made);
     if (!cursor.advance()) reading.splice(next, 1);
   }
-  append(transcript.finish());
-  return { events, diagnostics: transcript.diagnostics };
+  visit(undefined, transcript.finish());
+  return transcript;
 }
 
 /** Which of several files has the oldest line to give; the first of those that are as old. */

@@ -95,11 +95,11 @@ export class ClaudeTranscript {
     return { ...entry, timestamp: thread.timestamp, ...this.#speaker(thread, entry) };
   }
 
-  /** Converts an entry; answers the events it makes. */
-  add(entry: ClaudeEntry): ConversationEvent[] {
+  /** Converts an entry; answers the events it makes, `undefined` if it was told before or no longer counts. */
+  add(entry: ClaudeEntry): ConversationEvent[] | undefined {
     if (entry.timestamp > this.#timestamp) this.#timestamp = entry.timestamp;
     if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) {
-      if (this.#isRepeated(entry)) return [];
+      if (this.#isRepeated(entry)) return undefined;
       this.#spawnFromMeta(entry);
       this.#conversation.add(entry);
       return this.#writer.take();
@@ -107,7 +107,7 @@ export class ClaudeTranscript {
     const placement = this.#branches.place(entry.uuid, entry.parentUuid, roleOf(entry));
     if (placement.kind !== 'placed') {
       this.#diagnostics.problem(`${placement.kind}-line`, entry.uuid);
-      return [];
+      return undefined;
     }
     if (placement.rewoundTo !== undefined) this.#rewind(placement.rewoundTo, entry);
     this.#conversation.add(entry);
@@ -133,6 +133,12 @@ export class ClaudeTranscript {
     const reason = this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed';
     this.#writer.settleAll(reason, this.#timestamp);
     return this.#writer.take();
+  }
+
+  /** Whether an entry that was added belongs to the main conversation and still counts. */
+  isLive(entry: ClaudeEntry): boolean {
+    if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) return false;
+    return entry.uuid === undefined || this.#branches.isLive(entry.uuid);
   }
 
   get diagnostics(): TranscriptDiagnostics {

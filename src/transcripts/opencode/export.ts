@@ -102,7 +102,7 @@ function asRunning(part: Json): Json | undefined {
 }
 
 /** Whether the user took a message, or a part of it, back: OpenCode deletes such when the next prompt comes. */
-function isReverted(info: Json, messageId: unknown, partId?: unknown): boolean {
+export function isReverted(info: Json, messageId: unknown, partId?: unknown): boolean {
   const revert = asObject(info.revert);
   const from = asName(revert?.messageID);
   const id = asText(messageId) ?? '';

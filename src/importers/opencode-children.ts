@@ -1,0 +1,37 @@
+/** Exports of child sessions that lie beside their parent's: in its folder or in a folder `children` there. */
+import { dirname, join } from 'node:path';
+import { asName } from '../transcripts/json-access.ts';
+import { type OpenCodeExport, parseExport } from '../transcripts/opencode/export.ts';
+import type { SubagentTranscript } from '../transcripts/source.ts';
+import { listDirectory, readFileBelow } from './safe-files.ts';
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** The descendants of an exported session, as far as their exports are there. */
+export async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly SubagentTranscript[]> {
+  const directory = dirname(path);
+  const candidates: { readonly id: string; readonly parentId: string; readonly transcript: string }[] = [];
+  for (const folder of [directory, join(directory, 'children')]) {
+    for (const entry of await listDirectory(folder)) {
+      if (!entry.isFile() || !entry.name.endsWith('.json')) continue;
+      const transcript = await readFileBelow(directory, join(folder, entry.name), MAX_BYTES);
+      const info = transcript === undefined ? undefined : parseExport(transcript)?.info;
+      const id = asName(info?.id);
+      const parentId = asName(info?.parentID);
+      if (transcript !== undefined && id !== undefined && parentId !== undefined) {
+        candidates.push({ id, parentId, transcript });
+      }
+    }
+  }
+  const known = new Set([asName(main.info.id) ?? '']);
+  const found: SubagentTranscript[] = [];
+  for (let before = -1; before < found.length; ) {
+    before = found.length;
+    for (const { id, parentId, transcript } of candidates) {
+      if (known.has(id) || !known.has(parentId)) continue;
+      known.add(id);
+      found.push({ id, transcript });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,91 @@
+/** Transcripts of any size, as they are read. */
+import { dirname } from 'node:path';
+import type { ConversationEvent } from '../conversation/events.ts';
+import { ClaudeTranscript } from '../transcripts/claude/transcript.ts';
+import { earliest } from '../transcripts/claude/transcript-events.ts';
+import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
+import { OpenCodeTranscript } from '../transcripts/opencode/transcript-events.ts';
+import { transcriptToEvents } from '../transcripts/parse-transcript.ts';
+import { findAgentFiles, readMeta } from './claude-files.ts';
+import { FileCursor } from './file-cursor.ts';
+import { loadTranscript } from './load-transcript.ts';
+import { locateTranscript, openSource, type TranscriptOptions, type TranscriptPlace } from './locate-transcript.ts';
+import { familyOf } from './opencode-source.ts';
+
+/**
+ * The events of a transcript, read while they are iterated.
+ *
+ * Contract: each iteration reads anew. `diagnostics` tells of the newest one, in full when that has ended.
+ */
+export interface TranscriptReading extends AsyncIterable<ConversationEvent> {
+  readonly diagnostics: TranscriptDiagnostics;
+}
+
+/**
+ * Reads a transcript from one event to the next. What it holds in memory is a chunk of each file, the ids of the lines so far (to
+ * know repeated ones) and what is open; never the conversation, and nothing of the progress lines that most of a file is made of.
+ */
+export function readTranscript(path: string, options: TranscriptOptions = {}): TranscriptReading {
+  let report: () => TranscriptDiagnostics = () => ({ counts: {}, unknown: {}, problems: [] });
+  const begin = (diagnostics: () => TranscriptDiagnostics): void => {
+    report = diagnostics;
+  };
+  return {
+    async *[Symbol.asyncIterator]() {
+      const place = await locateTranscript(path, options);
+      if (place.kind === 'claude-file') yield* readClaude(place.path, begin);
+      else if (place.kind === 'opencode-export') yield* readExport(place.path, begin);
+      else yield* readSource(place, begin);
+    },
+    get diagnostics() {
+      return report();
+    },
+  };
+}
+
+type Begin = (diagnostics: () => TranscriptDiagnostics) => void;
+
+async function* readClaude(path: string, begin: Begin): AsyncGenerator<ConversationEvent> {
+  const transcript = new ClaudeTranscript();
+  begin(() => transcript.diagnostics);
+  const cursors = [new FileCursor(transcript, transcript.open({}), path)];
+  for (const file of await findAgentFiles(path)) {
+    const meta = await readMeta(dirname(path), file);
+    const thread = transcript.open({ agentId: file.agentId, meta });
+    cursors.push(new FileCursor(transcript, thread, file.path));
+  }
+  const reading: FileCursor[] = [];
+  for (const cursor of cursors) if (await cursor.advance()) reading.push(cursor);
+  while (reading.length > 0) {
+    const next = reading.length === 1 ? 0 : earliest(reading);
+    const cursor = reading[next];
+    if (cursor?.head === undefined) break;
+    for (const event of transcript.add(cursor.head) ?? []) yield event;
+    const more = cursor.advance();
+    if (!(typeof more === 'boolean' ? more : await more)) reading.splice(next, 1);
+  }
+  for (const event of transcript.finish()) yield event;
+}
+
+/** An export is one JSON text: there is no reading a part of it. */
+async function* readExport(path: string, begin: Begin): AsyncGenerator<ConversationEvent> {
+  const { architecture, raw } = await loadTranscript(path);
+  const { events, diagnostics } = transcriptToEvents(architecture, raw);
+  begin(() => diagnostics);
+  for (const event of events) yield event;
+}
+
+async function* readSource(
+  place: Extract<TranscriptPlace, { kind: 'opencode-database' | 'opencode-storage' }>,
+  begin: Begin,
+): AsyncGenerator<ConversationEvent> {
+  const source = await openSource(place);
+  try {
+    const family = familyOf(source, place.sessionId);
+    const transcript = new OpenCodeTranscript(family.map((session) => source.read(session)));
+    begin(() => transcript.diagnostics);
+    for (const events of transcript.read()) for (const event of events) yield event;
+  } finally {
+    await source.close();
+  }
+}

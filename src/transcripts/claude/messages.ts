@@ -1,0 +1,102 @@
+/** The main conversation of a Claude Code transcript, as messages. */
+import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
+import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+import { type ImportedMessagesOptions, MessageBuilder, reasoning } from '../message-builder.ts';
+import type { RawTranscript } from '../source.ts';
+import { attachmentOf, contentBlocks } from './content.ts';
+import type { ClaudeEntry } from './entry.ts';
+import { claudeTranscriptEntries } from './transcript-events.ts';
+import { classifyUserText } from './user-text.ts';
+
+const PROVIDER = 'anthropic';
+/** Notices that are part of what the model is told: that it was stopped, and what a slash command stands for. */
+const FOR_THE_MODEL: ReadonlySet<string> = new Set(['interrupted', 'meta']);
+/** Lines that the harness wrote in the assistant's place. */
+const SYNTHETIC_MODEL = '<synthetic>';
+
+/** The messages of a session, without what the user took back and what the harness wrote for itself. */
+export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOptions): readonly ConversationMessage[] {
+  const entries = claudeTranscriptEntries(raw);
+  const summary = options.from === 'compaction' ? entries.findLastIndex((entry) => entry.isCompactSummary) : -1;
+  const builder = new MessageBuilder(options);
+  for (const entry of entries.slice(Math.max(0, summary))) {
+    if (entry.type === 'assistant') addAssistant(builder, entry);
+    else if (entry.type === 'user') addUser(builder, entry, summary >= 0);
+    else if (entry.type === 'attachment') {
+      const attachment = asObject(entry.raw.attachment);
+      if (attachment?.type === 'queued_command')
+        builder.user(idOf(entry), entry.timestamp, userParts(attachment.prompt));
+    }
+  }
+  return builder.finish();
+}
+
+function addAssistant(builder: MessageBuilder, entry: ClaudeEntry): void {
+  const { message, timestamp } = entry;
+  if (message === undefined || message.model === SYNTHETIC_MODEL || entry.isApiError) return;
+  const id = asName(message.id) ?? idOf(entry);
+  const from = { provider: PROVIDER, model: asName(message.model) };
+  for (const block of contentBlocks(message.content)) {
+    const type = asText(block.type) ?? '';
+    if (type === 'text') builder.say(id, timestamp, { type: 'text', text: asText(block.text) ?? '' });
+    else if (type === 'thinking') {
+      builder.say(id, timestamp, reasoning(asText(block.thinking) ?? '', from, asName(block.signature)));
+    } else if (type === 'redacted_thinking') {
+      builder.say(id, timestamp, reasoning('', from, undefined, asName(block.data)));
+    } else if (type === 'tool_use' || type === 'server_tool_use' || type === 'mcp_tool_use') {
+      builder.call(id, timestamp, {
+        callId: asName(block.id) ?? `${id}:${asText(block.name) ?? ''}`,
+        name: asText(block.name) ?? '',
+        arguments: JSON.stringify(keep(block.input ?? {})),
+        ...(type !== 'tool_use' && { providerExecuted: {}, providerData: { provider: PROVIDER, data: {} } }),
+      });
+    } else if (type.endsWith('_tool_result')) builder.provided(asText(block.tool_use_id) ?? '', keep(block.content));
+  }
+}
+
+function addUser(builder: MessageBuilder, entry: ClaudeEntry, isFromSummary: boolean): void {
+  const blocks = contentBlocks(entry.message?.content);
+  for (const block of blocks) {
+    if (block.type !== 'tool_result') continue;
+    builder.result(asText(block.tool_use_id) ?? '', {
+      id: idOf(entry),
+      createdAt: entry.timestamp,
+      content: resultParts(block.content),
+      isError: block.is_error === true,
+    });
+  }
+  if (entry.isCompactSummary && !isFromSummary) return; // it says again what was said before
+  const content = userParts(blocks);
+  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const said = classifyUserText(text, entry.isMeta);
+  if (said.kind !== 'notice' || FOR_THE_MODEL.has(said.subtype)) builder.user(idOf(entry), entry.timestamp, content);
+}
+
+function userParts(content: unknown): readonly (TextPart | MediaPart)[] {
+  return contentBlocks(content).flatMap((block) => textOrMedia(block));
+}
+
+function resultParts(content: unknown): readonly (TextPart | MediaPart)[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  const parts = asList(content).flatMap((block) => textOrMedia(asObject(block) ?? {}));
+  return parts.length > 0 ? parts : [{ type: 'text', text: '' }];
+}
+
+function textOrMedia(block: Json): readonly (TextPart | MediaPart)[] {
+  if (block.type === 'text') return [{ type: 'text', text: asText(block.text) ?? '' }];
+  const attachment = attachmentOf(block);
+  if (attachment?.data === undefined) return [];
+  const { mediaType, data, filename } = attachment;
+  return [
+    {
+      type: block.type === 'image' ? 'image' : 'file',
+      mediaType,
+      data,
+      ...(filename !== undefined && { filename }),
+    },
+  ];
+}
+
+function idOf(entry: ClaudeEntry): string {
+  return entry.uuid ?? `line:${entry.timestamp}`;
+}

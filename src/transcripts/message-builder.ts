@@ -1,0 +1,196 @@
+/**
+ * Messages that a provider can read, out of a transcript that may be broken off anywhere: every call is followed by its result, in
+ * the order of the calls, before anything else is said.
+ *
+ *     assistant (its lines, one message) ─▶ results as they came ─▶ what the user typed meanwhile
+ *
+ * A call that never got a result gets one that says so.
+ */
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  MediaPart,
+  ReasoningPart,
+  TextPart,
+  ToolCall,
+  UserMessage,
+} from '../core/messages.ts';
+
+/** What the messages of an import are filed under. */
+export interface ImportedMessagesOptions {
+  readonly evaluationId?: string;
+  readonly conversationId?: string;
+  readonly promptNs?: string;
+  readonly promptKey?: string;
+  /**
+   * Where to begin: with everything that was said, or with the newest summary that the agent made of it, as the agent itself would
+   * go on from. Default: `start`.
+   */
+  readonly from?: 'start' | 'compaction';
+}
+
+/** What a call's result is when there is none. */
+export const NO_RESULT = 'No result was recorded: the session ended before this call did. Its outcome is unknown.';
+
+type AssistantPart = AssistantMessage['content'][number];
+type UserPart = UserMessage['content'][number];
+type ResultPart = TextPart | MediaPart;
+
+interface Result {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly content: readonly ResultPart[];
+  readonly isError: boolean;
+}
+
+interface Answer {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly parts: AssistantPart[];
+  readonly calls: { readonly call: ToolCall; readonly partsBefore: number; result?: Result }[];
+}
+
+export class MessageBuilder {
+  readonly #options: Required<Omit<ImportedMessagesOptions, 'from'>>;
+  readonly #messages: ConversationMessage[] = [];
+  readonly #ids = new Set<string>();
+  #answer: Answer | undefined;
+  /** What the user said while calls were open. */
+  #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
+  #turn = 0;
+
+  constructor(options: ImportedMessagesOptions) {
+    const {
+      evaluationId = 'imported',
+      conversationId = 'main',
+      promptNs = 'import',
+      promptKey = 'transcript',
+    } = options;
+    this.#options = { evaluationId, conversationId, promptNs, promptKey };
+  }
+
+  user(id: string, createdAt: string, content: readonly UserPart[]): void {
+    if (!content.some((part) => part.type !== 'text' || /\S/.test(part.text))) return;
+    this.#waiting.push({ id, createdAt, content });
+    if (!this.#answer?.calls.some(isOpen)) this.#close();
+  }
+
+  /** A part of the assistant's message with this id. */
+  say(messageId: string, createdAt: string, part: AssistantPart): void {
+    this.#answerOf(messageId, createdAt).parts.push(part);
+  }
+
+  /** A call of the assistant's message with this id. */
+  call(messageId: string, createdAt: string, call: ToolCall): void {
+    const answer = this.#answerOf(messageId, createdAt);
+    if (answer.calls.some((known) => known.call.callId === call.callId)) return;
+    answer.calls.push({ call, partsBefore: answer.parts.length });
+  }
+
+  /** What came of a call; a result that no open call waits for is left out. */
+  result(callId: string, result: Result): void {
+    const asked = this.#answer?.calls.find((known) => known.call.callId === callId && isOpen(known));
+    if (asked) asked.result = result;
+  }
+
+  /** What the provider itself returned for a call that it ran. */
+  provided(callId: string, result: unknown): void {
+    const calls = this.#answer?.calls ?? [];
+    const index = calls.findIndex(({ call }) => call.callId === callId && call.providerExecuted !== undefined);
+    const asked = calls[index];
+    if (asked) calls[index] = { ...asked, call: { ...asked.call, providerExecuted: { result } } };
+  }
+
+  finish(): readonly ConversationMessage[] {
+    this.#close();
+    return this.#messages;
+  }
+
+  #answerOf(id: string, createdAt: string): Answer {
+    if (this.#answer?.id === id) return this.#answer;
+    this.#close();
+    this.#answer = { id, createdAt, parts: [], calls: [] };
+    return this.#answer;
+  }
+
+  /** Writes the open answer, its results, and what waited for them. */
+  #close(): void {
+    const answer = this.#answer;
+    const waiting = this.#waiting;
+    this.#answer = undefined;
+    this.#waiting = [];
+    if (answer) this.#writeAnswer(answer);
+    for (const { id, createdAt, content } of waiting) {
+      this.#messages.push({ ...this.#base(id, createdAt, 0), role: 'user', content });
+    }
+  }
+
+  #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
+    // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
+    const isKept = (part: AssistantPart): boolean => part.type !== 'text' || /\S/.test(part.text);
+    const content = parts.filter(isKept);
+    if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
+    const toolCalls = calls.map(({ call, partsBefore }): ToolCall => {
+      const after = parts.slice(0, partsBefore).filter(isKept).length;
+      return after === content.length ? call : { ...call, after };
+    });
+    const turn = ++this.#turn;
+    this.#messages.push({
+      ...this.#base(id, createdAt, turn),
+      providerMessageId: id,
+      role: 'assistant',
+      content,
+      ...(toolCalls.length > 0 && { toolCalls }),
+    });
+    for (const { call, result } of calls) {
+      if (call.providerExecuted) continue;
+      const { callId, name } = call;
+      this.#messages.push({
+        ...this.#base(result?.id ?? `${id}/${callId}`, result?.createdAt ?? createdAt, turn),
+        role: 'tool',
+        toolCallId: callId,
+        toolName: name,
+        content: result?.content ?? [{ type: 'text', text: NO_RESULT }],
+        isError: result?.isError ?? true,
+      });
+    }
+  }
+
+  #base(
+    id: string,
+    createdAt: string,
+    turn: number,
+  ): Required<Omit<ImportedMessagesOptions, 'from'>> &
+    Pick<ConversationMessage, 'id' | 'createdAt' | 'turn' | 'sequence'> {
+    let unique = id;
+    for (let n = 2; this.#ids.has(unique); n++) unique = `${id}#${n}`;
+    this.#ids.add(unique);
+    return { id: unique, ...this.#options, sequence: this.#messages.length, turn, createdAt };
+  }
+}
+
+function isOpen(asked: Answer['calls'][number]): boolean {
+  return asked.result === undefined && asked.call.providerExecuted === undefined;
+}
+
+/** A thought with what its provider wants back, for the model that had it. */
+export function reasoning(
+  text: string,
+  from: {
+    readonly provider: string;
+    readonly model: string | undefined;
+    readonly data?: Readonly<Record<string, unknown>>;
+  },
+  signature?: string,
+  redacted?: string,
+): ReasoningPart {
+  const { provider, model, data = {} } = from;
+  return {
+    type: 'reasoning',
+    text,
+    ...(signature !== undefined && { signature }),
+    ...(redacted !== undefined && { redacted }),
+    provider,
+    providerData: { provider, ...(model !== undefined && { model }), data },
+  };
+}
