@@ -1,0 +1,205 @@
+/** What the loop costs beside the commits it cannot do without. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { z } from 'zod';
+import {
+  createAdapter,
+  definePrompt,
+  defineTool,
+  getMessages,
+  openSession,
+  type ScriptedTurn,
+  type Store,
+  scriptedModel,
+} from '../src/index.ts';
+import { sqliteStore } from '../src/sqlite.ts';
+import { atMost, type Figure, info, median, type Section } from './figure.ts';
+
+const NAME = 'loop';
+const RESULT = 'x'.repeat(1024);
+const TURNS = [50, 200, 1000] as const;
+
+export const section: Section = {
+  name: NAME,
+  about: 'turns with two instant idempotent tools and 1 KB results each, scripted model, SQLite durable',
+  async *run() {
+    const dir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
+    try {
+      await measure(dir, 'warm-up', 200);
+      for (const turns of TURNS) yield* timeFigures(dir, turns);
+      yield* byteFigures(dir);
+      yield* resumeFigure(dir);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  },
+};
+
+/** One turn: what the loop took, and what raw inserts of the same bytes took right after it. */
+interface Turn {
+  readonly loopMs: number;
+  readonly rawMs: number;
+  readonly commits: number;
+}
+
+async function* timeFigures(dir: string, turns: number): AsyncIterable<Figure> {
+  // Several runs, interleaved turn by turn with the raw inserts; the sync's cost drifts, the ratio does not.
+  const runs: (readonly Turn[])[] = [];
+  for (let i = 0; i < (turns >= 1000 ? 3 : 7); i++) runs.push(await measure(dir, `${turns}-${i}`, turns));
+  const all = runs.flat();
+  const commits = all.reduce((sum, turn) => sum + turn.commits, 0) / all.length;
+  yield info(NAME, `${turns} turns: commits per turn`, commits);
+  yield atMost(
+    NAME,
+    `${turns} turns: time per turn / one raw insert per commit`,
+    ratioOf(all),
+    1.5,
+    `${median(all.map((turn) => turn.loopMs)).toFixed(3)} ms a turn`,
+  );
+  const tenth = Math.ceil(turns / 10);
+  const growth = runs.map((run) => ratioOf(run.slice(-tenth)) / ratioOf(run.slice(0, tenth)));
+  yield atMost(NAME, `${turns} turns: that ratio, last tenth / first tenth`, median(growth), 1.15);
+}
+
+function ratioOf(turns: readonly Turn[]): number {
+  return median(turns.map((turn) => turn.loopMs)) / median(turns.map((turn) => turn.rawMs));
+}
+
+async function measure(dir: string, name: string, turns: number): Promise<readonly Turn[]> {
+  const raw = rawInserts(join(dir, `raw-${name}.db`));
+  const inner = await sqliteStore(join(dir, `${name}.db`));
+  let texts: string[] = [];
+  const store: Store = {
+    ...inner,
+    append(sessionId, events, options) {
+      texts.push(JSON.stringify(events));
+      return inner.append(sessionId, events, options);
+    },
+  };
+  const measured: Turn[] = [];
+  let began = performance.now();
+  await converse(store, turns, (turn) => {
+    const loopMs = performance.now() - began;
+    const commits = texts.length;
+    const rawBegan = performance.now();
+    for (const text of texts) raw.insert(text);
+    const rawMs = performance.now() - rawBegan;
+    // The first turn opens the evaluation, and the one after the last only ends it.
+    if (turn > 2) measured.push({ loopMs, rawMs, commits });
+    texts = [];
+    began = performance.now();
+  });
+  raw.close();
+  await inner.close();
+  return measured;
+}
+
+/** Inserts with the store's own settings, and nothing else. */
+function rawInserts(path: string): { insert(text: string): void; close(): void } {
+  const database = new Database(path);
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL)');
+  const statement = database.prepare('INSERT INTO events (data) VALUES (?)');
+  return { insert: (text) => statement.run(text), close: () => database.close() };
+}
+
+/** A conversation of so many turns with two calls each, then an answer. */
+async function converse(store: Store, turns: number, beforeAnswer: (turn: number) => void = () => {}): Promise<void> {
+  const tools = ['read_a', 'read_b'].map((name) =>
+    defineTool({
+      name,
+      description: 'Answers at once',
+      input: z.object({ path: z.string() }),
+      effect: 'idempotent',
+      execute: () => RESULT,
+    }),
+  );
+  const prompt = definePrompt({ ns: 'bench', key: 'loop', instructions: 'Work.', tools });
+  const model = scriptedModel(({ turn }): ScriptedTurn => {
+    beforeAnswer(turn);
+    if (turn > turns) return 'Done.';
+    return { toolCalls: tools.map(({ name }) => ({ name, arguments: { path: `src/file-${turn}.ts` } })) };
+  });
+  const session = await openSession({ store, id: 'bench' });
+  await createAdapter({ model }).evaluate(prompt, { session, input: 'Go.', maxTurns: turns + 1 });
+  await session.close();
+}
+
+async function* byteFigures(dir: string): AsyncIterable<Figure> {
+  const turns = 1000;
+  const store = await sqliteStore(join(dir, 'bytes.db'));
+  const before = bytesWritten();
+  await converse(store, turns);
+  const session = await openSession({ store, id: 'bench' });
+  const messages = Buffer.byteLength(JSON.stringify(getMessages(session)));
+  let log = 0;
+  for await (const { seq: _, ...event } of store.read('bench')) log += Buffer.byteLength(JSON.stringify(event));
+  await store.close(); // writes the WAL back into the file: that counts, too
+  if (before !== undefined) {
+    const written = (bytesWritten() ?? 0) - before;
+    yield atMost(
+      NAME,
+      `${turns} turns: bytes written / bytes of messages`,
+      written / messages,
+      12,
+      `${(written / 1e6).toFixed(1)} MB for ${(messages / 1e6).toFixed(1)} MB of messages`,
+    );
+  }
+  yield atMost(NAME, `${turns} turns: bytes of the log / bytes of messages`, log / messages, 2);
+}
+
+/** Bytes this process has passed to write calls, where the system counts them (Linux). */
+function bytesWritten(): number | undefined {
+  try {
+    return Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resuming a conversation of 1,000 turns that was killed, against reading and parsing its rows. */
+async function* resumeFigure(dir: string): AsyncIterable<Figure> {
+  const path = join(dir, 'resume.db');
+  const turns = 1000;
+  const store = await sqliteStore(path);
+  const crashed = new Error('the process ends here');
+  await converse(store, turns, (turn) => {
+    if (turn > turns) throw crashed;
+  });
+  await store.close();
+
+  const ratios: number[] = [];
+  for (let i = 0; i < 9; i++) {
+    const reading = timeOf(() => readRows(path));
+    const reopened = await sqliteStore(path);
+    const began = performance.now();
+    const session = await openSession({ store: reopened, id: 'bench', readOnly: true });
+    const first = session.state.record.evaluations.items.at(-1);
+    if (first?.turn !== turns) throw new Error(`expected ${turns} turns, found ${first?.turn}`);
+    ratios.push((performance.now() - began) / reading);
+    await reopened.close();
+  }
+  yield atMost(NAME, `resuming after ${turns} turns / reading and parsing the rows`, median(ratios), 2);
+}
+
+function timeOf(work: () => void): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
+
+function readRows(path: string): number {
+  const database = new Database(path, { readonly: true });
+  let count = 0;
+  for (const row of database.prepare('SELECT * FROM events ORDER BY 1').iterate() as Iterable<
+    Record<string, unknown>
+  >) {
+    for (const value of Object.values(row))
+      if (typeof value === 'string' && value.startsWith('{')) count += Object.keys(JSON.parse(value)).length;
+  }
+  database.close();
+  return count;
+}

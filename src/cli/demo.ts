@@ -1,0 +1,204 @@
+/** `holdfast demo`: an agent that is killed twice on the way and finishes its job all the same. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { type ConversationMessage, textOf } from '../core/messages.ts';
+import { getMessages } from '../core/views.ts';
+import { openSession } from '../session/session.ts';
+import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
+import type { Progress } from './demo/agent.ts';
+import { mailsIn, prepareWorkspace } from './demo/job.ts';
+import type { Command } from './main.ts';
+import { terminal } from './terminal.ts';
+
+const { bold, dim, green, red, cyan, yellow } = terminal;
+
+/** Where to kill: when the mail has left and its tool still runs, then in the middle of the final answer. */
+const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boolean; readonly told: string }[] = [
+  {
+    when: (progress) => progress.type === 'acted',
+    told: 'inside send_mail: the mail has left, its result is not recorded',
+  },
+  {
+    when: (progress, seen) => progress.type === 'said' && seen.mailed && seen.words > 8,
+    told: 'in the middle of the answer',
+  },
+];
+
+interface Seen {
+  readonly mailed: boolean;
+  readonly words: number;
+}
+
+export const demo: Command = {
+  usage: `holdfast demo [--model <provider/model>] [--dir <directory>]
+
+An agent files an expense report. Its process is killed inside a tool, resumed by a new one, killed again while the model
+answers, and resumed again. Without --model the answers come from rules; with it, from openai/<model> or anthropic/<model>.`,
+  async run(args) {
+    const { values } = parseArgs({ args: [...args], options: { model: { type: 'string' }, dir: { type: 'string' } } });
+    const root = values.dir ?? mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
+    const dir = join(root, 'killed');
+    const began = performance.now();
+    console.log(`\n${bold('Holdfast demo')}: an agent files an expense report. We kill it twice on the way.\n`);
+    prepareWorkspace(join(dir, 'workspace'));
+    for (const kill of KILLS) {
+      const outcome = await runAgent(dir, values.model, kill);
+      if (outcome !== 'killed') return giveUp(outcome);
+    }
+    const outcome = await runAgent(dir, values.model);
+    if (outcome === 'killed' || outcome?.status !== 'completed') return giveUp(outcome);
+    console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
+    return summarize(root, dir, values.model);
+  },
+};
+
+type AgentOutcome = 'killed' | Extract<Progress, { readonly type: 'done' }> | undefined;
+
+/** Runs the agent's process and shows what it tells; kills it for real where it is told to. */
+async function runAgent(
+  dir: string,
+  model: string | undefined,
+  kill?: (typeof KILLS)[number],
+  quiet = false,
+): Promise<AgentOutcome> {
+  const script = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', script, dir, ...(model ? [model] : [])],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  const show = quiet ? () => {} : screen(child.pid ?? 0);
+  let seen: Seen = { mailed: mailsIn(join(dir, 'workspace')).length > 0, words: 0 };
+  let outcome: AgentOutcome;
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (outcome === 'killed') continue; // what was in the pipe when it died
+    const progress = JSON.parse(line) as Progress;
+    seen = { mailed: seen.mailed || progress.type === 'acted', words: progress.type === 'said' ? seen.words + 1 : 0 };
+    if (progress.type === 'done') outcome = progress;
+    show(progress);
+    if (!kill?.when(progress, seen)) continue;
+    child.kill('SIGKILL');
+    outcome = 'killed';
+    console.log(`\n  ${red('✗ SIGKILL')} ${kill.told}\n`);
+  }
+  return outcome;
+}
+
+/** Shows an agent's progress, the model's words as they come. */
+function screen(pid: number): (progress: Progress) => void {
+  console.log(`${cyan('▶')} ${bold(`process ${pid}`)}`);
+  let speaking = false;
+  const line = (text: string): void => {
+    if (speaking) process.stdout.write('\n');
+    speaking = false;
+    if (text) console.log(`  ${text}`);
+  };
+  return (progress) => {
+    switch (progress.type) {
+      case 'said':
+        process.stdout.write(speaking ? progress.delta : `  ${dim('model')}  ${progress.delta}`);
+        speaking = true;
+        return;
+      case 'called':
+        return line(`${dim('call ')}  ${progress.name} ${dim(brief(progress.arguments))}`);
+      case 'answered':
+        return line(
+          `${progress.isError ? red('error') : green('  ok ')}  ${progress.name} ${dim(brief(progress.text))}`,
+        );
+      case 'interrupted':
+        return line(yellow(`kept   what it was saying: “${brief(progress.text)}”`));
+      case 'acted':
+        return line(`${dim('mail ')}  left for the server …`);
+      default:
+        return line('');
+    }
+  };
+}
+
+function brief(text: string): string {
+  const one = text.replace(/\s+/g, ' ').trim();
+  return one.length > 60 ? `${one.slice(0, 59)}…` : one;
+}
+
+/** Compares with a run that nobody killed, and says what was shown. */
+async function summarize(root: string, dir: string, model: string | undefined): Promise<number> {
+  const killed = await lookAt(dir);
+  const rows: [string, string][] = [
+    ['kills', `${KILLS.length}, each resumed by a new process`],
+    [
+      'tool calls',
+      `${killed.calls}, ${killed.calls === killed.results ? 'each with exactly one result' : red(`${killed.results} results`)}`,
+    ],
+    ['mails sent', killed.mails === 1 ? '1' : red(String(killed.mails))],
+  ];
+  let same = killed.mails === 1 && killed.calls === killed.results;
+  if (!model) {
+    const calm = join(root, 'calm');
+    prepareWorkspace(join(calm, 'workspace'));
+    await runAgent(calm, undefined, undefined, true);
+    const expected = await lookAt(calm);
+    const equal = isDeepStrictEqual(killed.messages, expected.messages) && killed.report === expected.report;
+    same &&= equal;
+    rows.push([
+      'the result',
+      equal
+        ? `the same ${killed.messages.length} messages and the same report as a run that was never killed`
+        : red('differs from an uninterrupted run'),
+    ]);
+  }
+  rows.push(['database', join(dir, 'agent.db')], ['report', join(dir, 'workspace', 'report.md')]);
+  console.log(bold('What happened'));
+  for (const [what, is] of rows) console.log(`  ${dim(what.padEnd(11))} ${is}`);
+  console.log(`\n${bold('What to try next')}
+  ${dim('a real model')}  OPENAI_API_KEY=… npm start -- --model openai/gpt-5
+  ${dim('your agent  ')}  the README's first example: createAdapter, definePrompt, resume: 'auto'
+  ${dim('the code    ')}  src/cli/demo/job.ts: the tools; send_mail is a 'once' tool with reconcile
+`);
+  return same ? 0 : 1;
+}
+
+interface Look {
+  readonly messages: readonly unknown[];
+  readonly calls: number;
+  readonly results: number;
+  readonly mails: number;
+  readonly report: string;
+}
+
+async function lookAt(dir: string): Promise<Look> {
+  const store = await sqliteStore(join(dir, 'agent.db'), { readOnly: true });
+  const session = await openSession({ store, id: 'expenses', readOnly: true });
+  const messages = getMessages(session);
+  await store.close();
+  return {
+    messages: messages.map(({ role, turn, ...rest }) => ({
+      role,
+      turn,
+      text: textOf(rest),
+      calls: callsIn({ role, turn, ...rest } as ConversationMessage),
+    })),
+    calls: messages.flatMap(callsIn).length,
+    results: messages.filter((message) => message.role === 'tool').length,
+    mails: mailsIn(join(dir, 'workspace')).length,
+    report: readFileSync(join(dir, 'workspace', 'report.md'), 'utf8'),
+  };
+}
+
+function callsIn(message: ConversationMessage): readonly string[] {
+  return message.role === 'assistant' ? (message.toolCalls ?? []).map((call) => `${call.name} ${call.arguments}`) : [];
+}
+
+function giveUp(outcome: AgentOutcome): number {
+  const why =
+    outcome === 'killed' || outcome === undefined
+      ? 'its process ended early'
+      : (outcome.message ?? `it ended as ${outcome.status} before we could kill it`);
+  console.error(red(`\nThe agent did not get through the demo: ${why}`));
+  return 1;
+}

@@ -1,0 +1,63 @@
+/**
+ * The demo's agent, as a process of its own: `agent.ts <directory> [<model>]`. It evaluates its prompt in the directory's database,
+ * beginning or going on, and tells what happens as lines of JSON. It knows nothing of being killed.
+ */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isBuiltInEvent } from '../../core/events.ts';
+import { textOf } from '../../core/messages.ts';
+import { createAdapter } from '../../loop/create-adapter.ts';
+import type { EvaluationEvent, MessageDelta } from '../../loop/provider-adapter.ts';
+import { openSession } from '../../session/session.ts';
+import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
+import { expensePrompt, REQUEST, ruleModel } from './job.ts';
+import { namedModel } from './named-model.ts';
+
+/** What the agent tells whoever started it. */
+export type Progress =
+  | { readonly type: 'said'; readonly delta: string; readonly turn: number }
+  | { readonly type: 'called'; readonly name: string; readonly arguments: string }
+  | { readonly type: 'acted'; readonly name: string }
+  | { readonly type: 'answered'; readonly name: string; readonly text: string; readonly isError: boolean }
+  | { readonly type: 'interrupted'; readonly text: string }
+  | { readonly type: 'done'; readonly status: string; readonly text: string; readonly message?: string };
+
+const [dir = '.', modelName] = process.argv.slice(2);
+const tell = (progress: Progress): void => {
+  process.stdout.write(`${JSON.stringify(progress)}\n`);
+};
+
+const store = await sqliteStore(join(dir, 'agent.db'));
+const session = await openSession({ store, id: 'expenses' });
+const prompt = expensePrompt(join(dir, 'workspace'), () => tell({ type: 'acted', name: 'send_mail' }));
+const model = modelName ? await namedModel(modelName) : ruleModel(() => sleep(25));
+
+const response = await createAdapter({ model }).evaluate(prompt, {
+  session,
+  input: REQUEST,
+  resume: 'auto', // the first run and every run after a crash are the same call
+  maxTurns: 30,
+  onEvent: (event) => report(event),
+});
+const { status, text, message } = response;
+tell({ type: 'done', status, text, ...(message !== undefined && { message }) });
+await session.close();
+await store.close();
+
+function report(event: EvaluationEvent): void {
+  if (event.type === 'message/delta') {
+    const { kind, delta, turn } = event as MessageDelta;
+    if (kind === 'text') tell({ type: 'said', delta, turn });
+    return;
+  }
+  if (!isBuiltInEvent(event)) return;
+  if (event.type === 'message/interrupted')
+    tell({ type: 'interrupted', text: event.blocks.map((block) => block.text).join('') });
+  if (event.type !== 'message/recorded') return;
+  const { message } = event;
+  if (message.role === 'assistant') {
+    for (const call of message.toolCalls ?? []) tell({ type: 'called', name: call.name, arguments: call.arguments });
+  } else if (message.role === 'tool') {
+    tell({ type: 'answered', name: message.toolName, text: textOf(message), isError: message.isError });
+  }
+}

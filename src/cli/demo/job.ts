@@ -1,0 +1,173 @@
+/**
+ * The demo's job: read three receipts, write an expense report, mail it. Real files in a real directory; the mail is a file in
+ * an outbox, standing for something that must happen once.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { HoldfastError } from '../../core/errors.ts';
+import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { definePrompt, type Prompt } from '../../loop/define-prompt.ts';
+import { defineTool } from '../../loop/define-tool.ts';
+import { type ScriptedTurn, scriptedModel } from '../../models/scripted.ts';
+import type { Model } from '../../ports/model.ts';
+
+const RECEIPTS: Readonly<Record<string, string>> = {
+  'train.txt': 'Train to Lisbon\nEUR 84.50\n',
+  'hotel.txt': 'Hotel, two nights\nEUR 210.00\n',
+  'dinner.txt': 'Dinner with the customer\nEUR 63.20\n',
+};
+
+export const REQUEST =
+  'Please file my expenses: read the receipts, write report.md, and mail it to finance@example.com.';
+
+/** Puts the receipts into a fresh workspace. */
+export function prepareWorkspace(dir: string): void {
+  mkdirSync(join(dir, 'outbox'), { recursive: true });
+  for (const [name, text] of Object.entries(RECEIPTS)) writeFileSync(join(dir, name), text);
+}
+
+/** The mails that left. */
+export function mailsIn(dir: string): readonly string[] {
+  return readdirSync(join(dir, 'outbox'));
+}
+
+/** The agent's prompt, with tools that act on `dir`. `onSent` is told when a mail has left and its tool is still running. */
+export function expensePrompt(dir: string, onSent: () => void = () => {}): Prompt {
+  const pathOf = (name: string): string => {
+    if (!/^[\w-]+\.(?:txt|md)$/.test(name))
+      throw new HoldfastError('INVALID_ARGUMENT', `"${name}" is not a file of this workspace`);
+    return join(dir, name);
+  };
+  const mailOf = (key: string): string => join(dir, 'outbox', `${key.replace(/\W+/g, '_')}.eml`);
+  return definePrompt({
+    ns: 'demo',
+    key: 'expenses',
+    instructions:
+      'You file expenses. Work only with the tools. Say in one or two sentences what you did when all is done.',
+    tools: [
+      defineTool({
+        name: 'list_files',
+        description: 'Lists the files of the workspace',
+        ...strings({}),
+        effect: 'read',
+        execute: () =>
+          readdirSync(dir)
+            .filter((name) => name.endsWith('.txt'))
+            .sort(),
+      }),
+      defineTool({
+        name: 'read_file',
+        description: 'Reads a file of the workspace',
+        ...strings({ name: 'the file' }),
+        effect: 'read',
+        execute: ({ name }) => readFileSync(pathOf(name), 'utf8'),
+      }),
+      defineTool({
+        name: 'write_file',
+        description: 'Writes a file of the workspace',
+        ...strings({ name: 'the file', text: 'what it shall hold' }),
+        effect: 'idempotent',
+        execute: ({ name, text }) => {
+          writeFileSync(pathOf(name), text);
+          return `${name}: ${text.length} characters`;
+        },
+      }),
+      defineTool({
+        name: 'send_mail',
+        description: 'Sends a file of the workspace by mail',
+        ...strings({ to: 'the address', file: 'the file to send' }),
+        effect: 'once', // a second mail would be seen: never again without a person's or reconcile's word
+        async execute({ to, file }, { idempotencyKey }) {
+          writeFileSync(mailOf(idempotencyKey), `To: ${to}\n\n${readFileSync(pathOf(file), 'utf8')}`);
+          onSent();
+          await sleep(250); // the server takes its time to confirm
+          return `sent to ${to}`;
+        },
+        reconcile: ({ to }, { idempotencyKey }) =>
+          existsSync(mailOf(idempotencyKey)) ? { happened: true, result: `sent to ${to}` } : { happened: false },
+      }),
+    ],
+  });
+}
+
+/** A schema of required strings, by hand: the demo needs no schema library. */
+function strings<const Fields extends Readonly<Record<string, string>>>(
+  fields: Fields,
+): {
+  readonly input: StandardSchemaV1<unknown, { readonly [Name in keyof Fields]: string }>;
+  readonly jsonSchema: Readonly<Record<string, unknown>>;
+} {
+  const names = Object.keys(fields);
+  return {
+    input: {
+      '~standard': {
+        version: 1,
+        vendor: 'holdfast-demo',
+        validate: (value) => {
+          const given = (value ?? {}) as Readonly<Record<string, unknown>>;
+          const missing = names.filter((name) => typeof given[name] !== 'string');
+          if (missing.length > 0)
+            return { issues: missing.map((name) => ({ message: 'must be a string', path: [name] })) };
+          return { value: given as { readonly [Name in keyof Fields]: string } };
+        },
+      },
+    },
+    jsonSchema: {
+      type: 'object',
+      properties: Object.fromEntries(
+        Object.entries(fields).map(([name, description]) => [name, { type: 'string', description }]),
+      ),
+      required: names,
+      additionalProperties: false,
+    },
+  };
+}
+
+/** A model for machines without an API key: decides by rule what a language model would, from what the tools have said. */
+export function ruleModel(pace: () => Promise<void>): Model {
+  return scriptedModel(({ messages, turn }) => answer(messages, turn), {
+    modelId: 'rules',
+    beforePart: (part) => (part.type === 'text-delta' ? pace() : undefined),
+  });
+}
+
+function answer(messages: readonly ConversationMessage[], turn: number): ScriptedTurn {
+  const results = messages.filter((message) => message.role === 'tool');
+  const said = (tool: string): readonly string[] => results.filter((result) => result.toolName === tool).map(textOf);
+  switch (turn) {
+    case 1:
+      return { text: 'Let me see what is here.', toolCalls: [{ name: 'list_files', arguments: {} }] };
+    case 2: {
+      const files = JSON.parse(said('list_files')[0] ?? '[]') as readonly string[];
+      return {
+        text: `${files.length} receipts. I will read them.`,
+        toolCalls: files.map((name) => ({ name: 'read_file', arguments: { name } })),
+      };
+    }
+    case 3: {
+      const text = report(said('read_file'));
+      return {
+        text: 'Now I know enough to write the report.',
+        toolCalls: [{ name: 'write_file', arguments: { name: 'report.md', text } }],
+      };
+    }
+    case 4:
+      return {
+        text: 'Off to finance.',
+        toolCalls: [{ name: 'send_mail', arguments: { to: 'finance@example.com', file: 'report.md' } }],
+      };
+    default:
+      return `I read ${said('read_file').length} receipts, wrote report.md with a total of EUR ${total(said('read_file'))}, and mailed it to finance@example.com. Have a good trip home.`;
+  }
+}
+
+function report(receipts: readonly string[]): string {
+  const lines = receipts.map((receipt) => `- ${receipt.trim().replace('\n', ': ')}`);
+  return `# Expenses\n\n${lines.join('\n')}\n\n**Total: EUR ${total(receipts)}**\n`;
+}
+
+function total(receipts: readonly string[]): string {
+  return receipts.reduce((sum, receipt) => sum + Number(/EUR ([\d.]+)/.exec(receipt)?.[1] ?? 0), 0).toFixed(2);
+}

@@ -1,0 +1,54 @@
+import { isHoldfastError, messageOf } from '../core/errors.ts';
+
+/** A command: one file each, loaded when it is asked for. */
+export interface Command {
+  readonly usage: string;
+  /** The exit code. */
+  run(args: readonly string[]): Promise<number>;
+}
+
+const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
+  demo: {
+    about: 'watch an agent being killed twice and finish its job all the same',
+    load: async () => (await import('./demo.ts')).demo,
+  },
+};
+
+/** Runs the command that the arguments name; answers the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const [name = 'help', ...rest] = args;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!command) {
+    const asked = ['help', '--help', '-h'].includes(name);
+    (asked ? console.log : console.error)(asked ? help() : `holdfast: there is no command "${name}"\n\n${help()}`);
+    return asked ? 0 : 2;
+  }
+  const { run, usage } = await command.load();
+  if (rest.includes('--help') || rest.includes('-h')) {
+    console.log(usage);
+    return 0;
+  }
+  try {
+    return await run(rest);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
+      console.error(`holdfast ${name}: ${messageOf(error)}\n\n${usage}`);
+      return 2;
+    }
+    if (!isHoldfastError(error)) throw error;
+    console.error(`holdfast ${name}: ${error.message} (${error.code})`);
+    return 1;
+  }
+}
+
+function help(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length));
+  const lines = Object.entries(COMMANDS).map(([name, { about }]) => `  holdfast ${name.padEnd(width)}  ${about}`);
+  return [
+    'holdfast: durable conversation state for LLM agents',
+    '',
+    ...lines,
+    '',
+    'holdfast <command> --help says more.',
+  ].join('\n');
+}
