@@ -123,8 +123,9 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       enter(sessionId);
       checkCount('the seq of a snapshot', seq);
       const target = sessions.get(sessionId);
-      if (seq > (target?.seq ?? 0)) throw snapshotBeyondLog(sessionId, seq, target?.seq ?? 0);
-      if (target && (target.snapshot?.seq ?? 0) <= seq) target.snapshot = { seq, data };
+      const head = target?.seq ?? 0;
+      if (seq > head) throw snapshotBeyondLog(sessionId, seq, head);
+      if (target && seq > 0 && seq >= (target.snapshot?.seq ?? 0)) target.snapshot = { seq, data };
     },
 
     async readSnapshot(sessionId) {
@@ -210,6 +211,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async replaceEvent(sessionId, event, droppedContents = []) {
       enter(sessionId);
+      checkCount('the seq of an event', event.seq, 1);
       const target = sessions.get(sessionId);
       if (!target) throw sessionNotFound(sessionId);
       target.replace(event);

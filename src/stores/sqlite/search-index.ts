@@ -173,8 +173,9 @@ export class SearchIndex {
     this.#database.prepare("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
   }
 
-  #command(name: string, value: number | null = null): void {
-    this.#database.prepare('INSERT INTO search (search, rank) VALUES (?, ?)').run(name, value);
+  #command(name: 'delete-all' | 'optimize' | 'secure-delete', value = 0): void {
+    // Cast, because better-sqlite3 binds every number as a double, and FTS5 wants an integer.
+    this.#database.prepare('INSERT INTO search (search, rank) VALUES (?, cast(? AS INTEGER))').run(name, value);
   }
 }
 

@@ -25,11 +25,9 @@ export class SnapshotTable {
   /** Refuses a snapshot beyond the log: after a deletion it would bring back what was deleted. */
   write(sessionId: string, { seq, data }: StoredSnapshot): void {
     const session = this.#sessions.find(sessionId);
-    if (!session || seq > session.seq) {
-      if (seq > 0) throw snapshotBeyondLog(sessionId, seq, session?.seq ?? 0);
-      return;
-    }
-    this.#write.run(session.key, seq, data);
+    const head = session?.seq ?? 0;
+    if (seq > head) throw snapshotBeyondLog(sessionId, seq, head);
+    if (session && seq > 0) this.#write.run(session.key, seq, data);
   }
 
   read(sessionId: string): StoredSnapshot | undefined {

@@ -2,7 +2,7 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { checkAppend, checkCount, checkId, checkSessionId, checkTtl } from '../check-arguments.ts';
-import { encodeEvent } from '../encoded-event.ts';
+import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { eventNotFound, sessionNotFound, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
@@ -244,13 +244,15 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
 
     async replaceEvent(sessionId, event, droppedContents) {
       enter(sessionId);
+      checkCount('the seq of an event', event.seq, 1);
       const encoded = encodeEvent(event);
+      const replacement = decodeEvent(sessionId, event.seq, encoded.at, encoded.type, encoded.data);
       const replace = async () => {
         await write(() => {
           const session = sessions.find(sessionId);
           if (!session) throw sessionNotFound(sessionId);
-          if (!(event.seq >= 1 && event.seq <= session.seq)) throw eventNotFound(sessionId, event.seq);
-          index.replace(session.key, sessionId, event);
+          if (event.seq > session.seq) throw eventNotFound(sessionId, event.seq);
+          index.replace(session.key, sessionId, replacement);
           events.replace(session.key, event.seq, encoded);
           snapshots.drop(session.key);
           contents.drop(session.key, droppedContents ?? []);

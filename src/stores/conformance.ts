@@ -1,0 +1,57 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import { appendCases } from './conformance/append-cases.ts';
+import { type Case, withStore } from './conformance/harness.ts';
+import { keepingCases } from './conformance/keeping-cases.ts';
+import { leaseCases } from './conformance/lease-cases.ts';
+import { lifecycleCases } from './conformance/lifecycle-cases.ts';
+import { propertyCases } from './conformance/property-cases.ts';
+import { searchCases } from './conformance/search-cases.ts';
+import { sessionCases } from './conformance/session-cases.ts';
+
+/**
+ * The store contract of `ports/store.ts` as a suite that any store can run, under any runner:
+ *
+ *     for (const { name, run } of storeConformance({ create })) test(name, run);
+ */
+
+const DEFAULT_RUNS = 60;
+
+export interface StoreConformanceOptions {
+  /** A new and empty store, whose leases follow `clock`. */
+  create(options: { readonly clock: Clock }): Promise<Store>;
+  /**
+   * Another handle on the data of `store`, while that one is open as well as after it was closed. Leave it out for a store
+   * whose data ends with its handle: the rules about sharing are then left out too.
+   */
+  reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
+  /** How many histories each property is tried on; 60 unless told. */
+  readonly runs?: number;
+}
+
+/** One rule of the contract. */
+export interface ConformanceTest {
+  /** The rule, and the invariant or decision it belongs to. */
+  readonly name: string;
+  /** Rejects when the store breaks the rule. */
+  run(): Promise<void>;
+}
+
+/** The contract as tests: each makes its own store and closes it. The generated ones need fast-check to be installed. */
+export function storeConformance(options: StoreConformanceOptions): readonly ConformanceTest[] {
+  const { runs = DEFAULT_RUNS } = options;
+  const cases: readonly Case[] = [
+    ...appendCases,
+    ...leaseCases,
+    ...keepingCases,
+    ...sessionCases,
+    ...searchCases,
+    ...lifecycleCases,
+  ];
+  return [
+    ...cases
+      .filter((each) => !each.shared || options.reopen)
+      .map(({ name, check }) => ({ name, run: () => withStore(options, check) })),
+    ...propertyCases.map(({ name, check }) => ({ name, run: () => check(options, runs) })),
+  ];
+}

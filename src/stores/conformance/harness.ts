@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { type ConflictDetail, type ErrorCode, HoldfastError } from '../../core/errors.ts';
+import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { LeaseHolder, ReadOptions, Store } from '../../ports/store.ts';
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts';
+
+/** What a case works with: an empty store, its clock, and further handles on the same data where the store has them. */
+export interface Harness {
+  readonly store: Store;
+  readonly clock: FakeClock;
+  /** Another handle on the same data; absent when the store has only one. */
+  readonly reopen?: (() => Promise<Store>) | undefined;
+}
+
+export interface HarnessOptions {
+  create(options: { readonly clock: Clock }): Promise<Store>;
+  reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
+}
+
+/** A rule that every store keeps. */
+export interface Case {
+  readonly name: string;
+  /** Needs a second handle on the same data. */
+  readonly shared?: true;
+  check(harness: Harness): Promise<void>;
+}
+
+/** Runs `work` on a new store and closes every handle afterwards. */
+export async function withStore(options: HarnessOptions, work: (harness: Harness) => Promise<void>): Promise<void> {
+  const clock = fakeClock();
+  const store = await options.create({ clock });
+  const handles = [store];
+  const { reopen } = options;
+  try {
+    await work({
+      store,
+      clock,
+      reopen:
+        reopen &&
+        (async () => {
+          const handle = await reopen(store, { clock });
+          handles.push(handle);
+          return handle;
+        }),
+    });
+  } finally {
+    for (const handle of handles.reverse()) await handle.close();
+  }
+}
+
+/** An event of the user's own. */
+export function note(text: unknown, at = '2026-01-01T00:00:00.000Z'): NewEvent {
+  return { type: 'note/added', at, text };
+}
+
+/** A recorded message that says `text`. */
+export function said(text: string, role: 'user' | 'assistant' = 'user', at = '2026-01-01T00:00:00.000Z'): NewEvent {
+  return {
+    type: 'message/recorded',
+    at,
+    message: {
+      id: `m-${text.slice(0, 8)}`,
+      role,
+      content: [{ type: 'text', text }],
+      evaluationId: 'e1',
+      conversationId: 'main',
+      sequence: 0,
+      turn: 0,
+      promptNs: 'conformance',
+      promptKey: 'chat',
+      createdAt: at,
+    },
+  };
+}
+
+export function holder(id: string): LeaseHolder {
+  return { id, host: 'host', pid: 1, startedAt: '0' };
+}
+
+/** All events of a session, or those that `options` let through. */
+export async function readAll(store: Store, sessionId: string, options?: ReadOptions): Promise<SessionEvent[]> {
+  const events: SessionEvent[] = [];
+  for await (const event of store.read(sessionId, options)) events.push(event);
+  return events;
+}
+
+/** What the notes of a session say, in order; their seqs must be gapless from 1. */
+export async function readNotes(store: Store, sessionId: string): Promise<readonly unknown[]> {
+  const events = await readAll(store, sessionId);
+  assert.deepEqual(
+    events.map((event) => event.seq),
+    events.map((_, i) => i + 1),
+    'sequences are gapless from 1',
+  );
+  assert.equal(await store.head(sessionId), events.length, 'head is the last seq');
+  return events.map((event) => ('text' in event ? event.text : undefined));
+}
+
+/** Expects a refusal with this code, in our own error family. */
+export async function refused(operation: Promise<unknown>, code: ErrorCode, detail?: ConflictDetail): Promise<void> {
+  const error = await operation.then(
+    (value) => assert.fail(`expected ${code}, but it resolved with ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof HoldfastError)) throw error;
+  assert.equal(error.code, code, error.message);
+  if (detail !== undefined) assert.equal(error.detail, detail, error.message);
+  assert.notEqual(error.message, '', 'an error says what to do');
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import type { AcquireLeaseOptions, Lease, Store } from '../../ports/store.ts';
+import { type Case, holder, note, readNotes, refused } from './harness.ts';
+
+const TTL = 1000;
+
+/** Acquires a lease that must be free. */
+async function acquire(store: Store, who: string, options: Partial<AcquireLeaseOptions> = {}): Promise<Lease> {
+  const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL, ...options });
+  assert.ok(answer.acquired, `${who} should get the lease`);
+  return answer.lease;
+}
+
+export const leaseCases: readonly Case[] = [
+  {
+    name: 'a live lease stands in the way and says who holds it (D51)',
+    async check({ store, clock }) {
+      const lease = await acquire(store, 'one');
+      assert.deepEqual(lease, { fence: lease.fence, holder: holder('one'), expiresAt: clock.now() + TTL });
+      for (const who of ['two', 'one']) {
+        const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL });
+        assert.deepEqual(answer, { acquired: false, lease });
+      }
+      assert.deepEqual(await store.readLease('s'), lease);
+      assert.equal((await store.acquireLease('other', { holder: holder('two'), ttlMs: TTL })).acquired, true);
+    },
+  },
+  {
+    name: 'an expired lease may be taken over, one moment before it may not (D51)',
+    async check({ store, clock }) {
+      const first = await acquire(store, 'one');
+      clock.advance(TTL - 1);
+      assert.equal((await store.acquireLease('s', { holder: holder('two'), ttlMs: TTL })).acquired, false);
+      clock.advance(1);
+      assert.deepEqual(await store.readLease('s'), first, 'an expired lease can still be read');
+      assert.ok((await acquire(store, 'two')).fence > first.fence);
+    },
+  },
+  {
+    name: "a dead holder's lease is replaced by naming its fence, and no other (D51)",
+    async check({ store }) {
+      const first = await acquire(store, 'one');
+      const wrong = { holder: holder('two'), ttlMs: TTL, replacing: first.fence + 1 };
+      assert.equal((await store.acquireLease('s', wrong)).acquired, false);
+      const second = await acquire(store, 'two', { replacing: first.fence });
+      assert.ok(second.fence > first.fence);
+      const late = { holder: holder('three'), ttlMs: TTL, replacing: first.fence };
+      assert.deepEqual(await store.acquireLease('s', late), { acquired: false, lease: second });
+    },
+  },
+  {
+    name: 'a lease is renewed by its own fence only, also when it had expired',
+    async check({ store, clock }) {
+      const first = await acquire(store, 'one');
+      clock.advance(TTL + 1);
+      assert.equal(await store.renewLease('s', first.fence, TTL), true);
+      assert.equal((await store.readLease('s'))?.expiresAt, clock.now() + TTL);
+      assert.equal(await store.renewLease('s', first.fence + 1, TTL), false);
+      assert.equal(await store.renewLease('nobody', first.fence, TTL), false);
+      clock.advance(TTL);
+      const second = await acquire(store, 'two');
+      assert.equal(await store.renewLease('s', first.fence, TTL), false);
+      assert.deepEqual(await store.readLease('s'), second);
+    },
+  },
+  {
+    name: 'a lease is released by its own fence only, and is then gone',
+    async check({ store }) {
+      const first = await acquire(store, 'one');
+      await store.releaseLease('s', first.fence + 1);
+      await store.releaseLease('nobody', 1);
+      assert.deepEqual(await store.readLease('s'), first);
+      await store.releaseLease('s', first.fence);
+      assert.equal(await store.readLease('s'), undefined);
+      assert.equal(await store.renewLease('s', first.fence, TTL), false);
+      assert.ok((await acquire(store, 'two')).fence > first.fence);
+    },
+  },
+  {
+    name: 'a fence only rises, across release, expiry, replacement and deletion (I6)',
+    async check({ store, clock }) {
+      const fences: number[] = [];
+      for (let round = 0; round < 3; round++) {
+        const lease = await acquire(store, 'one');
+        fences.push(lease.fence);
+        await store.releaseLease('s', lease.fence);
+        fences.push((await acquire(store, 'two')).fence);
+        clock.advance(TTL);
+        const third = await acquire(store, 'three');
+        fences.push(third.fence, (await acquire(store, 'four', { replacing: third.fence })).fence);
+        await store.append('s', [note(round)], { id: `a${round}`, expectedSeq: 0 });
+        await store.deleteSession('s');
+      }
+      assert.deepEqual(
+        fences,
+        [...new Set(fences)].sort((a, b) => a - b),
+      );
+    },
+  },
+  {
+    name: 'a stale fence writes nothing, and is said even when the sequence is stale too (I6)',
+    async check({ store }) {
+      const first = await acquire(store, 'one');
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: first.fence });
+      const second = await acquire(store, 'two', { replacing: first.fence });
+      for (const expectedSeq of [0, 1, 2]) {
+        await refused(
+          store.append('s', [note('zombie')], { id: `z${expectedSeq}`, expectedSeq, fence: first.fence }),
+          'SESSION_CONFLICT',
+          'fence',
+        );
+      }
+      await refused(
+        store.append('s', [note('early')], { id: 'b', expectedSeq: 0, fence: second.fence }),
+        'SESSION_CONFLICT',
+        'sequence',
+      );
+      await store.append('s', [note(2)], { id: 'c', expectedSeq: 1, fence: second.fence });
+      assert.deepEqual(await readNotes(store, 's'), [1, 2]);
+    },
+  },
+  {
+    name: 'a fence that nobody was given is refused (I6)',
+    async check({ store }) {
+      for (const fence of [0, 1, 99]) {
+        await refused(store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence }), 'SESSION_CONFLICT', 'fence');
+      }
+      const lease = await acquire(store, 'one');
+      await refused(
+        store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: lease.fence + 1 }),
+        'SESSION_CONFLICT',
+        'fence',
+      );
+      assert.equal(await store.head('s'), 0);
+    },
+  },
+  {
+    name: 'an append without a fence needs no lease (D51)',
+    async check({ store }) {
+      const lease = await acquire(store, 'one');
+      await store.append('s', [note('from outside')], { id: 'a', expectedSeq: 0 });
+      await store.append('s', [note('holder')], { id: 'b', expectedSeq: 1, fence: lease.fence });
+      assert.deepEqual(await readNotes(store, 's'), ['from outside', 'holder']);
+      assert.deepEqual(await store.readLease('s'), lease);
+    },
+  },
+  {
+    name: 'whoever held a deleted session can no longer write to it (I6)',
+    async check({ store }) {
+      const lease = await acquire(store, 'one');
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: lease.fence });
+      assert.equal(await store.deleteSession('s'), true);
+      assert.equal(await store.readLease('s'), undefined);
+      const zombie = { id: 'b', expectedSeq: 0, fence: lease.fence };
+      await refused(store.append('s', [note('zombie')], zombie), 'SESSION_CONFLICT', 'fence');
+      await store.append('s', [note('anew')], { id: 'c', expectedSeq: 0 });
+      await refused(store.append('s', [note('zombie')], { ...zombie, expectedSeq: 1 }), 'SESSION_CONFLICT', 'fence');
+      assert.equal(await store.renewLease('s', lease.fence, TTL), false);
+      assert.deepEqual(await readNotes(store, 's'), ['anew']);
+    },
+  },
+  {
+    name: 'a repeated append is recognised although its fence has become stale (D51)',
+    async check({ store }) {
+      const first = await acquire(store, 'one');
+      const append = { id: 'a', expectedSeq: 0, fence: first.fence };
+      await store.append('s', [note(1)], append);
+      await acquire(store, 'two', { replacing: first.fence });
+      assert.deepEqual(await store.append('s', [note(1)], append), { seq: 1 });
+      assert.deepEqual(await readNotes(store, 's'), [1]);
+    },
+  },
+  {
+    name: 'of many who ask at once exactly one gets the lease (I6)',
+    async check({ store, reopen }) {
+      const handles = reopen ? [store, await reopen()] : [store];
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, i) =>
+          (handles[i % handles.length] ?? store).acquireLease('s', { holder: holder(`${i}`), ttlMs: TTL }),
+        ),
+      );
+      const [winner, ...others] = answers.filter((answer) => answer.acquired);
+      assert.equal(others.length, 0);
+      for (const answer of answers) assert.deepEqual(answer.lease, winner?.lease);
+    },
+  },
+  {
+    name: 'a lease without a lasting time is refused',
+    async check({ store }) {
+      for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+        await refused(store.acquireLease('s', { holder: holder('one'), ttlMs }), 'INVALID_ARGUMENT');
+      }
+      assert.equal(await store.readLease('s'), undefined);
+    },
+  },
+];

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import type { SessionEvent } from '../../core/events.ts';
+import type { Store } from '../../ports/store.ts';
+import { type Case, holder, note, readAll, readNotes, refused, said } from './harness.ts';
+
+/** Resolves at the next call of a session's watcher. */
+function nextNews(store: Store, sessionId: string): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = store.watch(sessionId, () => {
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** Every method of a store, called in a way that an open one would accept. */
+function everyMethod(store: Store): readonly (() => Promise<unknown>)[] {
+  return [
+    () => store.append('s', [note(1)], { id: 'z', expectedSeq: 0 }),
+    () => readAll(store, 's'),
+    () => store.head('s'),
+    async () => store.watch('s', () => {}),
+    () => store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 }),
+    () => store.renewLease('s', 1, 1000),
+    () => store.releaseLease('s', 1),
+    () => store.readLease('s'),
+    () => store.writeSnapshot('s', { seq: 1, data: '{}' }),
+    () => store.readSnapshot('s'),
+    () => store.appendDraft('s', [{ evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: '' }]),
+    () => store.readDraft('s', 'e'),
+    () => store.deleteDraft('s', 'e'),
+    () => store.writeContent('s', 'sha256:x', ''),
+    () => store.readContent('sha256:x'),
+    () => store.listSessions(),
+    () => store.search('x'),
+    () => store.deleteSession('s'),
+    () => store.replaceEvent('s', { ...note(1), seq: 1 } as SessionEvent),
+    () => store.check(),
+    () => store.backup('never-written'),
+  ];
+}
+
+export const lifecycleCases: readonly Case[] = [
+  {
+    name: 'a watcher hears of its own session, after the commit, until it stops',
+    async check({ store }) {
+      const heard: number[] = [];
+      const stop = store.watch('s', () => heard.push(1));
+      let news = nextNews(store, 's');
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      await news;
+      assert.equal(await store.head('s'), 1);
+      assert.ok(heard.length > 0);
+      stop();
+      stop();
+      const before = heard.length;
+      news = nextNews(store, 's');
+      await store.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
+      await news;
+      assert.equal(heard.length, before);
+    },
+  },
+  {
+    name: 'the same function may watch twice, and stops once for each',
+    async check({ store }) {
+      let calls = 0;
+      const listener = () => {
+        calls++;
+      };
+      const stopFirst = store.watch('s', listener);
+      store.watch('s', listener);
+      stopFirst();
+      const news = nextNews(store, 's');
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      await news;
+      assert.ok(calls >= 1);
+    },
+  },
+  {
+    name: "a watcher hears of another handle's append",
+    shared: true,
+    async check({ store, reopen }) {
+      const other = await reopen?.();
+      if (!other) return;
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      const news = nextNews(store, 's');
+      await other.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
+      await news;
+      assert.deepEqual(await readNotes(store, 's'), [1, 2]);
+    },
+  },
+  {
+    name: 'another handle sees at once what was acknowledged, and is bound by the same rules (I1, I6)',
+    shared: true,
+    async check({ store, reopen, clock }) {
+      const other = await reopen?.();
+      if (!other) return;
+      const { lease } = await store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 });
+      await store.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0, fence: lease.fence });
+      assert.equal(await other.head('s'), 2);
+      assert.deepEqual(await other.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0 }), { seq: 2 });
+      await refused(other.append('s', [note(9)], { id: 'b', expectedSeq: 0 }), 'SESSION_CONFLICT', 'sequence');
+      assert.deepEqual(await other.readLease('s'), lease);
+      assert.equal((await other.acquireLease('s', { holder: holder('two'), ttlMs: 1000 })).acquired, false);
+      assert.equal((await other.search('needle')).length, 1);
+      clock.advance(1000);
+      const taken = await other.acquireLease('s', { holder: holder('two'), ttlMs: 1000 });
+      assert.ok(taken.acquired && taken.lease.fence > lease.fence);
+      await refused(
+        store.append('s', [note(9)], { id: 'c', expectedSeq: 2, fence: lease.fence }),
+        'SESSION_CONFLICT',
+        'fence',
+      );
+      assert.equal((await store.search('needle')).length, 1);
+    },
+  },
+  {
+    name: 'everything is there again after closing and opening (I1)',
+    shared: true,
+    async check({ store, reopen }) {
+      if (!reopen) return;
+      await store.append('s', [said('needle'), note(2)], { id: 'a', expectedSeq: 0 });
+      await store.writeSnapshot('s', { seq: 1, data: '{"kept":true}' });
+      await store.appendDraft('s', [{ evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'd' }]);
+      await store.writeContent('s', 'sha256:x', 'content');
+      const { lease } = await store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 });
+      const before = [await readAll(store, 's'), await store.listSessions(), await store.readDraft('s', 'e')];
+      await store.close();
+      const again = await reopen();
+      assert.deepEqual(
+        [await readAll(again, 's'), await again.listSessions(), await again.readDraft('s', 'e')],
+        before,
+      );
+      assert.deepEqual(await again.readSnapshot('s'), { seq: 1, data: '{"kept":true}' });
+      assert.equal(await again.readContent('sha256:x'), 'content');
+      assert.deepEqual(await again.readLease('s'), lease);
+      assert.equal((await again.search('needle')).length, 1);
+      assert.deepEqual(await again.append('s', [said('needle'), note(2)], { id: 'a', expectedSeq: 0 }), { seq: 2 });
+    },
+  },
+  {
+    name: 'closing waits for what was begun, and may be repeated',
+    async check({ store, reopen }) {
+      const appends = Array.from({ length: 20 }, (_, i) =>
+        store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 }),
+      );
+      await Promise.all([store.close(), store.close()]);
+      assert.deepEqual(await Promise.all(appends), Array(20).fill({ seq: 1 }));
+      await store.close();
+      if (!reopen) return;
+      const again = await reopen();
+      for (let i = 0; i < 20; i++) assert.deepEqual(await readNotes(again, `s${i}`), [i]);
+    },
+  },
+  {
+    name: 'after closing every method is SESSION_CLOSED',
+    async check({ store }) {
+      await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
+      const reading = store.read('s')[Symbol.asyncIterator]();
+      await store.close();
+      await refused(reading.next(), 'SESSION_CLOSED');
+      for (const call of everyMethod(store)) await refused(call(), 'SESSION_CLOSED');
+    },
+  },
+];

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import type { NewEvent } from '../../core/events.ts';
+import type { SearchOptions, Store } from '../../ports/store.ts';
+import { type Case, note, refused, said } from './harness.ts';
+
+/** Which events a query finds, as `session/seq`, sorted: a store ranks as it likes. */
+async function find(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
+  const hits = await store.search(query, options);
+  return hits.map((hit) => `${hit.sessionId}/${hit.seq}`).sort();
+}
+
+const TEXTS: readonly string[] = [
+  /* 1 */ 'The quick brown fox jumps over the lazy dog',
+  /* 2 */ 'Der Fuchs überquert die Straße bei Köln',
+  /* 3 */ 'call write_file("src/main.ts") and read-only mode',
+  /* 4 */ '機械学習のモデル は 東京 で',
+  /* 5 */ 'fox brown: the wrong order',
+  /* 6 */ 'CAFE\u0301 NAÏVE ÀÉÎ',
+];
+
+const QUERIES: readonly (readonly [query: string, hits: readonly number[]])[] = [
+  ['fox', [1, 5]],
+  ['FOX', [1, 5]],
+  ['brown fox', [1, 5]],
+  ['"brown fox"', [1]],
+  ['"brown fox" lazy', [1]],
+  ['"brown fox', [1]],
+  ['fo*', [1, 5]],
+  ['ju* laz*', [1]],
+  ['fo', []],
+  ['fuchs koln', [2]],
+  ['ÜBERQUERT', [2]],
+  ['strasse', []],
+  ['straße', [2]],
+  ['write_file', [3]],
+  ['"write file"', [3]],
+  ['src/main.ts', [3]],
+  ['file write_', [3]],
+  ['main.src', []],
+  ['学習', [4]],
+  ['習学', []],
+  ['モデル 東京', [4]],
+  ['cafe naive', [6]],
+  ['café', [6]],
+  ['fox cafe', []],
+  ['', []],
+  ['   ', []],
+  ['"" * ( ) : ^ -', []],
+  ['fox AND', []],
+  ['fox -brown', [1, 5]],
+  ["fox'; DROP TABLE search; --", []],
+  ['fox" OR "lazy', []],
+  ['NEAR(fox brown)', []],
+  ['words:fox', []],
+  ['\0fox\0', [1, 5]],
+  ['\ud83d fox', [1, 5]],
+];
+
+export const searchCases: readonly Case[] = [
+  {
+    name: 'a query finds words without case or diacritics, phrases, beginnings, and is never a syntax error (I10)',
+    async check({ store }) {
+      await store.append(
+        's',
+        TEXTS.map((text) => said(text)),
+        { id: 'a', expectedSeq: 0 },
+      );
+      for (const [query, expected] of QUERIES) {
+        assert.deepEqual(
+          await find(store, query),
+          expected.map((seq) => `s/${seq}`),
+          JSON.stringify(query),
+        );
+      }
+      await refused(store.search('fox', { limit: 0 }), 'INVALID_ARGUMENT');
+    },
+  },
+  {
+    name: 'what was said is searched: text, tool calls, tool results, interrupted answers; nothing else',
+    async check({ store }) {
+      const at = '2026-01-01T00:00:00.000Z';
+      const message = (fields: object): NewEvent =>
+        ({
+          type: 'message/recorded',
+          at,
+          message: { ...(said('') as { message?: object }).message, ...fields },
+        }) as NewEvent;
+      const events: readonly NewEvent[] = [
+        message({
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'alpha one' },
+            { type: 'reasoning', text: 'beta' },
+            { type: 'text', text: 'two' },
+          ],
+          toolCalls: [{ callId: 'c', name: 'gamma_tool', arguments: '{"path":"delta.txt"}' }],
+        }),
+        message({
+          role: 'tool',
+          toolCallId: 'c',
+          toolName: 'gamma_tool',
+          content: [{ type: 'text', text: 'epsilon' }],
+          isError: false,
+        }),
+        {
+          type: 'message/interrupted',
+          at,
+          evaluationId: 'e',
+          conversationId: 'main',
+          turn: 1,
+          attempt: 1,
+          blocks: [{ blockId: 'b', text: 'zeta' }],
+        },
+        note('eta'),
+        { type: 'message/recorded', at, message: null } as unknown as NewEvent,
+        {
+          type: 'message/recorded',
+          at,
+          message: { role: 'user', content: [null, 5, { type: 'text' }] },
+        } as unknown as NewEvent,
+      ];
+      await store.append('s', events, { id: 'a', expectedSeq: 0 });
+      const roles = async (query: string) => (await store.search(query)).map((hit) => [hit.seq, hit.role]);
+      assert.deepEqual(await roles('alpha'), [[1, 'assistant']]);
+      assert.deepEqual(await roles('onetwo'), []);
+      assert.deepEqual(await roles('gamma_tool'), [[1, 'assistant']]);
+      assert.deepEqual(await roles('delta.txt'), [[1, 'assistant']]);
+      assert.deepEqual(await roles('epsilon'), [[2, 'tool']]);
+      assert.deepEqual(await roles('zeta'), [[3, 'assistant']]);
+      for (const word of ['beta', 'eta', 'path2', 'null']) assert.deepEqual(await roles(word), []);
+    },
+  },
+  {
+    name: 'a hit shows where it is and marks the words that matched',
+    async check({ store }) {
+      const long = `${'before '.repeat(50)}the Needle here${' after'.repeat(50)}`;
+      await store.append('s', [said(long, 'assistant', '2026-05-05T00:00:00.000Z')], { id: 'a', expectedSeq: 0 });
+      const [hit] = await store.search('needle');
+      assert.ok(hit);
+      const { excerpt, ...place } = hit;
+      assert.deepEqual(place, { sessionId: 's', seq: 1, at: '2026-05-05T00:00:00.000Z', role: 'assistant' });
+      assert.match(excerpt, /the ⟦Needle⟧ here/);
+      assert.ok(excerpt.length < long.length / 2, 'an excerpt is short');
+      const [phrase] = await store.search('"needle here"');
+      assert.match(phrase?.excerpt ?? '', /⟦Needle⟧ ⟦here⟧/);
+    },
+  },
+  {
+    name: 'a search is confined to a session and to a limit',
+    async check({ store }) {
+      for (const id of ['s', 't', 's2']) {
+        await store.append(
+          id,
+          Array.from({ length: 30 }, (_, i) => said(`apple ${i}`)),
+          { id: 'a', expectedSeq: 0 },
+        );
+      }
+      assert.equal((await store.search('apple', { limit: 7 })).length, 7);
+      assert.equal((await store.search('apple', { limit: 1000 })).length, 90);
+      const own = await store.search('apple', { sessionId: 't', limit: 1000 });
+      assert.equal(own.length, 30);
+      assert.ok(own.every((hit) => hit.sessionId === 't'));
+      assert.deepEqual(await find(store, '17', { sessionId: 't' }), ['t/18']);
+      assert.deepEqual(await store.search('apple', { sessionId: 'nobody' }), []);
+    },
+  },
+  {
+    name: 'what is committed when a search begins is found, however much it is',
+    async check({ store }) {
+      const sessions = Array.from({ length: 20 }, (_, k) => `s${k}`);
+      await Promise.all(
+        sessions.map((id) =>
+          store.append(
+            id,
+            Array.from({ length: 40 }, (_, i) => said(`word${i} in ${id} ${'filler '.repeat(30)}`)),
+            {
+              id: 'a',
+              expectedSeq: 0,
+            },
+          ),
+        ),
+      );
+      assert.deepEqual(await find(store, 'word39', { limit: 100 }), sessions.map((id) => `${id}/40`).sort());
+      await store.append('s0', [said('brandnew')], { id: 'b', expectedSeq: 40 });
+      assert.deepEqual(await find(store, 'brandnew'), ['s0/41']);
+    },
+  },
+  {
+    name: 'a deleted session of any length is not found',
+    async check({ store }) {
+      const texts = Array.from({ length: 400 }, (_, i) => said(`number${i} shared`));
+      await store.append('long', texts, { id: 'a', expectedSeq: 0 });
+      await store.append('kept', [said('shared')], { id: 'a', expectedSeq: 0 });
+      assert.equal((await store.search('shared', { limit: 1000 })).length, 401);
+      await store.deleteSession('long');
+      assert.deepEqual(await find(store, 'shared'), ['kept/1']);
+      assert.deepEqual(await find(store, 'number7'), []);
+      await store.append('long', [said('shared anew')], { id: 'a', expectedSeq: 0 });
+      assert.deepEqual(await find(store, 'shared'), ['kept/1', 'long/1']);
+    },
+  },
+];
