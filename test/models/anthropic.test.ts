@@ -171,6 +171,16 @@ describe('the Messages API', () => {
     });
   });
 
+  test('a thought that led to nothing is not sent, nor is one of unknown or other origin', () => {
+    const thought = { type: 'reasoning', text: 'Hm.', signature: 'sig' } as const;
+    const text = { type: 'text', text: 'Yes.' } as const;
+    const chat = new Conversation()
+      .user('Go')
+      .assistant({ content: [{ ...thought, provider: 'anthropic' }], toolCalls: [] })
+      .assistant({ content: [thought, { ...thought, provider: 'google' }, text], toolCalls: [] });
+    expect(toAnthropic(chat.messages).messages.slice(1)).toEqual([{ role: 'assistant', content: [text] }]);
+  });
+
   test('a tool that Anthropic ran comes back with its result, and is nobody else’s to run', () => {
     const answer = {
       role: 'assistant',

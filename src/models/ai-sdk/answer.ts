@@ -175,12 +175,14 @@ export class AnswerCollector {
 
   #block(type: Block['type'], part: { type: string; id: string; providerMetadata?: unknown }): Block {
     const key = `${type}:${part.id}`;
-    const known = part.type.endsWith('-start') ? undefined : this.#blocks.get(key);
-    const block = known ?? { type, text: '', metadata: {} };
+    // A start is always a new block: some providers use one id again for the next run of text.
+    const block = (part.type.endsWith('-start') ? undefined : this.#blocks.get(key)) ?? {
+      type,
+      text: '',
+      metadata: {},
+    };
+    this.#blocks.set(key, block);
     merge(block.metadata, tidyMetadata(part.providerMetadata));
-    // Some providers use one id again for the next run of text.
-    if (part.type.endsWith('-end')) this.#blocks.delete(key);
-    else this.#blocks.set(key, block);
     return block;
   }
 
