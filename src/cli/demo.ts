@@ -10,7 +10,7 @@ import { getMessages } from '../core/views.ts';
 import { openSession } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Progress } from './demo/agent.ts';
-import { mailsIn, prepareWorkspace } from './demo/job.ts';
+import { executionsIn, mailsIn, prepareWorkspace } from './demo/job.ts';
 import type { Command } from './main.ts';
 import { terminal } from './terminal.ts';
 
@@ -113,6 +113,12 @@ function screen(pid: number): (progress: Progress) => void {
         );
       case 'interrupted':
         return line(yellow(`kept   what it was saying: “${brief(progress.text)}”`));
+      case 'lookedUp':
+        return line(
+          yellow(
+            `check  ${progress.name} was started by the process that died: ${progress.happened ? 'the mail is in the outbox, so it is not sent again' : 'no mail left, so it runs'}`,
+          ),
+        );
       case 'acted':
         return line(`${dim('mail ')}  left for the server …`);
       default:
@@ -133,11 +139,11 @@ async function summarize(root: string, dir: string, model: string | undefined): 
     ['kills', `${KILLS.length}, each resumed by a new process`],
     [
       'tool calls',
-      `${killed.calls}, ${killed.calls === killed.results ? 'each with exactly one result' : red(`${killed.results} results`)}`,
+      killed.once ? `${killed.calls}, each executed exactly once` : red(`${killed.calls}, not each executed once`),
     ],
     ['mails sent', killed.mails === 1 ? '1' : red(String(killed.mails))],
   ];
-  let same = killed.mails === 1 && killed.calls === killed.results;
+  let same = killed.mails === 1 && killed.once;
   if (!model) {
     const calm = join(root, 'calm');
     prepareWorkspace(join(calm, 'workspace'));
@@ -166,7 +172,8 @@ async function summarize(root: string, dir: string, model: string | undefined): 
 interface Look {
   readonly messages: readonly unknown[];
   readonly calls: number;
-  readonly results: number;
+  /** Every call has one result and was executed once, over all processes. */
+  readonly once: boolean;
   readonly mails: number;
   readonly report: string;
 }
@@ -176,6 +183,9 @@ async function lookAt(dir: string): Promise<Look> {
   const session = await openSession({ store, id: 'expenses', readOnly: true });
   const messages = getMessages(session);
   await store.close();
+  const calls = messages.flatMap(callsIn).length;
+  const results = messages.filter((message) => message.role === 'tool').length;
+  const executions = [...executionsIn(join(dir, 'workspace')).values()];
   return {
     messages: messages.map(({ role, turn, ...rest }) => ({
       role,
@@ -183,8 +193,8 @@ async function lookAt(dir: string): Promise<Look> {
       text: textOf(rest),
       calls: callsIn({ role, turn, ...rest } as ConversationMessage),
     })),
-    calls: messages.flatMap(callsIn).length,
-    results: messages.filter((message) => message.role === 'tool').length,
+    calls,
+    once: executions.length === calls && results === calls && executions.every((count) => count === 1),
     mails: mailsIn(join(dir, 'workspace')).length,
     report: readFileSync(join(dir, 'workspace', 'report.md'), 'utf8'),
   };

@@ -18,6 +18,7 @@ export type Progress =
   | { readonly type: 'said'; readonly delta: string; readonly turn: number }
   | { readonly type: 'called'; readonly name: string; readonly arguments: string }
   | { readonly type: 'acted'; readonly name: string }
+  | { readonly type: 'lookedUp'; readonly name: string; readonly happened: boolean }
   | { readonly type: 'answered'; readonly name: string; readonly text: string; readonly isError: boolean }
   | { readonly type: 'interrupted'; readonly text: string }
   | { readonly type: 'done'; readonly status: string; readonly text: string; readonly message?: string };
@@ -29,7 +30,10 @@ const tell = (progress: Progress): void => {
 
 const store = await sqliteStore(join(dir, 'agent.db'));
 const session = await openSession({ store, id: 'expenses' });
-const prompt = expensePrompt(join(dir, 'workspace'), () => tell({ type: 'acted', name: 'send_mail' }));
+const prompt = expensePrompt(join(dir, 'workspace'), {
+  sent: () => tell({ type: 'acted', name: 'send_mail' }),
+  lookedUp: (happened) => tell({ type: 'lookedUp', name: 'send_mail', happened }),
+});
 const model = modelName ? await namedModel(modelName) : ruleModel(() => sleep(25));
 
 const response = await createAdapter({ model }).evaluate(prompt, {

@@ -2,14 +2,14 @@
  * The demo's job: read three receipts, write an expense report, mail it. Real files in a real directory; the mail is a file in
  * an outbox, standing for something that must happen once.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../../core/errors.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
 import { definePrompt, type Prompt } from '../../loop/define-prompt.ts';
-import { defineTool } from '../../loop/define-tool.ts';
+import { defineTool, type ToolContext } from '../../loop/define-tool.ts';
 import { type ScriptedTurn, scriptedModel } from '../../models/scripted.ts';
 import type { Model } from '../../ports/model.ts';
 
@@ -28,13 +28,32 @@ export function prepareWorkspace(dir: string): void {
   for (const [name, text] of Object.entries(RECEIPTS)) writeFileSync(join(dir, name), text);
 }
 
+/** How often each call was executed, by whichever process. */
+export function executionsIn(dir: string): ReadonlyMap<string, number> {
+  const file = join(dir, EXECUTIONS);
+  const counts = new Map<string, number>();
+  for (const key of existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []) {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+const EXECUTIONS = 'executions.log';
+
 /** The mails that left. */
 export function mailsIn(dir: string): readonly string[] {
   return readdirSync(join(dir, 'outbox'));
 }
 
-/** The agent's prompt, with tools that act on `dir`. `onSent` is told when a mail has left and its tool is still running. */
-export function expensePrompt(dir: string, onSent: () => void = () => {}): Prompt {
+/** What the tools tell: that a mail has left while its tool still runs, and what `reconcile` found about one. */
+export interface JobListener {
+  sent(): void;
+  lookedUp(happened: boolean): void;
+}
+
+/** The agent's prompt, with tools that act on `dir` and note each execution there. */
+export function expensePrompt(dir: string, listener: JobListener): Prompt {
+  const note = ({ idempotencyKey }: ToolContext): void => appendFileSync(join(dir, EXECUTIONS), `${idempotencyKey}\n`);
   const pathOf = (name: string): string => {
     if (!/^[\w-]+\.(?:txt|md)$/.test(name))
       throw new HoldfastError('INVALID_ARGUMENT', `"${name}" is not a file of this workspace`);
@@ -52,24 +71,30 @@ export function expensePrompt(dir: string, onSent: () => void = () => {}): Promp
         description: 'Lists the files of the workspace',
         ...strings({}),
         effect: 'read',
-        execute: () =>
-          readdirSync(dir)
+        execute: (_, context) => {
+          note(context);
+          return readdirSync(dir)
             .filter((name) => name.endsWith('.txt'))
-            .sort(),
+            .sort();
+        },
       }),
       defineTool({
         name: 'read_file',
         description: 'Reads a file of the workspace',
         ...strings({ name: 'the file' }),
         effect: 'read',
-        execute: ({ name }) => readFileSync(pathOf(name), 'utf8'),
+        execute: ({ name }, context) => {
+          note(context);
+          return readFileSync(pathOf(name), 'utf8');
+        },
       }),
       defineTool({
         name: 'write_file',
         description: 'Writes a file of the workspace',
         ...strings({ name: 'the file', text: 'what it shall hold' }),
         effect: 'idempotent',
-        execute: ({ name, text }) => {
+        execute: ({ name, text }, context) => {
+          note(context);
           writeFileSync(pathOf(name), text);
           return `${name}: ${text.length} characters`;
         },
@@ -79,14 +104,18 @@ export function expensePrompt(dir: string, onSent: () => void = () => {}): Promp
         description: 'Sends a file of the workspace by mail',
         ...strings({ to: 'the address', file: 'the file to send' }),
         effect: 'once', // a second mail would be seen: never again without a person's or reconcile's word
-        async execute({ to, file }, { idempotencyKey }) {
-          writeFileSync(mailOf(idempotencyKey), `To: ${to}\n\n${readFileSync(pathOf(file), 'utf8')}`);
-          onSent();
+        async execute({ to, file }, context) {
+          note(context);
+          writeFileSync(mailOf(context.idempotencyKey), `To: ${to}\n\n${readFileSync(pathOf(file), 'utf8')}`);
+          listener.sent();
           await sleep(250); // the server takes its time to confirm
           return `sent to ${to}`;
         },
-        reconcile: ({ to }, { idempotencyKey }) =>
-          existsSync(mailOf(idempotencyKey)) ? { happened: true, result: `sent to ${to}` } : { happened: false },
+        reconcile: ({ to }, { idempotencyKey }) => {
+          const happened = existsSync(mailOf(idempotencyKey));
+          listener.lookedUp(happened);
+          return happened ? { happened, result: `sent to ${to}` } : { happened };
+        },
       }),
     ],
   });
