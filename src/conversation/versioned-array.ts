@@ -11,7 +11,7 @@
 
 /** Further from the newest version than this, a version that is read takes its own copy. */
 const MAX_STEPS = 32;
-/** The least number of updates between two copies; the number of items when that is more. */
+/** The least number of updates between two copies; a quarter of the items when that is more. */
 const MIN_STRETCH = 1024;
 
 /** Array-like and immutable; see above for what is cheap. */
@@ -76,7 +76,7 @@ export class VersionedArray<T> implements Iterable<T> {
 
   #isDue(): boolean {
     // An empty array is where unrelated lines begin, so it is never part of one.
-    return this.length === 0 || this.#age >= Math.max(MIN_STRETCH, this.length);
+    return this.length === 0 || this.#age >= Math.max(MIN_STRETCH, this.length >> 2);
   }
 
   #overtake(items: T[], changedAt: number, before: T | undefined): VersionedArray<T> {
