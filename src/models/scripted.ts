@@ -20,7 +20,7 @@ export type ScriptedTurn =
       readonly error?: { readonly status: number; readonly retryAfterMs?: number };
       /** A string is sent as it is written, valid JSON or not; anything else as JSON. An id is sent as it is written too. */
       readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown; readonly id?: string }[];
-      /** What the answer cost; absent, a fixed estimate from the lengths of request and answer. */
+      /** What the answer cost; absent, a fixed price: so many tokens a message sent, and the answer's length. */
       readonly usage?: Usage;
     };
 
@@ -111,22 +111,24 @@ function wordsOf(text: string): readonly string[] {
   return text.match(/\s*\S+\s*|\s+/g) ?? [];
 }
 
-/** Four characters to a token: far from any tokenizer, and the same on every machine. */
+/** A message counts for this many tokens of input: a fixed price, so that a turn costs the same however long the conversation. */
+const TOKENS_PER_MESSAGE = 32;
+
+/** A price by rule, the same on every machine: fixed for what was sent, four characters to a token for what is said. */
 function estimateUsage(
   messages: readonly ConversationMessage[],
   content: AssistantMessage['content'],
   toolCalls: readonly ToolCall[],
 ): Usage {
-  let input = 0;
-  for (const message of messages) {
-    input += charactersIn(message.content, message.role === 'assistant' ? message.toolCalls : undefined);
-  }
-  return { inputTokens: Math.ceil(input / 4), outputTokens: Math.ceil(charactersIn(content, toolCalls) / 4) };
+  return {
+    inputTokens: messages.length * TOKENS_PER_MESSAGE,
+    outputTokens: Math.ceil(charactersIn(content, toolCalls) / 4),
+  };
 }
 
-function charactersIn(content: ConversationMessage['content'], toolCalls: readonly ToolCall[] | undefined): number {
+function charactersIn(content: AssistantMessage['content'], toolCalls: readonly ToolCall[]): number {
   let characters = 0;
   for (const part of content) characters += part.type === 'text' || part.type === 'reasoning' ? part.text.length : 0;
-  if (toolCalls) for (const call of toolCalls) characters += call.name.length + call.arguments.length;
+  for (const call of toolCalls) characters += call.name.length + call.arguments.length;
   return characters;
 }
