@@ -92,11 +92,8 @@ describe('a scripted model', () => {
     });
     const usage = async (messages: readonly ConversationMessage[]) =>
       (await ask(model, request(1, messages))).answer.usage;
-    expect(await usage([message('x'.repeat(40))])).toEqual({ inputTokens: 10, outputTokens: 2 });
-    expect(await usage([message('x'.repeat(40)), message('x'.repeat(80))])).toEqual({
-      inputTokens: 30,
-      outputTokens: 2,
-    });
+    expect(await usage([message('x'.repeat(40))])).toEqual({ inputTokens: 32, outputTokens: 2 });
+    expect(await usage([message('x'.repeat(40)), message('y')])).toEqual({ inputTokens: 64, outputTokens: 2 });
     const priced = scriptedModel([{ text: 'a', usage: { inputTokens: 5, outputTokens: 6, costUsd: 0.5 } }]);
     expect((await ask(priced, request(1))).answer.usage).toEqual({
       inputTokens: 5,
