@@ -49,8 +49,8 @@ export {
   getMessages,
   getPendingToolCalls,
 } from './core/views.ts';
-export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { type CheckpointHandler, type CheckpointStrategy, fileCheckpoints } from './loop/checkpoints.ts';
+export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
 export {
   type AnyTool,
@@ -65,6 +65,15 @@ export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/mai
 export type * from './loop/provider-adapter.ts';
 export { approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
+export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
+export {
+  type AnthropicConversation,
+  type AnthropicInput,
+  type AnthropicMessage,
+  fromAnthropic,
+  toAnthropic,
+} from './models/anthropic.ts';
+export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './models/openai-chat.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';
 export {
