@@ -76,7 +76,7 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
       const paused: ConversationMessage[] = [];
       for (let pauses = 0; ; pauses++) {
         const call = (prompt: LanguageModelV4Message[]): PromiseLike<Opened> => {
-          const callOptions = optionsFor(version, callOptionsFor(prompt, { request, options, provider }));
+          const callOptions = optionsFor(version, callOptionsFor(prompt, { request, options, provider, rules }));
           return languageModel.doStream(callOptions as never);
         };
         const opened = await open(call, { messages: [...request.messages, ...paused], rules, signal });
@@ -202,7 +202,12 @@ async function* listen(
 
 function callOptionsFor(
   prompt: LanguageModelV4Message[],
-  context: { readonly request: ModelRequest; readonly options: AiSdkModelOptions; readonly provider: string },
+  context: {
+    readonly request: ModelRequest;
+    readonly options: AiSdkModelOptions;
+    readonly provider: string;
+    readonly rules: ProviderRules;
+  },
 ): LanguageModelV4CallOptions {
   const { request, provider } = context;
   const {
@@ -214,13 +219,16 @@ function callOptionsFor(
     ...settings
   } = context.options;
   const tools: NonNullable<LanguageModelV4CallOptions['tools']> = [];
-  for (const { name, description, inputSchema } of request.tools ?? []) {
-    if (Object.hasOwn(providerTools, name)) continue;
-    tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
-  }
-  for (const [name, { id, args }] of Object.entries(providerTools)) {
+  const fromProvider = (name: string, { id, args }: ProviderTool): void => {
     tools.push({ type: 'provider', id: id as `${string}.${string}`, name, args: { ...args } });
+  };
+  for (const { name, description, inputSchema, provider } of request.tools ?? []) {
+    if (Object.hasOwn(providerTools, name)) continue;
+    if (provider) fromProvider(name, provider);
+    else tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
   }
+  for (const [name, tool] of Object.entries(providerTools)) fromProvider(name, tool);
+  const offered = tools.length > 0 || !context.rules.wantsTools ? tools : formerTools(prompt);
   const merged = { ...defaultsOf(provider, request) };
   for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
   const hasOptions = Object.values(merged).some((fields) => Object.keys(fields).length > 0);
@@ -229,13 +237,28 @@ function callOptionsFor(
     ...settings,
     ...(stopSequences ? { stopSequences: [...stopSequences] } : {}),
     ...(headers ? { headers: { ...headers } } : {}),
-    ...(tools.length > 0 ? { tools, toolChoice: { type: 'auto' } } : {}),
+    ...(offered.length > 0 ? { tools: offered, toolChoice: { type: offered === tools ? 'auto' : 'none' } } : {}),
     ...(request.output
       ? { responseFormat: { type: 'json', name: request.output.name, schema: { ...request.output.schema } } }
       : {}),
     ...(request.signal ? { abortSignal: request.signal } : {}),
     ...(hasOptions ? { providerOptions: merged as SharedV4ProviderOptions } : {}),
   };
+}
+
+/** The tools that a history's calls name, for a request that offers none: declared, and not to be called. */
+function formerTools(prompt: readonly LanguageModelV4Message[]): NonNullable<LanguageModelV4CallOptions['tools']> {
+  const names = new Set<string>();
+  for (const { role, content } of prompt) {
+    if (role !== 'assistant') continue;
+    for (const part of content) if (part.type === 'tool-call' && !part.providerExecuted) names.add(part.toolName);
+  }
+  return [...names].map((name) => ({
+    type: 'function',
+    name,
+    description: 'No longer available.',
+    inputSchema: { type: 'object', properties: {} },
+  }));
 }
 
 /** What a durable conversation and our schemas need of a provider. */

@@ -6,6 +6,8 @@ export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** A tool that the provider defines and runs itself: its id and settings, for the provider that knows it. */
+  readonly provider?: { readonly id: string; readonly args: Readonly<Record<string, unknown>> };
 }
 
 export interface ModelRequest {
