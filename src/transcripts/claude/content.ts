@@ -10,10 +10,9 @@ export function isAgentTool(name: string): boolean {
 /** The blocks of a message; a plain text is one text block, and what is no object is left out. */
 export function contentBlocks(content: unknown): readonly Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  return asList(content).flatMap((block): readonly Json[] => {
-    const object = asObject(block);
-    return object === undefined ? [] : [object];
-  });
+  const blocks = asList(content);
+  const isObject = (block: unknown): block is Json => asObject(block) !== undefined;
+  return blocks.every(isObject) ? blocks : blocks.filter(isObject);
 }
 
 /** The texts of a content, one under the other. */

@@ -6,7 +6,7 @@ import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
 import type { CombinedTranscript, RawTranscript } from '../source.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { type ClaudeThread, ClaudeTranscript, isCompactionRun } from './transcript.ts';
-import { noiseKind, PREFIX_LENGTH } from './transcript-line.ts';
+import { NoiseFilter, PREFIX_LENGTH } from './transcript-line.ts';
 
 /** Converts all lines of a session. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
@@ -95,6 +95,7 @@ class LineCursor {
   readonly #transcript: ClaudeTranscript;
   readonly #thread: ClaudeThread;
   readonly #text: string;
+  readonly #noise = new NoiseFilter();
   #position: number;
 
   constructor(transcript: ClaudeTranscript, thread: ClaudeThread, text: string) {
@@ -112,7 +113,8 @@ class LineCursor {
       const newline = text.indexOf('\n', start);
       const end = newline < 0 ? text.length : newline;
       this.#position = end + 1;
-      const noise = newline < 0 ? undefined : noiseKind(text.slice(start, Math.min(end, start + PREFIX_LENGTH)));
+      const noise =
+        newline < 0 ? undefined : this.#noise.kindOf(text.slice(start, Math.min(end, start + PREFIX_LENGTH)));
       if (noise !== undefined) {
         this.#transcript.skip(this.#thread, noise);
         continue;

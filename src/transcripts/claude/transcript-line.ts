@@ -5,20 +5,36 @@ import { asName, asObject, type Json, parseJson } from '../json-access.ts';
 export const PREFIX_LENGTH = 1024;
 
 const PROGRESS = '"type":"progress","data":{"type":"';
+const FIRST_KEY = '{"parentUuid":"';
 
 /**
- * The kind of a progress line that says nothing about the conversation, told from its first `PREFIX_LENGTH` characters; else
- * `undefined`. Two thirds of the lines of real sessions are such, so they are worth not being parsed. The answer is exact: the
- * type counts only where it provably is a key of the line itself, and an agent's progress, which carries its conversation, is
- * never noise.
+ * Tells lines of noise: progress that says nothing about the conversation. Two thirds of the lines of real sessions are such, so
+ * they are worth not being parsed. The answer is exact: the type counts only where it provably is a key of the line itself, and an
+ * agent's progress, which carries its conversation, is never noise.
  */
-export function noiseKind(prefix: string): string | undefined {
-  const at = prefix.indexOf(PROGRESS);
-  if (at < 0 || !isTopLevelKey(prefix, at)) return undefined;
-  const start = at + PROGRESS.length;
-  const end = prefix.indexOf('"', start);
-  const kind = end < 0 ? '' : prefix.slice(start, end);
-  return kind === '' || kind === 'agent_progress' || kind.includes('\\') ? undefined : kind;
+export class NoiseFilter {
+  /** What stood between the first value and the type of the last line of noise: seldom anything else on the next one. */
+  #between = '';
+
+  /** The kind of a line of noise, from its first `PREFIX_LENGTH` characters; `undefined` for any other line. */
+  kindOf(prefix: string): string | undefined {
+    const at = prefix.indexOf(PROGRESS);
+    if (at < 0 || !this.#isTopLevelKey(prefix, at)) return undefined;
+    const start = at + PROGRESS.length;
+    const end = prefix.indexOf('"', start);
+    const kind = end < 0 ? '' : prefix.slice(start, end);
+    return kind === '' || kind === 'agent_progress' || kind.includes('\\') ? undefined : kind;
+  }
+
+  #isTopLevelKey(prefix: string, at: number): boolean {
+    // Behind the quote that ends the first value we are in the outermost object, whatever that value is.
+    const end = prefix.startsWith(FIRST_KEY) ? prefix.indexOf('"', FIRST_KEY.length) : -1;
+    const isPlain = end > 0 && end < at && prefix.charCodeAt(end - 1) !== BACKSLASH;
+    if (isPlain && prefix.slice(end, at) === this.#between) return true;
+    if (!isTopLevelKey(prefix, at)) return false;
+    this.#between = isPlain ? prefix.slice(end, at) : '';
+    return true;
+  }
 }
 
 /** Whether a key begins at `at` in the outermost object of a JSON text. */

@@ -4,7 +4,7 @@
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
-import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
+import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 import { Branches, type LineRole } from './branches.ts';
 import { contentBlocks, contentText } from './content.ts';
@@ -74,19 +74,18 @@ export class ClaudeTranscript {
   /** Counts a line that was too long to be read. */
   skipTooLong(thread: ClaudeThread): void {
     thread.lineNumber++;
-    this.#diagnostics.problem('line-too-long', `${thread.name}:${thread.lineNumber}`);
+    this.#complain('line-too-long', thread);
   }
 
   /** Reads a line; `undefined` when it says nothing. `isTorn`: nothing ended it. */
   read(thread: ClaudeThread, text: string, isTorn: boolean): ClaudeEntry | undefined {
     thread.lineNumber++;
     const parsed = parseLine(text);
-    const where = `${thread.name}:${thread.lineNumber}`;
     if (parsed === undefined) {
-      if (text.trim() !== '') this.#diagnostics.problem(isTorn ? 'torn-line' : 'malformed-line', where);
+      if (text.trim() !== '') this.#complain(isTorn ? 'torn-line' : 'malformed-line', thread);
       return undefined;
     }
-    if (parsed.mended) this.#diagnostics.problem(parsed.mended, where);
+    if (parsed.mended) this.#complain(parsed.mended, thread);
     const { line } = parsed;
     this.#diagnostics.count(typeOf(line));
     const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
@@ -143,6 +142,10 @@ export class ClaudeTranscript {
 
   get diagnostics(): TranscriptDiagnostics {
     return this.#diagnostics.report();
+  }
+
+  #complain(code: ProblemCode, thread: ClaudeThread): void {
+    this.#diagnostics.problem(code, `${thread.name}:${thread.lineNumber}`);
   }
 
   #progressOf(line: Json): ClaudeEntry | undefined {
