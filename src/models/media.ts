@@ -27,9 +27,12 @@ export function mediaOf(part: MediaPart): Media {
     };
   }
   // Base64 has no colon.
-  return /^[a-z][a-z0-9+.-]*:/i.test(data)
-    ? { kind: 'url', mediaType, url: data }
-    : { kind: 'data', mediaType, base64: data };
+  if (!data.includes(':')) return { kind: 'data', mediaType, base64: data };
+  if (URL.canParse(data)) return { kind: 'url', mediaType, url: data };
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `"${data.slice(0, 100)}" is neither base64 nor a URL; give one of them as data`,
+  );
 }
 
 /** A media type as the kind of our parts. */

@@ -292,6 +292,16 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('a history with calls goes on without tools (D50)', async () => {
+    const server = await serve([{ toolCalls: [{ name: 'read', arguments: { path: 'a' } }] }, 'Done.', 'Because.']);
+    const chat = new Conversation().user('Go');
+    await chat.run(modelOf(provider, server.url), { tools: TOOLS });
+    await ask(modelOf(provider, server.url), request(3, chat.user('Why?').messages));
+    expect(server.refusals).toEqual([]);
+    const { body = {} } = server.requests[2] ?? {};
+    if (body.tools !== undefined) expect(body.tool_choice).toEqual({ type: 'none' });
+  });
+
   test('settings go with every request', async () => {
     const server = await serve(['ok']);
     const model = modelOf(provider, server.url, {

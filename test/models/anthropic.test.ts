@@ -101,7 +101,8 @@ describe('the Messages API', () => {
     fc.assert(
       fc.property(conversation(anything), (chat) => {
         const { messages } = chat.user('And now?');
-        const body = { model: 'm', max_tokens: 1, stream: true, ...toAnthropic(messages) };
+        const tools = [{ name: 'read', input_schema: { type: 'object' } }];
+        const body = { model: 'm', max_tokens: 1, stream: true, tools, ...toAnthropic(messages) };
         expect(checkAnthropic(JSON.parse(JSON.stringify(body)))).toBeUndefined();
       }),
       { numRuns: 300 },

@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Body } from '../support/provider-server/server-turn.ts';
 import { serve } from './providers.ts';
@@ -152,7 +154,8 @@ describe('the Messages API', () => {
   const text = (said: string) => ({ type: 'text', text: said });
   const says = (...content: readonly object[]) => ({ role: 'assistant', content });
   const asks = (...content: readonly object[]) => ({ role: 'user', content });
-  const ask = (...messages: readonly object[]) => ({ model: 'm', max_tokens: 9, stream: true, messages });
+  const tools = [{ name: 'read', input_schema: { type: 'object' } }];
+  const ask = (...messages: readonly object[]) => ({ model: 'm', max_tokens: 9, stream: true, messages, tools });
 
   test('takes calls with their results, and text behind the results', async () => {
     const { status, text: events } = await post(
@@ -227,7 +230,12 @@ describe('the Messages API', () => {
       ask(asks({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'data:' } })),
       /invalid base64/,
     ],
-    ['a choice without tools', { ...ask(user), tool_choice: { type: 'auto' } }, /tool_choice/],
+    ['a choice without tools', { ...ask(user), tools: undefined, tool_choice: { type: 'auto' } }, /tool_choice/],
+    [
+      'calls without tools',
+      { ...ask(user, says(use('a')), asks(result('a'))), tools: undefined },
+      /must define `tools`/,
+    ],
     ['no limit', { model: 'm', stream: true, messages: [user] }, /max_tokens/],
     ['an empty system', { ...ask(user), system: [text('')] }, /system.0/],
   ])('refuses %s', async ([, body, message]) => {
@@ -268,4 +276,19 @@ test('a stranger is refused, and so is an unknown path', async () => {
   const post401 = await fetch(`${server.url}/openai/v1/chat/completions`, { method: 'POST', body: '{}' });
   expect(post401.status).toBe(401);
   expect((await fetch(`${server.url}/elsewhere`, { method: 'POST', body: '{}' })).status).toBe(404);
+});
+
+test('another process asks it by its URL', async () => {
+  const server = await serve(['from over there']);
+  const script = `
+    const response = await fetch('${server.url}/openai/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: 'Bearer key' },
+      body: JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    console.log(response.status, (await response.text()).includes('there'));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  expect(stdout.trim()).toBe('200 true');
+  expect(server.requests).toHaveLength(1);
 });

@@ -2,6 +2,7 @@ import { anthropic } from '@ai-sdk/anthropic';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ConversationMessage, callsOf } from '../../src/core/messages.ts';
+import { fromAnthropic } from '../../src/models/anthropic.ts';
 import type { ServerTurn } from '../support/provider-server/server-turn.ts';
 import { ask, request } from './ask.ts';
 import { Conversation, TOOLS } from './converse.ts';
@@ -65,6 +66,31 @@ describe('another provider takes over in mid-conversation', () => {
       expect(JSON.stringify(body)).toContain('It rains.');
       expect(JSON.stringify(body)).not.toContain('web_search');
     }
+  });
+
+  test('a search from a transcript, in the provider’s own form, is not given to the client as if it were its own', async () => {
+    const server = await serve(() => 'Done.');
+    const [question, answer] = fromAnthropic({
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+            {
+              type: 'web_search_tool_result',
+              tool_use_id: 'srvtoolu_1',
+              content: [{ type: 'web_search_result', url: 'u' }],
+            },
+            { type: 'text', text: 'It rains.' },
+          ],
+        },
+      ],
+    });
+    const messages = [question, answer, ...new Conversation().user('And tomorrow?').messages] as ConversationMessage[];
+    for (const provider of PROVIDERS) await ask(modelOf(provider, server.url), request(2, messages));
+    expect(server.refusals).toEqual([]);
+    for (const { body } of server.requests) expect(JSON.stringify(body)).toContain('It rains.');
   });
 
   const id = fc.oneof(fc.constantFrom('', 'call_1', 'functions.read:0', 'a b', 'é'), fc.string({ maxLength: 80 }));

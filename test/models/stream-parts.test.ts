@@ -137,6 +137,9 @@ describe('what a stream may hold', () => {
     const stored = new Conversation().user([{ type: 'image', mediaType: 'image/png', data: 'sha256:abc' }]);
     const { error } = await askInVain(aiSdkModel(v4(parts)), request(1, stored.messages));
     expect(isHoldfastError(error, 'CONTENT_NOT_FOUND')).toBe(true);
+    const broken = new Conversation().user([{ type: 'image', mediaType: 'image/png', data: 'https://' }]);
+    const refused = await askInVain(aiSdkModel(v4(parts)), request(1, broken.messages));
+    expect(isHoldfastError(refused.error, 'INVALID_ARGUMENT')).toBe(true);
   });
 
   test('a provider that wants its own tool approved says so, and is not asked again', async () => {

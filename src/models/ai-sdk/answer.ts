@@ -3,7 +3,7 @@ import type { MediaPart, ProviderData, ReasoningPart, TextPart, ToolCall } from 
 import { addUsage, type Usage } from '../../core/usage.ts';
 import { type ModelAnswer, ModelError, type ModelPart } from '../../ports/model.ts';
 import { mediaKind } from '../media.ts';
-import { type ProviderRules, reasoningPart, tidyMetadata } from './provider-rules.ts';
+import { executorOf, type ProviderRules, reasoningPart, tidyMetadata } from './provider-rules.ts';
 import { type FinishPart, finishOf, readFile, type StreamFile } from './versions.ts';
 
 /** A part of a provider's stream, in any version of the specification. */
@@ -229,7 +229,7 @@ export class AnswerCollector {
               ...(call.result ? { result: call.result.value } : {}),
               ...(call.result?.isError ? { isError: true as const } : {}),
             },
-            providerData: { provider: this.#rules.family, data: call.metadata },
+            providerData: { provider: executorOf(this.#rules), data: call.metadata },
           }
         : this.#data(call.metadata)),
     }));

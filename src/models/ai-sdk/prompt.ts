@@ -20,7 +20,7 @@ import { SentCallIds, sentName } from '../call-ids.ts';
 import { mediaOf } from '../media.ts';
 import { FAILED_SILENTLY, isSaid, NOTHING_SAID } from '../sent-text.ts';
 import { objectOf } from '../tool-input.ts';
-import { mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
+import { executorOf, mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
 
 /**
  * Our messages as the AI SDK's provider specification has them. The same messages always give the same prompt, and a longer
@@ -121,7 +121,8 @@ function assistantContent(
 
 /** A call that the provider ran: the call and its result side by side, for that provider only. */
 function providerExecuted(call: ToolCall, rules: ProviderRules, provided: ProvidedCalls): AssistantContent {
-  if (!call.providerData || !mayHaveBack(call.providerData, rules)) return [];
+  if (call.providerData?.provider !== executorOf(rules)) return [];
+  const options = optionsOf(call.providerData);
   const { result, isError } = call.providerExecuted ?? {};
   const parts: AssistantContent = [];
   if (isLateResult(call)) {
@@ -134,7 +135,7 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
       toolName: call.name,
       input: objectOf(call.arguments),
       providerExecuted: true,
-      ...given(call.providerData, rules),
+      ...options,
     });
   }
   if (result !== undefined) {
@@ -143,7 +144,7 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
       toolCallId: call.callId,
       toolName: call.name,
       output: { type: isError ? 'error-json' : 'json', value: result } as LanguageModelV4ToolResultOutput,
-      ...given(call.providerData, rules),
+      ...options,
     });
   }
   return parts;
@@ -239,6 +240,9 @@ function file(part: MediaPart): LanguageModelV4FilePart {
 }
 
 function given(data: ProviderData | undefined, rules: ProviderRules): { providerOptions?: SharedV4ProviderOptions } {
-  if (!data || Object.keys(data.data).length === 0 || !mayHaveBack(data, rules)) return {};
-  return { providerOptions: data.data as SharedV4ProviderOptions };
+  return data && mayHaveBack(data, rules) ? optionsOf(data) : {};
+}
+
+function optionsOf({ data }: ProviderData): { providerOptions?: SharedV4ProviderOptions } {
+  return Object.keys(data).length > 0 ? { providerOptions: data as SharedV4ProviderOptions } : {};
 }

@@ -14,6 +14,8 @@ export interface ProviderRules {
   readonly notInNames: RegExp;
   /** Whether a tool result may hold an image; if not, it follows the results as a message of its own. */
   readonly mediaInResults: boolean;
+  /** Refuses a history with calls in it when the request offers no tools. */
+  readonly wantsTools: boolean;
 }
 
 /** The rules of a language model's provider. Unknown providers get the least restrictive ones. */
@@ -22,7 +24,11 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
   const vendor = modelId.includes('/') ? `/${modelId.split('/')[0]}` : '';
   const claude = /anthropic|bedrock/.test(provider) || modelId.includes('claude');
   const openai = family === 'openai' || family === 'azure';
-  const strict = { notInNames: /[^a-zA-Z0-9_-]/g, mediaInResults: claude || provider.endsWith('.responses') };
+  const strict = {
+    notInNames: /[^a-zA-Z0-9_-]/g,
+    wantsTools: claude,
+    mediaInResults: claude || provider.endsWith('.responses'),
+  };
   if (claude) return { family: family + vendor, modelId, callIds: safeIds(64), ...strict };
   if (openai) return { family: family + vendor, modelId, callIds: safeIds(40), ...strict };
   return {
@@ -30,6 +36,7 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
     modelId,
     callIds: family === 'mistral' ? NINE_CHARACTERS : SHORT_IDS,
     notInNames: /[^a-zA-Z0-9_.:-]/g,
+    wantsTools: false,
     mediaInResults: !provider.endsWith('.chat') || family === 'google',
   };
 }
@@ -37,6 +44,14 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
 /** Whether data that a provider gave may be given back. */
 export function mayHaveBack(data: ProviderData, rules: ProviderRules): boolean {
   return data.provider === rules.family && (data.model === undefined || data.model === rules.modelId);
+}
+
+/**
+ * The mark of a call that a provider ran itself. Its result is in the AI SDK's form, which an import of the same provider's
+ * own messages does not have; so the mark is not the family's name.
+ */
+export function executorOf(rules: ProviderRules): string {
+  return `ai-sdk:${rules.family}`;
 }
 
 /** Where a family keeps what `ReasoningPart` has a field for: namespace, then the names of signature and opaque content. */
