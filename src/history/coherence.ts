@@ -1,12 +1,7 @@
-import {
-  type AssistantMessage,
-  type CallRef,
-  type ConversationMessage,
-  callKey,
-  callsOf,
-  type ToolMessage,
-} from '../core/messages.ts';
-import { asks, isAddition, isBlank, isVersionOf, Origin } from './origin.ts';
+import { type AssistantMessage, type ConversationMessage, callsOf } from '../core/messages.ts';
+import { arrange, Results } from './arrange-messages.ts';
+import { isAddition, isBlank, isVersionOf, Origin } from './origin.ts';
+import { findBreaches, mendFor, type Provider, type ProviderViolation } from './provider-rules.ts';
 
 /**
  * Whether a provider could read a list of messages: each call has its result, each result its call, in call order, directly
@@ -46,6 +41,11 @@ export interface Coherence {
   readonly violations: readonly Violation[];
 }
 
+export interface RepairOptions extends CoherenceOptions {
+  /** Also what this provider refuses. What comes out is for sending: its ids may no longer be those of the record. */
+  readonly provider?: Provider;
+}
+
 /** Checks pairing and order and, against `original`, that nothing was moved, invented or lost that must stay (D32). */
 export function checkCoherence(messages: readonly ConversationMessage[], options: CoherenceOptions = {}): Coherence {
   return check(messages, options.original && new Origin(options.original));
@@ -57,33 +57,28 @@ export function checkCoherence(messages: readonly ConversationMessage[], options
  */
 export function repairCoherence(
   messages: readonly ConversationMessage[],
-  options: CoherenceOptions = {},
-): { readonly messages: readonly ConversationMessage[]; readonly violations: readonly Violation[] } {
-  return repair(messages, options.original && new Origin(options.original));
+  options: RepairOptions = {},
+): {
+  readonly messages: readonly ConversationMessage[];
+  readonly violations: readonly (Violation | ProviderViolation)[];
+} {
+  const { original, provider } = options;
+  const coherent = repair(messages, original && new Origin(original));
+  if (provider === undefined) return coherent;
+  return {
+    messages: mendFor(coherent.messages, provider),
+    violations: withBreaches(coherent.violations, findBreaches(messages, provider)),
+  };
 }
 
-const missing = new WeakMap<AssistantMessage, Map<string, ToolMessage>>();
-
-/** A result for a call that has none, so that the request can be read; it says what it is. The same object each time. */
-export function missingResult(
-  asking: AssistantMessage,
-  call: { readonly callId: string; readonly name: string },
-): ToolMessage {
-  const known = missing.get(asking)?.get(call.callId);
-  if (known) return known;
-  const { evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt } = asking;
-  const result: ToolMessage = {
-    id: `${asking.id}/${call.callId}`,
-    role: 'tool',
-    synthetic: true,
-    toolCallId: call.callId,
-    toolName: call.name,
-    content: [{ type: 'text', text: 'No result was recorded for this call.' }],
-    isError: true,
-    ...{ evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
-  };
-  missing.set(asking, new Map([...(missing.get(asking) ?? []), [call.callId, result]]));
-  return result;
+/** Both kinds of violation by index, each place once. */
+export function withBreaches(
+  violations: readonly Violation[],
+  breaches: readonly ProviderViolation[],
+): readonly (Violation | ProviderViolation)[] {
+  const known = new Set(violations.map(({ code, index }) => `${code}/${index}`));
+  const others = breaches.filter(({ code, index }) => !known.has(`${code}/${index}`));
+  return [...violations, ...others].sort((a, b) => a.index - b.index);
 }
 
 /** `checkCoherence` against a record that is already indexed. */
@@ -181,40 +176,6 @@ function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, v
   }
 }
 
-/** Everything but the results, as the conversation has it: in order, once, with the recorded role and calls. */
-function arrange(messages: readonly ConversationMessage[], origin: Origin): ConversationMessage[] {
-  const kept = new Map<number, ConversationMessage[]>();
-  const taken = new Set<number>();
-  const system = origin.leadingSystem();
-  // What a manager added stays behind the message that it followed; before the first, behind the leading system messages.
-  let run: ConversationMessage[] = [];
-  const added = run;
-  for (const message of messages) {
-    const position = origin.positionOf(message, taken);
-    const recorded = origin.messages[position];
-    if (!recorded) {
-      if (isAddition(message)) run.push(message);
-    } else if (recorded.role !== 'tool' && !taken.has(position) && !isBlank(message)) {
-      taken.add(position);
-      run = [isVersionOf(message, recorded) ? message : recorded];
-      kept.set(position, run);
-    }
-  }
-  const putBack = (position: number): void => {
-    const recorded = origin.messages[position];
-    if (recorded && !kept.has(position)) kept.set(position, [recorded]);
-  };
-  for (let position = 0; position < system; position++) putBack(position);
-  if (![...kept.values()].flat().some((message) => message.role !== 'system' && !isBlank(message))) {
-    putBack(origin.newestSaid());
-  }
-  const order = [...kept.keys()].sort((a, b) => a - b);
-  const head = order.filter((position) => position < system);
-  const rest = order.filter((position) => position >= system);
-  const runOf = (position: number): ConversationMessage[] => kept.get(position) ?? [];
-  return [...head.flatMap(runOf), ...added, ...rest.flatMap(runOf)];
-}
-
 /** The calls of one assistant message, and which of them have been answered. */
 class OpenCalls {
   readonly #index: number;
@@ -244,57 +205,4 @@ class OpenCalls {
       violations.push({ code: 'call-without-result', index: this.#index, callId, repair });
     });
   }
-}
-
-/** Where the result of a call is found: beside it, elsewhere in the list, in the record, or nowhere. */
-class Results {
-  readonly #byOwner = new Map<string, ToolMessage[]>();
-  readonly #strays = new Map<string, ToolMessage[]>();
-  readonly #origin: Origin | undefined;
-
-  constructor(messages: readonly ConversationMessage[], origin: Origin | undefined) {
-    this.#origin = origin;
-    const taken = new Set<number>();
-    let nearest: AssistantMessage | undefined;
-    for (const message of messages) {
-      if (message.role === 'assistant') nearest = message;
-      if (message.role !== 'tool') continue;
-      const position = origin ? origin.positionOf(message, taken) : -1;
-      const recorded = origin?.messages[position];
-      if (taken.has(position) || (origin && !recorded && !message.synthetic)) continue;
-      if (recorded) taken.add(position);
-      if (recorded && recorded.role !== 'tool') continue;
-      const result = recorded && !isVersionOf(message, recorded) ? recorded : message;
-      const owner = origin?.ownerOf(position) ?? (nearest && asks(nearest, result.toolCallId) ? nearest : undefined);
-      if (owner) push(this.#byOwner, owner.id, result);
-      else push(this.#strays, keyOf(result, result.toolCallId), result);
-    }
-  }
-
-  /** One result for each call of the message, in call order. */
-  of(message: AssistantMessage): readonly ToolMessage[] {
-    const near = this.#byOwner.get(message.id) ?? [];
-    const recorded =
-      this.#origin?.resultsOf(message).filter((result) => !near.some(({ id }) => id === result.id)) ?? [];
-    return callsOf(message).map((call) => {
-      const strays = this.#strays.get(keyOf(message, call.callId)) ?? [];
-      const { callId } = call;
-      return take(near, callId) ?? take(strays, callId) ?? take(recorded, callId) ?? missingResult(message, call);
-    });
-  }
-}
-
-function keyOf(message: Omit<CallRef, 'callId'>, callId: string): string {
-  return callKey({ evaluationId: message.evaluationId, turn: message.turn, callId });
-}
-
-function push(map: Map<string, ToolMessage[]>, key: string, value: ToolMessage): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-}
-
-function take(results: ToolMessage[], callId: string): ToolMessage | undefined {
-  const at = results.findIndex((result) => result.toolCallId === callId);
-  return at < 0 ? undefined : results.splice(at, 1)[0];
 }

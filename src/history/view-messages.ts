@@ -1,5 +1,6 @@
 import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
-import { missingResult, type Violation } from './coherence.ts';
+import { missingResult } from './arrange-messages.ts';
+import type { Violation } from './coherence.ts';
 import type { TokenEstimator } from './estimate-tokens.ts';
 import type { MessageIndex } from './message-index.ts';
 import { TokenCounter } from './token-counts.ts';
