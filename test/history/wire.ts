@@ -3,7 +3,7 @@ import type { Provider } from '../../src/history/provider-rules.ts';
 
 /**
  * Messages in a provider's format, as they are: nothing renamed, moved or left out, so that a server's refusal is a verdict on the
- * messages. Reasoning is left out, because only the real signer could judge it; what the provider ran itself is a word.
+ * messages. Reasoning is left out, because only the real signer could judge it.
  */
 export function toWire(messages: readonly ConversationMessage[], provider: Provider): Record<string, unknown> {
   return provider === 'openai' ? { messages: messages.map(openAi) } : anthropic(messages);
@@ -52,9 +52,15 @@ function blocksOf(message: ConversationMessage): unknown[] {
   }
   if (message.role !== 'assistant') return blocks;
   const calls = message.toolCalls ?? [];
-  const ran = calls
-    .filter((call) => call.providerExecuted !== undefined)
-    .map(({ name }) => ({ type: 'text', text: name }));
+  const ran = calls.flatMap(({ providerExecuted, name }) => {
+    if (providerExecuted === undefined) return [];
+    const id = `srvtoolu_${serverCalls++}`;
+    const call = { type: 'server_tool_use', id, name, input: {} };
+    return [call, { type: 'web_search_tool_result', tool_use_id: id, content: [] }];
+  });
   const asked = calls.filter((call) => call.providerExecuted === undefined);
   return [...blocks, ...ran, ...asked.map(({ callId: id, name }) => ({ type: 'tool_use', id, name, input: {} }))];
 }
+
+/** The ids of what the provider ran are its own affair. */
+let serverCalls = 0;
