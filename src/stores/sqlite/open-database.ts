@@ -4,6 +4,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
 import { BLOCKING_WAIT_MS, untilFree } from './busy.ts';
 import { identify, LAYOUT_VERSION, migrate } from './migrate.ts';
+import { storeError } from './sqlite-errors.ts';
 
 /**
  * Opens SQLite files, the only module that does. Every connection that writes is durable before it is handed out: a commit
@@ -67,7 +68,7 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
     return database;
   } catch (error) {
     database.close();
-    throw error;
+    throw storeError(error, file);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
@@ -48,9 +49,19 @@ export interface SqliteStore extends Store {
  * `append` has acknowledged survives a crash of the process, of the system and of the power.
  */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
-  const { clock = systemClock, readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS } = options;
-  checkCount('busyTimeoutMs', busyTimeoutMs);
+  if (options.busyTimeoutMs !== undefined) checkCount('busyTimeoutMs', options.busyTimeoutMs);
   const database = await openDatabase(path, options);
+  try {
+    return storeOn(database, path, options);
+  } catch (error) {
+    // A table that is not as it should be shows when statements are prepared.
+    database.close();
+    throw storeError(error, path);
+  }
+}
+
+function storeOn(database: Database, path: string, options: SqliteStoreOptions): SqliteStore {
+  const { clock = systemClock, readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS } = options;
   const sessions = new SessionTable(database);
   const events = new EventTable(database);
   const log = new EventLog(sessions, events);

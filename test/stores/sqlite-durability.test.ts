@@ -1,0 +1,54 @@
+import Sqlite from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { openDatabase, PAGE_SIZE, readSettings } from '../../src/stores/sqlite/open-database.ts';
+import { note, openStore, temporaryDatabase } from './support/temporary.ts';
+
+const FULL = 2;
+
+describe('every connection that writes is durable (I1)', () => {
+  test('the connection of a new store has journal_mode wal and synchronous FULL', async () => {
+    const store = await openStore(temporaryDatabase());
+    expect(store.settings()).toMatchObject({ journalMode: 'wal', synchronous: FULL, secureDelete: true });
+    expect(store.settings()).toMatchObject({ pageSize: PAGE_SIZE, layoutVersion: 1 });
+  });
+
+  test('so has every later connection to the same file: synchronous is not stored in it', async () => {
+    const path = temporaryDatabase();
+    const first = await openStore(path);
+    await first.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+    const second = await openStore(path);
+    expect(second.settings()).toMatchObject({ journalMode: 'wal', synchronous: FULL });
+    await first.close();
+    await second.close();
+    const third = await openStore(path);
+    expect(third.settings()).toMatchObject({ journalMode: 'wal', synchronous: FULL });
+    // What a plain connection would get, and what this test would see if the store did not insist.
+    const plain = new Sqlite(path);
+    expect(plain.pragma('synchronous', { simple: true })).not.toBe(FULL);
+    plain.close();
+  });
+
+  test('a file that was left in another journal mode is brought back to WAL', async () => {
+    const path = temporaryDatabase();
+    await (await openStore(path)).close();
+    const plain = new Sqlite(path);
+    plain.pragma('journal_mode = DELETE');
+    plain.close();
+    const database = await openDatabase(path);
+    expect(readSettings(database)).toMatchObject({ journalMode: 'wal', synchronous: FULL });
+    database.close();
+  });
+
+  test('SQLite is at least 3.51.3', async () => {
+    const store = await openStore(temporaryDatabase());
+    const [major = 0, minor = 0, patch = 0] = store.settings().sqliteVersion.split('.').map(Number);
+    expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(3_051_003);
+  });
+
+  test('handles that open a new file at the same time all find one store', async () => {
+    const path = temporaryDatabase();
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(path)));
+    for (const [i, store] of stores.entries()) await store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 });
+    expect((await stores[0]?.listSessions())?.sessions.length).toBe(6);
+  });
+});

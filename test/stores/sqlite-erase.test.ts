@@ -1,0 +1,96 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
+
+const SECRET = 'xylophonesecretword';
+
+/** The files of a database that hold these bytes. */
+function filesWith(path: string, text: string): readonly string[] {
+  return readdirSync(dirname(path)).filter((name) => readFileSync(join(dirname(path), name)).includes(text));
+}
+
+test.for([
+  ['short', SECRET],
+  ['longer than a page', `${SECRET} ${'filler '.repeat(5000)} ${SECRET}`],
+] as const)(
+  'a replaced event, %s, is in no file any more: log, index, snapshot or write-ahead log (D58)',
+  async ([, text]) => {
+    const path = temporaryDatabase();
+    const store = await openStore(path);
+    await store.append(
+      's',
+      Array.from({ length: 50 }, (_, i) => said(`before ${i}`)),
+      { id: 'a', expectedSeq: 0 },
+    );
+    await store.append('s', [said(text)], { id: 'b', expectedSeq: 50 });
+    await store.append(
+      's',
+      Array.from({ length: 50 }, (_, i) => said(`after ${i}`)),
+      { id: 'c', expectedSeq: 51 },
+    );
+    // Older snapshots lie in pages that were freed since.
+    for (const seq of [51, 60, 70]) await store.writeSnapshot('s', { seq, data: JSON.stringify({ seq, text }) });
+    await store.writeContent('s', 'sha256:secret', text);
+    expect((await store.search(SECRET)).length).toBe(1);
+    expect(filesWith(path, SECRET).length).toBeGreaterThan(0);
+    await store.replaceEvent('s', { ...said('erased'), seq: 51 } as SessionEvent, ['sha256:secret']);
+    expect(filesWith(path, SECRET)).toEqual([]);
+    expect((await readAll(store, 's')).length).toBe(101);
+    expect((await store.check()).problems).toEqual([]);
+  },
+);
+
+test.for([3, 400])('a deleted session of %d events is in no file any more', async (count) => {
+  const path = temporaryDatabase();
+  const store = await openStore(path);
+  await store.append('kept', [said('kept')], { id: 'a', expectedSeq: 0 });
+  await store.append(
+    `id-${SECRET}`,
+    Array.from({ length: count }, (_, i) => said(`${SECRET} ${i}`)),
+    {
+      id: 'a',
+      expectedSeq: 0,
+    },
+  );
+  await store.appendDraft(`id-${SECRET}`, [
+    { evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: SECRET },
+  ]);
+  await store.writeContent(`id-${SECRET}`, 'sha256:c', SECRET.repeat(1000));
+  await store.search(SECRET);
+  expect(filesWith(path, SECRET).length).toBeGreaterThan(0);
+  await store.deleteSession(`id-${SECRET}`);
+  expect(filesWith(path, SECRET)).toEqual([]);
+  expect((await store.check()).problems).toEqual([]);
+  expect((await store.search('kept')).length).toBe(1);
+});
+
+test('a backup is a whole store, made while others write, and never overwrites (I1)', async () => {
+  const path = temporaryDatabase();
+  const target = join(dirname(path), 'backup.db');
+  const store = await openStore(path);
+  const other = await openStore(path);
+  await store.append(
+    's',
+    Array.from({ length: 3000 }, (_, i) => note(`${i} ${'x'.repeat(2000)}`)),
+    { id: 'a', expectedSeq: 0 },
+  );
+  const backup = store.backup(target);
+  const writers = [store, other].map(async (writer, w) => {
+    for (let n = 0; n < 30; n++) await writer.append(`w${w}`, [note(n)], { id: `b${n}`, expectedSeq: n });
+  });
+  await Promise.all([backup, ...writers]);
+  const copy = await openStore(target);
+  expect((await copy.check()).problems).toEqual([]);
+  expect(await copy.head('s')).toBe(3000);
+  expect(await copy.append('s', [note('on its own')], { id: 'c', expectedSeq: 3000 })).toEqual({ seq: 3001 });
+  expect(await store.head('s')).toBe(3000);
+
+  const before = readFileSync(target);
+  await expect(store.backup(target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  await expect(store.backup(join(dirname(path), 'missing', 'x.db'))).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  await expect(store.backup('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  expect(readFileSync(target).equals(before)).toBe(true);
+  expect(existsSync(join(dirname(path), 'missing'))).toBe(false);
+});

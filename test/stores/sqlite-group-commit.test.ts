@@ -1,0 +1,132 @@
+import Sqlite, { type Database } from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { HoldfastError } from '../../src/core/errors.ts';
+import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
+import { temporaryDatabase } from './support/temporary.ts';
+
+/** A database of one table, and a record of what SQLite was told. */
+function tracedDatabase(path = temporaryDatabase()): { readonly database: Database; readonly statements: string[] } {
+  const statements: string[] = [];
+  const database = new Sqlite(path, { verbose: (sql) => statements.push(String(sql)), timeout: 5 });
+  onTestFinished(() => {
+    database.close();
+  });
+  database.pragma('journal_mode = WAL');
+  database.exec('CREATE TABLE IF NOT EXISTS numbers (n INTEGER PRIMARY KEY)');
+  return { database, statements };
+}
+
+const count = (statements: readonly string[], sql: string): number =>
+  statements.filter((statement) => statement === sql).length;
+
+function stored(database: Database): unknown[] {
+  return database.prepare('SELECT n FROM numbers ORDER BY n').pluck().all();
+}
+
+test('what is asked for in one turn is written in one transaction, and a lone write in its own', async () => {
+  const { database, statements } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  await Promise.all(Array.from({ length: 100 }, (_, n) => queue.submit(() => insert.run(n))));
+  expect(count(statements, 'COMMIT')).toBe(1);
+  await queue.submit(() => insert.run(100));
+  expect(count(statements, 'COMMIT')).toBe(2);
+  expect(stored(database)).toEqual(Array.from({ length: 101 }, (_, n) => n));
+});
+
+test('writers whose answers come together stay together', async () => {
+  const { database, statements } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  await Promise.all(
+    Array.from({ length: 10 }, async (_, writer) => {
+      for (let n = 0; n < 5; n++) {
+        await queue.submit(() => insert.run(writer * 5 + n));
+        // Some of them think a little longer than others.
+        for (let turn = 0; turn < writer; turn++) await Promise.resolve();
+      }
+    }),
+  );
+  expect(count(statements, 'COMMIT')).toBe(5);
+});
+
+test('a refusal fails its own work only, whether it came before or after writing (D51)', async () => {
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const refusal = new HoldfastError('INVALID_ARGUMENT', 'no');
+  const outcomes = await Promise.allSettled([
+    queue.submit(() => insert.run(1).changes),
+    queue.submit(() => {
+      throw refusal;
+    }),
+    queue.submit(() => {
+      insert.run(2);
+      throw new RefusedAfterWriting(refusal);
+    }),
+    queue.submit(() => insert.run(1)),
+    queue.submit(() => insert.run(3).changes),
+  ]);
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.code))).toEqual([
+    1,
+    'INVALID_ARGUMENT',
+    'INVALID_ARGUMENT',
+    'STORE_FAILED',
+    1,
+  ]);
+  expect(stored(database)).toEqual([1, 3]);
+  expect(await queue.submit(() => insert.run(4).changes)).toBe(1);
+});
+
+test('nothing is answered before it is committed', async () => {
+  const path = temporaryDatabase();
+  const { database } = tracedDatabase(path);
+  const other = tracedDatabase(path).database;
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const seen: unknown[] = [];
+  await Promise.all([1, 2, 3].map((n) => queue.submit(() => insert.run(n)).then(() => seen.push(stored(other)))));
+  expect(seen).toEqual(Array(3).fill([1, 2, 3]));
+});
+
+test('long work runs by itself, after those who wait', async () => {
+  const { database, statements } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const order: string[] = [];
+  await Promise.all([
+    queue.submitAlone(() => order.push('alone 1')),
+    queue.submit(() => order.push('first')),
+    queue.submitAlone(() => order.push('alone 2')),
+    queue.submit(() => order.push('second')),
+  ]);
+  expect(order).toEqual(['first', 'second', 'alone 1', 'alone 2']);
+  expect(count(statements, 'COMMIT')).toBe(3);
+});
+
+test('who waits for a lock is joined by those who come later', async () => {
+  const path = temporaryDatabase();
+  const { database, statements } = tracedDatabase(path);
+  const other = tracedDatabase(path).database;
+  const queue = new WriteQueue(database, 'test', 20_000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  other.exec('BEGIN IMMEDIATE');
+  const first = queue.submit(() => insert.run(1));
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  const second = queue.submit(() => insert.run(2));
+  other.exec('COMMIT');
+  await Promise.all([first, second]);
+  expect(stored(database)).toEqual([1, 2]);
+  expect(count(statements, 'COMMIT')).toBe(1);
+});
+
+test('a queue is idle when everything is answered', async () => {
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  let answered = 0;
+  for (let n = 0; n < 1500; n++) void queue.submit(() => insert.run(n)).then(() => answered++);
+  await queue.idle();
+  expect(stored(database).length).toBe(1500);
+  expect(answered).toBe(1500);
+  await queue.idle();
+});
