@@ -7,12 +7,14 @@ import { mediaOf } from './media.ts';
 
 /** Text. */
 export type AnthropicTextBlock = { type: 'text'; text: string };
+/** An image, by its content or its address. */
 export type AnthropicImageBlock = {
   type: 'image';
   source:
     | { type: 'base64'; media_type: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'; data: string }
     | { type: 'url'; url: string };
 };
+/** A PDF or a plain text. */
 export type AnthropicDocumentBlock = {
   type: 'document';
   source:
@@ -21,6 +23,7 @@ export type AnthropicDocumentBlock = {
     | { type: 'url'; url: string };
   title?: string;
 };
+/** What a user or a tool may say. */
 export type AnthropicUserBlock = AnthropicTextBlock | AnthropicImageBlock | AnthropicDocumentBlock;
 /** A block as it comes in, not yet looked at. */
 export type UnreadBlock = Readonly<Record<string, unknown>>;

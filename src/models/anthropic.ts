@@ -25,12 +25,14 @@ import { objectOf } from './tool-input.ts';
  * `@anthropic-ai/sdk` package.
  */
 
+/** What came of a call. */
 export type AnthropicToolResultBlock = {
   type: 'tool_result';
   tool_use_id: string;
   content?: string | AnthropicUserBlock[];
   is_error?: true;
 };
+/** What an assistant may say: text, thoughts, calls, and what Anthropic ran itself. */
 export type AnthropicAssistantBlock =
   | AnthropicTextBlock
   | { type: 'thinking'; thinking: string; signature: string }
@@ -38,12 +40,14 @@ export type AnthropicAssistantBlock =
   | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
   | { type: 'server_tool_use'; id: string; name: 'web_search'; input: Record<string, unknown> }
   | { type: 'web_search_tool_result'; tool_use_id: string; content: AnthropicSearchResult[] };
+/** One thing that a search found; its content only Anthropic can read. */
 export type AnthropicSearchResult = {
   type: 'web_search_result';
   url: string;
   title: string;
   encrypted_content: string;
 };
+/** A message of the Messages API. */
 export type AnthropicMessage =
   | { role: 'user'; content: (AnthropicUserBlock | AnthropicToolResultBlock)[] }
   | { role: 'assistant'; content: AnthropicAssistantBlock[] };

@@ -68,6 +68,7 @@ export function refuseMessage(format: string, index: number, why: string): never
   throw new HoldfastError('INVALID_ARGUMENT', `messages[${index}] is no ${format} message: ${why}`);
 }
 
+/** Whether a value is an object with fields. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -17,13 +17,17 @@ import { argumentsOf } from './tool-input.ts';
  * parameters of the `openai` package.
  */
 
+/** Text. */
 export type OpenAIChatTextPart = { type: 'text'; text: string };
+/** What a user may say. */
 export type OpenAIChatPart =
   | OpenAIChatTextPart
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'input_audio'; input_audio: { data: string; format: 'wav' | 'mp3' } }
   | { type: 'file'; file: { filename: string; file_data: string } };
+/** A call of a function. */
 export type OpenAIChatToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } };
+/** A message of chat completions. */
 export type OpenAIChatMessage =
   | { role: 'system'; content: string | OpenAIChatTextPart[] }
   | { role: 'user'; content: string | OpenAIChatPart[] }

@@ -18,7 +18,13 @@ export function checkAnthropic(body: Body): Refusal | undefined {
         return { message: `system.${i}: text content blocks must be non-empty` };
     }
   }
-  return checkTools(tools, body.tool_choice) ?? checkMessages(messages, body);
+  const refusal = checkTools(tools, body.tool_choice) ?? checkMessages(messages, body);
+  if (refusal || tools !== undefined || !messages.some(usesTools)) return refusal;
+  return { message: 'Requests which include `tool_use` or `tool_result` blocks must define `tools`.' };
+}
+
+function usesTools(message: Body): boolean {
+  return blocksOf(message).some(({ type }) => type === 'tool_use' || type === 'tool_result');
 }
 
 function checkTools(tools: unknown, choice: unknown): Refusal | undefined {

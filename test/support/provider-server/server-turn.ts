@@ -3,6 +3,7 @@ import type { ScriptedTurn } from '../../../src/models/scripted.ts';
 
 /** What the server answers, and what it is asked: the same shape as a scripted model's turns, with what only HTTP can do. */
 
+/** The APIs that are spoken. */
 export type Api = 'openai-chat' | 'openai-responses' | 'anthropic';
 
 /** One answer. `text` with `error` is an error in mid-stream, as in a scripted model. */
@@ -42,6 +43,7 @@ export interface Answer extends Exclude<ServerTurn, string> {
   readonly usage: Usage;
 }
 
+/** A request's JSON, not yet looked at. */
 export type Body = { readonly [key: string]: unknown };
 
 /** Reads a turn: calls get ids, arguments become text. */
@@ -66,6 +68,7 @@ export function piecesOf(text: string): readonly string[] {
   return text.match(/\s*\S+\s*|\s+/g) ?? [];
 }
 
+/** Whether a value is an object with fields. */
 export function isRecord(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

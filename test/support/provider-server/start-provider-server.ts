@@ -38,12 +38,14 @@ export interface RecordedRequest {
   readonly refusal?: string;
 }
 
+/** What a server says, and when. */
 export interface ProviderServerOptions {
   readonly script: ServerScript;
   /** Awaited before each event is sent, counted from 0 within an answer: a gate for tests, instead of a timer. */
   readonly beforeEvent?: (n: number, request: ServerRequest) => Promise<void> | void;
 }
 
+/** A running server. */
 export interface ProviderServer {
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
