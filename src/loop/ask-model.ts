@@ -15,6 +15,11 @@ import { streamAnswer } from './stream-answer.ts';
 export async function askModel(run: Run, turn: number): Promise<void> {
   const { options, prompt } = run;
   checkSpending(currentEvaluation(run).totalUsage, turn, options);
+  // What a child spends, every conversation above it spends, too (D52).
+  for (let above = run.parent; above; above = above.parent) {
+    const { budget } = above.options;
+    checkSpending(currentEvaluation(above).totalUsage, 0, { budget });
+  }
   const { messages, events } = await run.history.next(run, turn);
   const answer = await answerOf(run, requestFor(run, turn, messages));
   const evaluation = currentEvaluation(run);

@@ -61,12 +61,16 @@ function streamEvaluation<Output>(
   given: EvaluateOptions = {},
 ): EvaluationStream<Output> {
   const waiting: EvaluationEvent[] = [];
+  const sleepers = new Set<() => void>();
+  const wake = (): void => {
+    for (const sleeper of sleepers) sleeper();
+    sleepers.clear();
+  };
   let ended = false;
-  let wake: () => void = () => {};
   const response = start((event) => {
-    given.onEvent?.(event);
     waiting.push(event);
     wake();
+    return given.onEvent?.(event); // whatever it throws or rejects with is the loop's to deal with
   }).finally(() => {
     ended = true;
     wake();
@@ -78,9 +82,7 @@ function streamEvaluation<Output>(
       for (;;) {
         for (let event = waiting.shift(); event; event = waiting.shift()) yield event;
         if (ended) break;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+        await new Promise<void>((resolve) => sleepers.add(resolve));
       }
       await response; // a failed evaluation ends the iteration with its error
     },

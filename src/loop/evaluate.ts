@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError } from '../core/errors.ts';
-import { type Evaluation, isOpen } from '../core/evaluations.ts';
+import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callKey, textOf } from '../core/messages.ts';
 import { bindTemplate, promptMismatch } from '../core/prompt-identity.ts';
@@ -12,11 +12,12 @@ import { holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { checkOutput } from './finish.ts';
-import { Suspension, watchLimits } from './limits.ts';
+import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import { RequestHistory } from './request-history.ts';
-import { messageBase, type Run, record, runToEnd } from './run.ts';
+import { currentEvaluation, messageBase, type Run, record, runToEnd } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
+import { describeError } from './tool-result.ts';
 
 /** What an adapter brings to every evaluation. */
 export interface LoopSettings {
@@ -34,6 +35,7 @@ export async function evaluateInSession(
   prompt: Prompt<unknown>,
   options: EvaluateOptions,
 ): Promise<EvaluationResponse<unknown>> {
+  checkOptions(options);
   const lease = await holdLease(session.store, session.id, {
     clock: session.clock,
     ...(settings.leaseTtlMs !== undefined && { ttlMs: settings.leaseTtlMs }),
@@ -44,10 +46,11 @@ export async function evaluateInSession(
     cancel: options.signal,
     signals: [lease.lost],
   });
-  const emit = options.onEvent ?? (() => {});
+  const emit = options.onEvent ? guarded(options.onEvent) : () => {};
   const background: Promise<void>[] = [];
-  const unsubscribe = options.onEvent ? session.subscribe(emit as (event: EvaluationEvent) => void) : () => {};
+  let unsubscribe: () => void = () => {};
   try {
+    if (options.onEvent) unsubscribe = session.subscribe(emit);
     await session.refresh(); // whoever held the lease before may have written
     const base: Surroundings = {
       settings,
@@ -64,8 +67,22 @@ export async function evaluateInSession(
     unsubscribe();
     limits.dispose();
     await Promise.all(background);
-    await lease.release();
+    await lease.release().catch(() => {}); // what was recorded is there; a lease that cannot be given back expires
   }
+}
+
+/** A listener whose errors reach nobody but the process's warnings: who watches a run must not break it. */
+function guarded(listener: (event: EvaluationEvent) => unknown): (event: EvaluationEvent) => void {
+  const warn = (error: unknown): void =>
+    process.emitWarning(`onEvent failed: ${describeError(error)}`, 'HoldfastWarning');
+  return (event) => {
+    try {
+      const result = listener(event);
+      if (result instanceof Promise) result.catch(warn);
+    } catch (error) {
+      warn(error);
+    }
+  };
 }
 
 interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'background'> {
@@ -74,7 +91,8 @@ interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit'
 
 interface Place {
   readonly conversationId: string;
-  readonly parent?: CallRef;
+  /** The call that asked for a child conversation, and the run that it belongs to. */
+  readonly parent?: { readonly call: CallRef; readonly run: Run };
 }
 
 /** One conversation, the main one or a child (D52): both begin, resume and end in the same way. */
@@ -99,10 +117,13 @@ async function evaluateConversation(
     startedHere: new Set(),
     attempts: 0,
     draft: undefined,
-    child: (parent, call, childPrompt, childOptions, ordinal) =>
-      evaluateChild(around, parent, call, childPrompt, childOptions, ordinal),
+    ...(place.parent && { parent: place.parent.run }),
+    child: (parent, call, childPrompt, childOptions, { conversationId, signal }) => {
+      const inner = { ...around, limits: narrowed(around.limits, signal) };
+      return evaluateChild(inner, childPrompt, childOptions, { conversationId, parent: { call, run: parent } });
+    },
   };
-  if (found) run.attempts = await interruptLeftDraft(run);
+  if (found) run.attempts = await interruptLeftDraft(run, found);
   else await begin(run, place);
   return carryOut(run);
 }
@@ -115,6 +136,7 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
     if (!(error instanceof Suspension)) throw error;
     const pending = Array.isArray(error.cause) ? (error.cause as readonly CallRef[]) : [];
     await record(run, [
+      ...neverBegan(run),
       {
         type: 'evaluation/suspended',
         evaluationId: run.evaluationId,
@@ -134,21 +156,31 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
   return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId, {});
 }
 
+/** Calls whose start stands in the log and which did not begin: nobody has to be asked whether they happened. */
+function neverBegan(run: Run): readonly Without<NewEvent, 'at'>[] {
+  return openCalls(currentEvaluation(run))
+    .filter((call) => run.startedHere.has(callKey(call)))
+    .map(({ evaluationId, turn, callId }) => ({
+      type: 'tool/settled',
+      evaluationId,
+      turn,
+      callId,
+      how: { rerun: true },
+    }));
+}
+
 async function evaluateChild(
   around: Surroundings,
-  parent: Run,
-  call: CallRef,
   prompt: Prompt<unknown>,
   options: ChildOptions,
-  ordinal: number,
+  place: Required<Place>,
 ): Promise<EvaluationResponse<unknown>> {
-  const conversationId = `${callKey(call)}/${options.key ?? ordinal}`;
-  const { evaluationId, turn, callId } = call;
-  const open = getLatestEvaluation(around.session, { conversationId });
-  const resume = open ? { evaluationId: open.id } : false;
-  const budget = options.budget ?? parent.options.budget;
-  const inherited = { ...options, resume, ...(budget && { budget }) };
-  return evaluateConversation(around, prompt, inherited, { conversationId, parent: { evaluationId, turn, callId } });
+  checkOptions(options);
+  const { promptValidation } = place.parent.run.options;
+  const newest = getLatestEvaluation(around.session, { conversationId: place.conversationId });
+  const resume = newest ? { evaluationId: newest.id } : false;
+  const inherited = { ...(promptValidation && { promptValidation }), ...options, resume };
+  return evaluateConversation(around, prompt, inherited, place);
 }
 
 /** Which evaluation to go on with, or none to begin one (D2). Refuses a prompt that is not the one it was started with (D4). */
@@ -209,6 +241,7 @@ async function begin(run: Run, place: Place): Promise<void> {
     );
   }
   const { conversationId } = place;
+  const parent = place.parent?.call;
   const continues = continued(session, options, place);
   const at = new Date(session.clock.now()).toISOString();
   const names = { id: evaluationId, conversationId, promptNs: prompt.ns, promptKey: prompt.key };
@@ -221,6 +254,7 @@ async function begin(run: Run, place: Place): Promise<void> {
     messages.push({ ...messageBase(names, place0(), at), role: 'user', content });
   }
   const older = openEvaluations(session, prompt, conversationId);
+  for (const evaluation of older) await interruptLeftDraft(run, evaluation);
   await record(run, [
     ...older.map(
       (evaluation): Without<NewEvent, 'at'> => ({
@@ -239,7 +273,7 @@ async function begin(run: Run, place: Place): Promise<void> {
       inputHash: inputHash(options),
       ...(key !== undefined && { key }),
       ...(continues !== undefined && { continues }),
-      ...(place.parent && { parent: place.parent }),
+      ...(parent && { parent: { evaluationId: parent.evaluationId, turn: parent.turn, callId: parent.callId } }),
     },
     ...messages.map((message): Without<NewEvent, 'at'> => ({ type: 'message/recorded', message })),
   ]);

@@ -1,7 +1,8 @@
+import { HoldfastError } from '../core/errors.ts';
 import type { SuspendReason } from '../core/events.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Budget } from './provider-adapter.ts';
+import type { Budget, EvaluateOptions } from './provider-adapter.ts';
 
 /** Thrown inside the loop to leave an evaluation as it is, to be continued later (D13). Never leaves the loop. */
 export class Suspension extends Error {
@@ -22,7 +23,36 @@ export interface Limits {
   readonly signal: AbortSignal;
   /** Throws when the evaluation must stop now. */
   check(): void;
+  /** Stops it for good: whatever runs ends with this reason, which no tool can take for its own failure. */
+  stop(reason: unknown): void;
   dispose(): void;
+}
+
+/** The same limits for something that may have to end sooner. */
+export function narrowed(limits: Limits, signal: AbortSignal): Limits {
+  return { ...limits, signal, check: () => signal.throwIfAborted() };
+}
+
+/** Refuses numbers that would make the loop spin or stand still. */
+export function checkOptions(options: EvaluateOptions): void {
+  const { budget = {} } = options;
+  const refuse = (name: string, value: unknown): never => {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `${name} is ${value}; give a number that is not negative, or leave it out`,
+    );
+  };
+  const numbers = {
+    deadline: options.deadline === undefined ? undefined : Number(options.deadline),
+    maxTurns: options.maxTurns,
+    outputRetries: options.outputRetries,
+    ...budget,
+  };
+  for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);
+  const { maxParallelCalls = 1 } = options;
+  if (!(maxParallelCalls >= 1)) {
+    throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);
+  }
 }
 
 /** Watches deadline, cancellation and lease. */
@@ -66,6 +96,7 @@ export function watchLimits(options: {
   return {
     signal: controller.signal,
     check: () => controller.signal.throwIfAborted(),
+    stop: abort,
     dispose: () => {
       for (const stop of stops) stop();
     },
@@ -95,9 +126,17 @@ export function checkSpending(
   over('dollars', spent.costUsd ?? 0, budget?.maxCostUsd);
 }
 
-/** Waits, unless the signal aborts first; then throws its reason. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return untilAborted(new Promise<void>((resolve) => clock.after(ms, resolve)), signal);
+/** Waits, unless the signal aborts first; then throws its reason, and no timer is left to keep the process alive. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  let cancel: () => void = () => {};
+  const passed = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve);
+  });
+  try {
+    await untilAborted(passed, signal);
+  } finally {
+    cancel();
+  }
 }
 
 /** The promise's value, or a throw as soon as the signal aborts, whatever the promise does. */

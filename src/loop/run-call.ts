@@ -1,15 +1,13 @@
-import { isHoldfastError, messageOf } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
-import type { StagedSession } from '../session/staged-session.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
-import { pause, Suspension, untilAborted } from './limits.ts';
+import { pause } from './limits.ts';
 import { type PreparedCall, prepareCall } from './prepare-call.ts';
 import { type Run, record, takeStartedHere } from './run.ts';
-import { ChildSuspended, toolContext } from './tool-context.ts';
-import { failure, resultOf, type ToolOutcome } from './tool-result.ts';
+import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
+import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
 
 /** What came of a call: an outcome to record with what the tool dispatched, or nothing before a person has spoken. */
 export type CallResult =
@@ -18,6 +16,7 @@ export type CallResult =
       readonly type: 'waits';
       readonly reason: SuspendReason;
       readonly message: string;
+      /** Which calls wait, when it is not this one: those of a child conversation, or none. */
       readonly pending?: readonly CallRef[];
     };
 
@@ -28,16 +27,20 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
   const { call } = planned;
   const { settlement } = call;
   if (planned.action === 'settle' && settlement && !('rerun' in settlement)) {
-    return done(settlement.isError ? { ...resultOf(settlement.result), isError: true } : resultOf(settlement.result));
+    const outcome = resultOf(settlement.result, call.name);
+    return done(settlement.isError ? { ...outcome, isError: true } : outcome);
   }
   if (planned.action === 'deny') {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
   const prepared = await prepareCall(run.prompt, call);
-  if (!prepared.ok) return done(failure(prepared.problem));
+  run.limits.check(); // whatever has not begun by now does not begin any more
 
   // A start that this process recorded together with the answer: the call has not run yet.
   const startedHere = takeStartedHere(run, call);
+  if (!prepared.ok) {
+    return planned.action === 'reconcile' ? unknownOutcome(call, prepared.problem) : done(failure(prepared.problem));
+  }
   if (planned.action === 'run' || startedHere) return firstRun(run, call, prepared, startedHere);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
   return runAgain(run, call, prepared);
@@ -56,145 +59,109 @@ async function firstRun(run: Run, call: CallState, prepared: Prepared, started: 
   return execute(run, call, prepared, { attempt: 1, isResume: false });
 }
 
+/** Runs a call that was started before. What `compensate` dispatches is recorded with the result of the run after it. */
 async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const how = { attempt: call.attempt + 1, isResume: true };
   await recordStart(run, call, prepared.tool, how.attempt);
   const { compensate } = prepared.tool;
-  if (compensate) {
-    const undone = await inTransaction(run, call, how, async (context, staged) => {
-      await untilAborted(Promise.resolve(compensate(prepared.input, context)), run.limits.signal);
-      return { type: 'done', outcome: resultOf(undefined), staged: staged.close() };
-    });
-    if (undone.type === 'done' && undone.outcome.isError) return undone;
-  }
-  return execute(run, call, prepared, how);
+  if (!compensate) return execute(run, call, prepared, how);
+  const undone = await inTransaction(run, call, how, (context) => compensate(prepared.input, context));
+  if (!undone.ok) return fromError(undone.error, undone.staged);
+  const result = await execute(run, call, prepared, how);
+  return result.type === 'done' ? { ...result, staged: [...undone.staged, ...result.staged] } : result;
 }
 
 /** A `once` call that began elsewhere: asks whether it happened, and if nobody can tell, waits for a person (D18). */
 async function reconcile(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const found = await askReconcile(run, call, prepared, { attempt: call.attempt, isResume: true });
   if (!found) return unknownOutcome(call);
-  return found.happened ? done(resultOf(found.result)) : runAgain(run, call, prepared);
+  return found.happened ? foundOut(call, found) : runAgain(run, call, prepared);
 }
+
+type Found = Exclude<Reconciliation<unknown>, { readonly happened: 'unknown' }> & {
+  readonly staged: readonly NewEvent[];
+};
 
 async function askReconcile(
   run: Run,
   call: CallState,
   { tool, input }: Prepared,
-  how: HowOften,
-): Promise<Exclude<Reconciliation<unknown>, { readonly happened: 'unknown' }> | undefined> {
-  if (!tool.reconcile) return undefined;
-  const staged = run.session.stage();
-  try {
-    const context = toolContext(run, call, { ...how, session: staged, signal: run.limits.signal });
-    const found = await untilAborted(Promise.resolve(tool.reconcile(input, context)), run.limits.signal);
-    return found && found.happened !== 'unknown' ? found : undefined;
-  } catch {
-    run.limits.check();
-    return undefined; // whoever cannot say what happened does not know
-  } finally {
-    staged.close();
-  }
+  how: HowRun,
+): Promise<Found | undefined> {
+  const { reconcile: ask } = tool;
+  if (!ask) return undefined;
+  const asked = await inTransaction(run, call, how, (context) => ask(input, context));
+  // Whoever cannot say what happened does not know.
+  if (!asked.ok || typeof asked.value?.happened !== 'boolean') return undefined;
+  return { ...asked.value, staged: asked.staged };
 }
 
-function unknownOutcome(call: CallState): CallResult {
+/** A call that happened although nobody heard its answer: what it dispatched was lost, unless `reconcile` says it again. */
+function foundOut(call: CallState, found: Extract<Found, { readonly happened: true }>): CallResult {
+  return { type: 'done', outcome: resultOf(found.result, call.name), staged: found.staged };
+}
+
+function unknownOutcome(call: CallState, problem?: string): CallResult {
+  const why = problem === undefined ? '' : `, and nobody can be asked (${problem})`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
-    message: `"${call.name}" was started and may have happened: find out, then settleToolCall with its result or { rerun: true }, and resume`,
+    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result or { rerun: true }, and resume`,
   };
-}
-
-interface HowOften {
-  readonly attempt: number;
-  readonly isResume: boolean;
 }
 
 const RETRY_WAIT_MS = 100;
 
-/** Runs a handler, again after a failure where the tool allows it; each try in a transaction of its own. */
-async function execute(run: Run, call: CallState, prepared: Prepared, how: HowOften): Promise<CallResult> {
+/**
+ * Runs a handler, again after a throw where the tool allows it; each try in a transaction of its own. Of a try that is made
+ * again nothing stays: after a crash between two tries nobody would know of it.
+ */
+async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRun): Promise<CallResult> {
   const { tool, input } = prepared;
   const retries = tool.effect === 'once' ? 0 : tool.retries;
   for (let failures = 0; ; failures++) {
-    let timedOut: TimedOut | undefined;
-    const result = await inTransaction(run, call, how, async (context, staged) => {
-      try {
-        const value = await runHandler(run, tool, input, context);
-        return { type: 'done', outcome: resultOf(value), staged: staged.close() };
-      } catch (error) {
-        if (error instanceof TimedOut) timedOut = error;
-        throw error;
-      }
-    });
-    if (timedOut && tool.effect === 'once') return afterTimeout(run, call, prepared, how, timedOut);
-    if (result.type !== 'done' || !result.outcome.isError || failures >= retries) return result;
+    const { timeoutMs } = tool;
+    const tried = await inTransaction(run, call, { ...how, timeoutMs }, (context) => tool.execute(input, context));
+    const { staged } = tried;
+    if (tried.ok) return { type: 'done', outcome: resultOf(tried.value, tool.name), staged };
+    if (tried.error instanceof TimedOut && tool.effect === 'once') {
+      // It may have happened (D20).
+      const found = await askReconcile(run, call, prepared, how);
+      if (!found) return unknownOutcome(call);
+      return found.happened ? foundOut(call, found) : fromError(tried.error, staged);
+    }
+    if (tried.error instanceof ChildSuspended || failures >= retries) return fromError(tried.error, staged);
     await pause(run.session.clock, RETRY_WAIT_MS * 2 ** failures * (0.5 + run.random() / 2), run.limits.signal);
   }
 }
 
-/** Gives `body` a context with a transaction, which ends whatever `body` does. A throw is a failed result. */
-async function inTransaction(
+type Ended<T> =
+  | { readonly ok: true; readonly value: T; readonly staged: readonly NewEvent[] }
+  | { readonly ok: false; readonly error: unknown; readonly staged: readonly NewEvent[] };
+
+/** Runs one of a tool's functions in a transaction, which ends whatever the function does. Throws only what stops the run. */
+async function inTransaction<T>(
   run: Run,
   call: CallState,
-  how: HowOften,
-  body: (context: ToolContext, staged: StagedSession) => Promise<CallResult>,
-): Promise<CallResult> {
-  const staged = run.session.stage();
+  how: HowRun,
+  handler: (context: ToolContext) => T | Promise<T>,
+): Promise<Ended<T>> {
+  run.limits.check();
+  const scope = new CallScope(run, call, how);
   try {
-    return await body(toolContext(run, call, { ...how, session: staged, signal: run.limits.signal }), staged);
+    return { ok: true, value: await scope.run(handler), staged: scope.close() };
   } catch (error) {
     run.limits.check();
-    return fromError(error, staged);
+    return { ok: false, error, staged: scope.close() };
   } finally {
-    staged.close();
+    await scope.end();
   }
 }
 
-class TimedOut extends Error {}
-
-/** One run of a handler. A handler that ignores its signal is left behind: its transaction is closed, its result unread. */
-async function runHandler(run: Run, tool: AnyTool, input: unknown, context: ToolContext): Promise<unknown> {
-  const { timeoutMs } = tool;
-  if (timeoutMs === undefined) {
-    return untilAborted(
-      Promise.resolve().then(() => tool.execute(input, context)),
-      run.limits.signal,
-    );
-  }
-  const controller = new AbortController();
-  const signal = AbortSignal.any([run.limits.signal, controller.signal]);
-  const cancel = run.session.clock.after(timeoutMs, () =>
-    controller.abort(new TimedOut(`"${tool.name}" did not answer within ${timeoutMs} ms`)),
-  );
-  try {
-    return await untilAborted(
-      Promise.resolve().then(() => tool.execute(input, { ...context, signal })),
-      signal,
-    );
-  } finally {
-    cancel();
-  }
-}
-
-/** A `once` tool that timed out may have happened (D20). */
-async function afterTimeout(
-  run: Run,
-  call: CallState,
-  prepared: Prepared,
-  how: HowOften,
-  error: TimedOut,
-): Promise<CallResult> {
-  const found = await askReconcile(run, call, prepared, how);
-  if (!found) return unknownOutcome(call);
-  return done(found.happened ? resultOf(found.result) : failure(error.message));
-}
-
-function fromError(error: unknown, staged: StagedSession): CallResult {
+function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
   if (error instanceof ChildSuspended)
     return { type: 'waits', reason: error.reason, message: error.message, pending: error.pending };
-  if (error instanceof Suspension || isHoldfastError(error, 'SESSION_CONFLICT')) throw error;
-  return { type: 'done', outcome: failure(messageOf(error)), staged: staged.close() };
+  return { type: 'done', outcome: failure(describeError(error)), staged };
 }
 
 function done(outcome: ToolOutcome): CallResult {

@@ -1,3 +1,4 @@
+import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callKey, type ToolMessage } from '../core/messages.ts';
@@ -37,13 +38,15 @@ export interface Run {
   draft: Draft | undefined;
   /** Work that the next step need not wait for; the evaluation's end does. */
   readonly background: (work: Promise<void> | undefined) => void;
-  /** Runs a child conversation under the same lease (D52). */
+  /** The run whose call asked for this one: its budget holds here, too (D52). */
+  readonly parent?: Run;
+  /** Runs a child conversation under the same lease (D52), until the call that asked for it ends. */
   readonly child: (
     run: Run,
     call: CallRef,
     prompt: Prompt<unknown>,
     options: ChildOptions,
-    ordinal: number,
+    how: { readonly conversationId: string; readonly signal: AbortSignal },
   ) => Promise<EvaluationResponse<unknown>>;
 }
 
@@ -77,9 +80,22 @@ export function currentEvaluation(run: Run): Evaluation {
   return evaluation;
 }
 
-/** Appends under the run's lease. */
+/**
+ * Appends under the run's lease. An append that fails stops the run, whoever catches the error on its way: what cannot be
+ * recorded must not be acted on. Only an event that may never enter a log is its author's business.
+ */
 export async function record(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
-  await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence });
+  try {
+    await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence });
+  } catch (error) {
+    if (!isRefusedEvent(error)) run.limits.stop(error);
+    throw error;
+  }
+}
+
+/** Whether an append failed because of what is in its events: nothing else is wrong, and nothing was written. */
+export function isRefusedEvent(error: unknown): boolean {
+  return isHoldfastError(error, 'EVENT_INVALID') || isHoldfastError(error, 'EVENT_TOO_LARGE');
 }
 
 /** The fields that every message of an evaluation shares. */

@@ -1,4 +1,5 @@
 import { isHoldfastError } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluations.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
 import { untilAborted } from './limits.ts';
@@ -11,13 +12,13 @@ import { currentEvaluation, type Run, record } from './run.ts';
  */
 export async function streamAnswer(run: Run, request: ModelRequest): Promise<ModelAnswer> {
   const draft = new Draft(run, request.turn, ++run.attempts);
+  let iterator: AsyncIterator<ModelPart> | undefined;
   try {
-    const iterator = run.model.stream(request)[Symbol.asyncIterator]();
+    iterator = run.model.stream(request)[Symbol.asyncIterator]();
     for (;;) {
       const next = await untilAborted(iterator.next(), run.limits.signal);
       if (next.done) throw new ModelError('the model stopped before it had finished its answer', { retryable: true });
       if (next.value.type === 'finish') {
-        void iterator.return?.()?.catch(() => {});
         run.draft = draft;
         return next.value.answer;
       }
@@ -26,6 +27,8 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
   } catch (error) {
     await draft.interrupt(error);
     throw error;
+  } finally {
+    void iterator?.return?.()?.catch(() => {}); // whether it was heard to its end or not: let it go
   }
 }
 
@@ -97,7 +100,8 @@ export class Draft {
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;
     const blocks = [...this.#blocks.values()].map(({ id, text }) => ({ blockId: id, text }));
-    await recordInterrupted(this.#run, { turn: this.#turn, attempt: this.#attempt, blocks });
+    const what = { turn: this.#turn, attempt: this.#attempt, blocks };
+    await recordInterrupted(this.#run, currentEvaluation(this.#run), what);
     if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
   }
 
@@ -126,12 +130,15 @@ export class Draft {
 
 const KINDS = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'tool-input-delta': 'tool-input' } as const;
 
-/** Turns the draft that a dead process left behind into an event; answers how many attempts it had made at the next turn. */
-export async function interruptLeftDraft(run: Run): Promise<number> {
+/**
+ * Turns the draft that a dead process left behind into an event; answers how many attempts it had made at the next turn.
+ * The evaluation is the run's own, or one whose place the run takes.
+ */
+export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Promise<number> {
   const { store, id } = run.session;
-  const chunks = await store.readDraft(id, run.evaluationId);
+  const chunks = await store.readDraft(id, evaluation.id);
   if (chunks.length === 0) return 0;
-  const turn = currentEvaluation(run).turn + 1;
+  const turn = evaluation.turn + 1;
   const left = chunks.filter((chunk) => chunk.turn === turn);
   const attempt = left.at(-1)?.attempt ?? 0;
   const texts = new Map<string, string>();
@@ -139,21 +146,19 @@ export async function interruptLeftDraft(run: Run): Promise<number> {
     if (chunk.attempt === attempt) texts.set(chunk.blockId, (texts.get(chunk.blockId) ?? '') + chunk.delta);
   }
   const blocks = [...texts].map(([blockId, text]) => ({ blockId, text }));
-  if (blocks.length > 0) await recordInterrupted(run, { turn, attempt, blocks });
-  await store.deleteDraft(id, run.evaluationId);
+  if (blocks.length > 0) await recordInterrupted(run, evaluation, { turn, attempt, blocks });
+  await store.deleteDraft(id, evaluation.id);
   return attempt;
 }
 
 async function recordInterrupted(
   run: Run,
+  { id: evaluationId, conversationId }: Evaluation,
   what: {
     readonly turn: number;
     readonly attempt: number;
     readonly blocks: readonly { readonly blockId: string; readonly text: string }[];
   },
 ): Promise<void> {
-  const { evaluationId } = run;
-  await record(run, [
-    { type: 'message/interrupted', evaluationId, conversationId: currentEvaluation(run).conversationId, ...what },
-  ]);
+  await record(run, [{ type: 'message/interrupted', evaluationId, conversationId, ...what }]);
 }

@@ -1,9 +1,11 @@
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
-import type { SuspendReason } from '../core/events.ts';
+import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { ToolContext } from './define-tool.ts';
+import { untilAborted } from './limits.ts';
 import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
@@ -19,30 +21,122 @@ export class ChildSuspended extends Error {
   }
 }
 
-/** What a handler is given (D19). */
-export function toolContext(
-  run: Run,
-  call: CallState,
-  how: {
-    readonly attempt: number;
-    readonly isResume: boolean;
-    readonly session: StagedSession;
-    readonly signal: AbortSignal;
-  },
-): ToolContext {
-  let children = 0;
-  return {
-    ...how,
-    callId: call.callId,
-    turn: call.turn,
-    evaluationId: call.evaluationId,
-    conversationId: currentEvaluation(run).conversationId,
-    sessionId: run.session.id,
-    idempotencyKey: `${run.session.id}/${callKey(call)}`,
-    async evaluate<Output>(prompt: Prompt<Output>, options: ChildOptions = {}): Promise<EvaluationResponse<Output>> {
-      const response = await run.child(run, call, prompt as Prompt<unknown>, options, ++children);
+/** Thrown into a handler that took too long. */
+export class TimedOut extends Error {}
+
+/** Which run of a call this is (D19), and how long it may take. */
+export interface HowRun {
+  readonly attempt: number;
+  readonly isResume: boolean;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One run of a handler: its transaction, its signal and the children it asked for. All of it ends when the run does. */
+export class CallScope {
+  /** What the handler is given (D19). */
+  readonly context: ToolContext;
+  readonly #run: Run;
+  readonly #call: CallState;
+  readonly #staged: StagedSession;
+  readonly #children = new Map<string, Promise<unknown>>();
+  /** Ends what the handler waits for, and its children. Most handlers need neither. */
+  #ending: { readonly controller: AbortController; readonly signal: AbortSignal } | undefined;
+  #cancelTimeout: () => void = () => {};
+  #count = 0;
+  #ended = false;
+
+  constructor(run: Run, call: CallState, how: HowRun) {
+    const { attempt, isResume, timeoutMs } = how;
+    this.#run = run;
+    this.#call = call;
+    this.#staged = run.session.stage();
+    if (timeoutMs !== undefined) {
+      const { controller } = this.#mayEnd();
+      const late = (): void => controller.abort(new TimedOut(`"${call.name}" did not answer within ${timeoutMs} ms`));
+      this.#cancelTimeout = run.session.clock.after(timeoutMs, late);
+    }
+    this.context = {
+      attempt,
+      isResume,
+      callId: call.callId,
+      turn: call.turn,
+      evaluationId: call.evaluationId,
+      conversationId: currentEvaluation(run).conversationId,
+      sessionId: run.session.id,
+      idempotencyKey: `${run.session.id}/${callKey(call)}`,
+      signal: this.#signal,
+      session: this.#staged,
+      evaluate: <Output>(prompt: Prompt<Output>, options: ChildOptions = {}) => {
+        const child = this.#evaluate(prompt as Prompt<unknown>, options);
+        child.catch(() => {}); // a handler that does not wait for it must not bring the process down
+        return child as Promise<EvaluationResponse<Output>>;
+      },
+    };
+  }
+
+  /** Runs a handler. One that ignores its signal is left behind: its transaction is closed, its result unread. */
+  run<T>(handler: (context: ToolContext) => T | Promise<T>): Promise<T> {
+    return untilAborted(
+      Promise.resolve().then(() => handler(this.context)),
+      this.#signal,
+    );
+  }
+
+  /** What the handler dispatched; from now on it can dispatch nothing more. */
+  close(): readonly NewEvent[] {
+    return this.#staged.close();
+  }
+
+  /** Ends the run: children that the handler did not wait for are stopped, and have stopped when this resolves. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#cancelTimeout();
+    this.#staged.close();
+    if (this.#children.size === 0) return;
+    this.#ending?.controller.abort(callEnded());
+    await Promise.allSettled(this.#children.values());
+  }
+
+  get #signal(): AbortSignal {
+    return this.#ending?.signal ?? this.#run.limits.signal;
+  }
+
+  #mayEnd(): { readonly controller: AbortController; readonly signal: AbortSignal } {
+    if (this.#ending) return this.#ending;
+    const controller = new AbortController();
+    this.#ending = { controller, signal: AbortSignal.any([this.#run.limits.signal, controller.signal]) };
+    return this.#ending;
+  }
+
+  async #evaluate(prompt: Prompt<unknown>, options: ChildOptions): Promise<EvaluationResponse<unknown>> {
+    if (this.#ended) throw callEnded();
+    const ordinal = ++this.#count;
+    const name = options.key ?? String(ordinal);
+    if (this.#children.has(name)) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `this call has a child conversation "${name}" already; give each a key of its own`,
+      );
+    }
+    const conversationId = `${callKey(this.#call)}/${name}`;
+    const { signal } = this.#mayEnd();
+    const child = this.#run.child(this.#run, this.#call, prompt, options, { conversationId, signal });
+    this.#children.set(name, child);
+    try {
+      const response = await child;
       if (response.status === 'suspended') throw new ChildSuspended(response);
-      return response as EvaluationResponse<Output>;
-    },
-  };
+      return response;
+    } catch (error) {
+      // A prompt that changed since is for its author to mend, not for the model to hear about (D4).
+      if (isHoldfastError(error, 'PROMPT_MISMATCH')) this.#run.limits.stop(error);
+      throw error;
+    }
+  }
+}
+
+function callEnded(): HoldfastError {
+  return new HoldfastError(
+    'SESSION_CLOSED',
+    'the call that asked for this conversation has ended; await ctx.evaluate before the tool returns',
+  );
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../core/errors.ts';
 import type { MediaPart, TextPart } from '../core/messages.ts';
 
 /** What a call came to: the content and whether it reports an error. */
@@ -25,11 +26,28 @@ export function toolContent(
   return new ToolContent(parts, options.isError ?? false);
 }
 
-/** A returned value as a result: a string as it is, `undefined` as nothing, anything else as JSON. */
-export function resultOf(value: unknown): ToolOutcome {
+/**
+ * A returned value as a result: a string as it is, `undefined` as nothing, anything else as JSON. Never throws: what cannot be
+ * JSON is a failed result which says that the tool did run.
+ */
+export function resultOf(value: unknown, toolName: string): ToolOutcome {
   if (value instanceof ToolContent) return { content: value.parts, isError: value.isError };
   if (value === undefined) return textOutcome('');
-  return textOutcome(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+  if (typeof value === 'string') return textOutcome(value);
+  try {
+    return textOutcome(JSON.stringify(value) ?? '');
+  } catch (error) {
+    return failure(`"${toolName}" ran, but what it returned is not JSON: ${describeError(error)}`);
+  }
+}
+
+/** What an error says, whatever was thrown: a tool may throw anything, also something that cannot be read. */
+export function describeError(error: unknown): string {
+  try {
+    return String(messageOf(error));
+  } catch {
+    return 'it threw something that cannot be read';
+  }
 }
 
 /** A failed result with this text. */
