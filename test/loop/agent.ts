@@ -1,0 +1,174 @@
+/** A small agent for the loop's tests: a session, a script, tools, and a check that every request could be read (I4). */
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { checkCoherence } from '../../src/history/coherence.ts';
+import {
+  type AdapterOptions,
+  type AnySlice,
+  type AnyTool,
+  type Clock,
+  createAdapter,
+  definePrompt,
+  defineTool,
+  type EvaluateOptions,
+  type EvaluationEvent,
+  type EvaluationResponse,
+  getMessages,
+  type Model,
+  type ModelRequest,
+  memoryStore,
+  openSession,
+  type Prompt,
+  type PromptDefinition,
+  type ProviderAdapter,
+  type Script,
+  type Session,
+  type Store,
+  scriptedModel,
+  type ToolMessage,
+  textOf,
+} from '../../src/index.ts';
+import type { FakeClock } from '../../src/testing/fake-clock.ts';
+
+export interface AgentOptions {
+  readonly script: Script | Model;
+  readonly tools?: NonNullable<PromptDefinition<undefined>['tools']>;
+  readonly output?: z.ZodType;
+  readonly instructions?: string;
+  readonly key?: string;
+  readonly store?: Store;
+  readonly id?: string;
+  readonly clock?: Clock;
+  readonly slices?: readonly AnySlice[];
+  readonly adapter?: Partial<AdapterOptions>;
+  readonly maxInlineLength?: number;
+}
+
+export interface Agent {
+  readonly session: Session;
+  readonly store: Store;
+  readonly prompt: Prompt<unknown>;
+  readonly adapter: ProviderAdapter;
+  /** What the model was asked, in order. */
+  readonly requests: ModelRequest[];
+  /** Committed events and deltas, in order. */
+  readonly events: EvaluationEvent[];
+  evaluate(options?: EvaluateOptions): Promise<EvaluationResponse<unknown>>;
+  /** The results of the newest evaluation by call id. */
+  results(): Readonly<Record<string, ToolMessage>>;
+}
+
+/** Makes an agent. Another one on the same store and id is another process, as far as the log can tell. */
+export async function agent(options: AgentOptions): Promise<Agent> {
+  const { store = memoryStore(), id = 'session', clock, slices = [], maxInlineLength } = options;
+  const requests: ModelRequest[] = [];
+  const events: EvaluationEvent[] = [];
+  const { script } = options;
+  const model = listening('stream' in script ? script : scriptedModel(script), requests);
+  const session = await openSession({
+    store,
+    id,
+    slices,
+    ...(clock && { clock }),
+    ...(maxInlineLength !== undefined && { maxInlineLength }),
+  });
+  const prompt = definePrompt({
+    ns: 'test',
+    key: options.key ?? 'agent',
+    instructions: options.instructions ?? 'Do it.',
+    ...(options.tools && { tools: options.tools }),
+    ...(options.output && { output: options.output }),
+  });
+  const adapter = createAdapter({ model, random: () => 0.5, ...options.adapter });
+  onTestFinished(() => expectCoherent(requests));
+  return {
+    session,
+    store,
+    prompt,
+    adapter,
+    requests,
+    events,
+    evaluate: (more = {}) =>
+      adapter.evaluate(prompt, { session, input: 'Please.', onEvent: (event) => events.push(event), ...more }),
+    results: () => resultsOf(session),
+  };
+}
+
+/** A model that notes what it is asked. */
+export function listening(model: Model, requests: ModelRequest[]): Model {
+  return {
+    provider: model.provider,
+    modelId: model.modelId,
+    stream(request) {
+      requests.push(request);
+      return model.stream(request);
+    },
+  };
+}
+
+/** Every request could be read by a provider (I4). */
+export function expectCoherent(requests: readonly ModelRequest[]): void {
+  for (const { messages } of requests) expect(checkCoherence(messages).violations).toEqual([]);
+}
+
+/** The results of the newest turn with calls, of any conversation, by call id. */
+export function resultsOf(session: Session): Readonly<Record<string, ToolMessage>> {
+  const results = session.state.record.messages.toArray().filter((message) => message.role === 'tool');
+  return Object.fromEntries(results.map((message) => [message.toolCallId, message]));
+}
+
+/** What a call's result says. */
+export function resultText(session: Session, callId: string): string | undefined {
+  const result = resultsOf(session)[callId];
+  return result && textOf(result);
+}
+
+/** A tool that takes anything. */
+export function tool(name: string, execute: AnyTool['execute'], rest: Partial<AnyTool> = {}): AnyTool {
+  return defineTool({ name, description: `Does ${name}`, input: z.looseObject({}), execute, ...rest });
+}
+
+/** A call for a script. */
+export function call(
+  name: string,
+  args: unknown = {},
+  id?: string,
+): { readonly name: string; readonly arguments: unknown; readonly id?: string } {
+  return { name, arguments: args, ...(id !== undefined && { id }) };
+}
+
+/** Roles and texts: what a conversation says at a glance. */
+export function said(session: Session, evaluationId?: string): readonly string[] {
+  return getMessages(session, evaluationId).map((message) => `${message.role}: ${textOf(message)}`);
+}
+
+/** The types of the log's events, in order. */
+export async function eventTypes(session: Session): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const event of session.events()) types.push(event.type);
+  return types;
+}
+
+/** A promise with its ends in reach. */
+export function deferred<T = void>(): {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(error: unknown): void;
+} {
+  return Promise.withResolvers<T>();
+}
+
+/** Lets time pass, a step at a time, until the promise has settled. */
+export async function advancing<T>(clock: FakeClock, promise: Promise<T>, stepMs = 100): Promise<T> {
+  let settled = false;
+  const end = (): void => {
+    settled = true;
+  };
+  promise.then(end, end);
+  while (!settled) {
+    await setImmediate();
+    if (clock.waiting > 0 && !settled) clock.advance(stepMs);
+  }
+  return promise;
+}

@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type ScriptedTurn, textOf } from '../../src/index.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { advancing, agent, call, resultText, said, tool } from './agent.ts';
+
+/** What models and tools do wrong. Each becomes a failed result that the model sees; none loses the conversation (D20). */
+
+const write = defineTool({
+  name: 'write',
+  description: 'Writes',
+  input: z.object({ path: z.string(), lines: z.array(z.number()).optional() }),
+  effect: 'idempotent',
+  execute: ({ path }) => `wrote ${path}`,
+});
+
+describe('D20: a wrong call is a failed result that the model sees, and goes on from', () => {
+  test.for<readonly [string, ScriptedTurn, RegExp]>([
+    ['an unknown tool', { toolCalls: [call('wriet')] }, /There is no tool "wriet"\. There are: write\./],
+    ['a name of nothing', { toolCalls: [call('')] }, /There is no tool ""/],
+    ['a name from Object.prototype', { toolCalls: [call('constructor')] }, /There is no tool "constructor"/],
+    ['malformed JSON', { toolCalls: [call('write', '{"path": "a')] }, /The arguments of "write" are not JSON/],
+    ['two JSON values', { toolCalls: [call('write', '{"path":"a"}{}')] }, /are not JSON/],
+    ['no arguments', { toolCalls: [call('write', '')] }, /do not fit its schema: path: /],
+    ['arguments of another type', { toolCalls: [call('write', '[]')] }, /do not fit its schema/],
+    ['null', { toolCalls: [call('write', 'null')] }, /do not fit its schema/],
+    ['a wrong field', { toolCalls: [call('write', { path: 'a', lines: [1, 'x'] })] }, /lines\.1: /],
+  ])('%s', async ([, turn, problem]) => {
+    const { session, evaluate, requests } = await agent({ script: [turn, 'Sorry.'], tools: [write] });
+    const response = await evaluate();
+    expect(response).toMatchObject({ status: 'completed', text: 'Sorry.', turns: 2 });
+    const sent = requests[1]?.messages.at(-1);
+    expect(sent).toMatchObject({ role: 'tool', toolCallId: 'call_1_1', isError: true });
+    expect(sent && textOf(sent)).toMatch(problem);
+    expect(session.state.record.toolStarts.length).toBe(0); // nothing began, so nothing can be unknown after a crash
+  });
+
+  test('a tool that throws', async () => {
+    const boom = tool('boom', () => {
+      throw new Error('the disk is read-only');
+    });
+    const { session, evaluate } = await agent({ script: [{ toolCalls: [call('boom')] }, 'I see.'], tools: [boom] });
+    expect(await evaluate()).toMatchObject({ status: 'completed', text: 'I see.' });
+    expect(said(session)).toContain('tool: the disk is read-only');
+  });
+
+  test.for<readonly [string, unknown]>([
+    ['a string', 'just text'],
+    ['undefined', undefined],
+    ['an object without a message', { code: 1 }],
+    ['an object without a prototype', Object.create(null)],
+    ['an error whose message cannot be read', hostileError()],
+  ])('a tool that throws %s', async ([, thrown]) => {
+    const boom = tool('boom', async () => {
+      throw thrown;
+    });
+    const { evaluate, results } = await agent({ script: [{ toolCalls: [call('boom')] }, 'I see.'], tools: [boom] });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(results().call_1_1?.isError).toBe(true);
+  });
+
+  test('a schema that throws is a problem of the value', async () => {
+    const input = z.object({ n: z.number() }).refine(() => {
+      throw new Error('the schema broke');
+    });
+    const odd = tool('odd', () => 'ran', { input });
+    const { session, evaluate } = await agent({ script: [{ toolCalls: [call('odd', { n: 1 })] }, 'ok'], tools: [odd] });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toMatch(/the schema broke/);
+  });
+
+  test('one wrong call does not stop its siblings', async () => {
+    const { session, evaluate } = await agent({
+      script: [{ toolCalls: [call('nope'), call('write', '{'), call('write', { path: 'c' })] }, 'ok'],
+      tools: [write],
+    });
+    await evaluate();
+    expect(resultText(session, 'call_1_3')).toBe('wrote c');
+    expect(session.state.record.toolStarts.toArray().map((start) => start.callId)).toEqual(['call_1_3']);
+  });
+});
+
+describe('a result that is not JSON', () => {
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  const secretive = {
+    toJSON() {
+      throw new Error('not telling');
+    },
+  };
+  test.for<readonly [string, unknown]>([
+    ['a BigInt', { n: 1n }],
+    ['a cycle', cycle],
+    ['a toJSON that throws', secretive],
+    ['something nested too deep', deep(50_000)],
+  ])('%s fails the call, once, and says that the tool did run', async ([, value]) => {
+    let runs = 0;
+    const odd = tool(
+      'odd',
+      () => {
+        runs++;
+        return value;
+      },
+      { effect: 'idempotent', retries: 3 },
+    );
+    const { session, evaluate, results } = await agent({ script: [{ toolCalls: [call('odd')] }, 'ok'], tools: [odd] });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(results().call_1_1?.isError).toBe(true);
+    expect(resultText(session, 'call_1_1')).toMatch(/"odd" ran, but what it returned is not JSON/);
+    expect(runs).toBe(1); // running it again would not help
+  });
+
+  test('from reconcile or a person does not stop the run either', async () => {
+    const pay = tool('pay', () => new Promise(() => {}), {
+      timeoutMs: 1_000,
+      reconcile: () => ({ happened: true, result: 1n }),
+    });
+    const clock = fakeClock();
+    const { evaluate, results } = await agent({ script: [{ toolCalls: [call('pay')] }, 'ok'], tools: [pay], clock });
+    expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed' });
+    expect(results().call_1_1?.isError).toBe(true);
+  });
+
+  test.for<readonly [string, unknown, string]>([
+    ['a string as it is', 'a "b"', 'a "b"'],
+    ['undefined as nothing', undefined, ''],
+    ['null', null, 'null'],
+    ['a number', 1, '1'],
+    ['an object', { a: [1, null] }, '{"a":[1,null]}'],
+    ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
+    ['a function', () => 1, ''],
+  ])('%s', async ([, value, text]) => {
+    const { session, evaluate } = await agent({
+      script: [{ toolCalls: [call('give')] }, 'ok'],
+      tools: [tool('give', () => value)],
+    });
+    await evaluate();
+    expect(resultText(session, 'call_1_1')).toBe(text);
+  });
+});
+
+describe('D11: ids of calls', () => {
+  const echo = tool('echo', (input: { readonly n?: number }) => `echo ${input.n}`, { effect: 'idempotent' });
+
+  test.for<readonly [string, readonly string[], readonly string[]]>([
+    ['empty ones are made up', ['', ''], ['call_1_1', 'call_1_2']],
+    ['repeated ones are told apart', ['a', 'a', 'a'], ['a', 'a_2', 'a_3']],
+    ['a made-up one does not take another’s', ['a', 'a', 'a_2'], ['a', 'a_2', 'a_2_2']],
+    ['an empty one does not take another’s', ['call_1_2', ''], ['call_1_2', 'call_1_2_2']],
+  ])('in one turn: %s', async ([, given, recorded]) => {
+    const { session, evaluate, requests } = await agent({
+      script: [{ toolCalls: given.map((id, n) => call('echo', { n }, id)) }, 'ok'],
+      tools: [echo],
+    });
+    await evaluate();
+    const asking = requests[1]?.messages.find((message) => message.role === 'assistant');
+    expect(asking?.role === 'assistant' && asking.toolCalls?.map(({ callId }) => callId)).toEqual(recorded);
+    recorded.forEach((id, n) => {
+      expect(resultText(session, id)).toBe(`echo ${n}`);
+    });
+  });
+
+  test('across turns the same id names another call', async () => {
+    const keys: string[] = [];
+    const noting = tool('noting', (input: { readonly n: number }, context) => {
+      keys.push(context.idempotencyKey);
+      return `noted ${input.n}`;
+    });
+    const turns = [1, 2, 3].map((n) => ({ toolCalls: [call('noting', { n }, 'same')] }));
+    const { session, evaluate } = await agent({ script: [...turns, 'ok'], tools: [noting] });
+    expect(await evaluate()).toMatchObject({ status: 'completed', turns: 4 });
+    expect(said(session).filter((line) => line.startsWith('tool'))).toEqual([
+      'tool: noted 1',
+      'tool: noted 2',
+      'tool: noted 3',
+    ]);
+    expect(new Set(keys).size).toBe(3);
+  });
+});
+
+test('an empty answer ends the evaluation with nothing said, and is not sent back later (I4)', async () => {
+  const { session, evaluate, requests } = await agent({ script: [{}] });
+  expect(await evaluate()).toMatchObject({ status: 'completed', text: '', turns: 1 });
+  expect(await evaluate({ continues: true, input: 'Are you there?' })).toMatchObject({ status: 'completed' });
+  expect(requests[1]?.messages.map((message) => message.role)).toEqual(['system', 'user', 'user']);
+  expect(session.state.record.messages.length).toBe(6); // and yet it is in the record (D35)
+});
+
+describe('D58: huge results', () => {
+  test('are stored apart, and sent to the model in full, also by the process that resumes', async () => {
+    const text = 'x'.repeat(50_000);
+    const script: ScriptedTurn[] = [{ toolCalls: [call('big')] }, { toolCalls: [call('small')] }, 'ok'];
+    let stop = true;
+    const tools = [
+      tool('big', () => text, { effect: 'read' }),
+      tool('small', () => (stop ? Promise.reject(new Error('unreachable')) : 'small'), {
+        effect: 'read',
+        needsApproval: () => stop,
+      }),
+    ];
+    const first = await agent({ script, tools, maxInlineLength: 10_000 });
+    expect(await first.evaluate()).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
+    const recorded = first.results().call_1_1;
+    expect(JSON.stringify(recorded).length).toBeLessThan(1_000);
+    const sent = first.requests[1]?.messages.at(-1);
+    expect(sent && textOf(sent)).toBe(text);
+
+    stop = false;
+    const second = await agent({ script, tools, maxInlineLength: 10_000, store: first.store });
+    expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
+    const again = second.requests[0]?.messages.find((message) => message.role === 'tool');
+    expect(again && textOf(again)).toBe(text);
+  });
+});
+
+function hostileError(): Error {
+  const error = new Error('x');
+  Object.defineProperty(error, 'message', {
+    get() {
+      throw new Error('no');
+    },
+  });
+  return error;
+}
+
+function deep(depth: number): unknown {
+  let value: unknown = 1;
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}
