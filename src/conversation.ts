@@ -15,6 +15,7 @@ export type {
   UnknownBlock,
 } from './conversation/blocks.ts';
 export { createConversationState } from './conversation/conversation-state.ts';
+export { conversationToEvents } from './conversation/conversation-to-events.ts';
 export {
   type BlockDelta,
   type BlockRemoved,
