@@ -73,6 +73,7 @@ export {
   fromAnthropic,
   toAnthropic,
 } from './models/anthropic.ts';
+export type { ImportOptions } from './models/imported-messages.ts';
 export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './models/openai-chat.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';
