@@ -1,4 +1,6 @@
 /** Holdfast history: what the provider sees. Managers, token estimates, checks and repairs, and replays of what was sent. */
+
+export { type CanSendOptions, canSend } from './history/can-send.ts';
 export {
   type ClearToolResultsOptions,
   clearToolResults,
@@ -7,6 +9,7 @@ export {
   type Coherence,
   type CoherenceOptions,
   checkCoherence,
+  type RepairOptions,
   repairCoherence,
   type Violation,
 } from './history/coherence.ts';
@@ -16,7 +19,9 @@ export {
   type CurateRequestOptions,
   type CurationRecord,
   curateRequest,
+  type RequestMemo,
 } from './history/curate-request.ts';
+export { type CurationReportOptions, formatReplays } from './history/curation-report.ts';
 export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
 export type {
   Curation,
@@ -31,9 +36,16 @@ export { type KeepImportantOptions, keepImportant } from './history/keep-importa
 export { type ObservedCuration, observe } from './history/observe.ts';
 export { passthrough } from './history/passthrough.ts';
 export { pin } from './history/pin.ts';
+export type { Provider, ProviderViolation } from './history/provider-rules.ts';
+export {
+  type CurationReplay,
+  type ReplayedRequest,
+  type ReplayOptions,
+  replayCuration,
+} from './history/replay-curation.ts';
 export { type SlidingWindowOptions, slidingWindow } from './history/sliding-window.ts';
 export { type SummarizeOptions, summarize } from './history/summarize.ts';
 export { type TokenBudgetOptions, tokenBudget } from './history/token-budget.ts';
 export { countTokens } from './history/token-counts.ts';
 export { type TruncateToolResultsOptions, truncateToolResults } from './history/truncate-tool-results.ts';
-export type { Repair } from './history/view.ts';
+export type { Repair } from './history/view-messages.ts';

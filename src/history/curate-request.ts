@@ -1,11 +1,13 @@
 import type { HistoryCurated } from '../core/events.ts';
 import type { ConversationMessage } from '../core/messages.ts';
+import { hasSignedThought, withoutThoughtsBefore } from './bound-reasoning.ts';
 import { asStage } from './compose.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 import type { CurationContext, History, SummaryRequest } from './history-manager.ts';
 import { passthrough } from './passthrough.ts';
 import { applyStage, run, type Stage } from './stage.ts';
 import { budgetStage } from './token-budget.ts';
+import { TokenCounter } from './token-counts.ts';
 import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
 
 /**
@@ -27,6 +29,11 @@ export interface CurateRequestOptions {
   readonly previous?: CuratedRequest;
   /** Counts the tokens of `record.estimatedTokens`. */
   readonly estimator?: TokenEstimator;
+  /**
+   * The model signs each thought together with everything before it and refuses a request where that has changed: leave out the
+   * thoughts of answers to a request that this one does not begin with.
+   */
+  readonly boundReasoning?: boolean;
 }
 
 export interface CuratedRequest {
@@ -39,7 +46,7 @@ export interface CuratedRequest {
   /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
   /** Saves the next call the work of this one. */
-  readonly memo: unknown;
+  readonly memo: RequestMemo;
 }
 
 /** The fields of a `history/curated` event that tell what was sent. */
@@ -47,6 +54,13 @@ export type CurationRecord = Pick<
   HistoryCurated,
   'strategy' | 'originalCount' | 'curatedCount' | 'estimatedTokens' | 'prefixKept' | 'repairs'
 >;
+
+/** What a request leaves for the next: only time is lost with it. */
+export interface RequestMemo {
+  readonly run: unknown;
+  /** Every request for an answer from this position on began with the request before it. */
+  readonly unbroken: number;
+}
 
 const everything = passthrough();
 
@@ -65,23 +79,38 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
   const { history = everything, messages, context = NO_CONTEXT, estimator = estimateTokens } = options;
   const stage = withinLimits(asStage(history), estimator);
   const repairs: Repair[] = [];
-  const { output, result, memo } = run(stage, messages, context, previous?.memo, repairs);
+  const { output, result, memo } = run(stage, messages, context, previous?.memo.run, repairs);
   for (const repair of repairsIn(output.view)) repairs.push(repair);
   for (const note of output.notes ?? []) repairs.push({ code: 'over-budget', repair: note });
+  let unbroken = previous?.memo.unbroken ?? 0;
+  let sent: readonly ConversationMessage[] = options.boundReasoning
+    ? withoutThoughtsBefore(result, messages, unbroken)
+    : result;
+  let kept = previous ? prefixKept(previous.messages, sent) : 1;
+  if (kept < 1) {
+    unbroken = messages.length;
+    if (options.boundReasoning) sent = withoutThoughtsBefore(result, messages, unbroken);
+    kept = sent === result || !previous ? kept : prefixKept(previous.messages, sent);
+  }
   return {
-    messages: result,
+    messages: sent,
     record: {
       strategy: stage.name,
       originalCount: messages.length,
-      curatedCount: result.length,
-      estimatedTokens: viewTokens(output.view, estimator),
-      prefixKept: previous ? prefixKept(previous.messages, result) : 1,
+      curatedCount: sent.length,
+      estimatedTokens: sent === result ? viewTokens(output.view, estimator) : sumTokens(sent, estimator),
+      prefixKept: kept,
       ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
     },
     repairs,
     needs: output.needs ?? NO_NEEDS,
-    memo,
+    memo: { run: memo, unbroken },
   };
+}
+
+function sumTokens(messages: readonly ConversationMessage[], estimator: TokenEstimator): number {
+  const counter = TokenCounter.of(estimator);
+  return messages.reduce((sum, message) => sum + counter.count(message), 0);
 }
 
 const NO_CONTEXT: CurationContext = {};
@@ -93,10 +122,21 @@ function describe({ code, repair, messageId, callId }: Repair): string {
   return where ? `${code} (${where}): ${repair}` : `${code}: ${repair}`;
 }
 
-/** The request before this one, made again: it was sent when the newest assistant message was not there yet. */
+/**
+ * The request before this one, made again: it was sent when the newest assistant message was not there yet. Where thoughts are
+ * bound to what they were sent with, all requests are made again, because the last change to their beginning may be any of them.
+ */
 function requestBefore(options: CurateRequestOptions): CuratedRequest | undefined {
-  const answer = options.messages.findLastIndex((message) => message.role === 'assistant');
-  return answer < 0 ? undefined : make({ ...options, messages: options.messages.slice(0, answer) }, undefined);
+  const { messages } = options;
+  const answers = [...messages.keys()].filter((position) => messages[position]?.role === 'assistant');
+  const bound = options.boundReasoning && messages.some(hasSignedThought);
+  const grown: ConversationMessage[] = [];
+  let previous: CuratedRequest | undefined;
+  for (const position of bound ? answers : answers.slice(-1)) {
+    for (let i = grown.length; i < position; i++) grown.push(messages[i] as ConversationMessage);
+    previous = make({ ...options, messages: grown }, previous);
+  }
+  return previous;
 }
 
 /** How much of the request before is the beginning of this one: 1 when there was none to keep. */
