@@ -1,0 +1,19 @@
+/**
+ * `npm run test:agents`: installs the agents that the adapters drive (large, so not among the project's own dependencies), then
+ * tests against them. Arguments go to vitest.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const agents = join(root, 'test', 'agents');
+
+const STEPS: readonly (readonly [cwd: string, command: string, ...args: string[]])[] = [
+  [agents, 'npm', 'ci', '--no-audit', '--no-fund'],
+  [root, 'tsc', '-p', 'test/agents/tsconfig.json'],
+  [root, 'vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...process.argv.slice(2)],
+];
+for (const [cwd, command, ...args] of STEPS) {
+  const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}

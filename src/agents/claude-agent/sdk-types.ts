@@ -1,0 +1,88 @@
+/**
+ * The parts of the Claude Agent SDK that the adapter uses, as far as it uses them. The SDK is an optional peer and large, so its
+ * own types are not imported here; `test/agents` holds these to them.
+ */
+
+/** Names a transcript: the session's own, or with a subpath one of its subagents'. */
+export interface ClaudeSessionKey {
+  projectKey: string;
+  sessionId: string;
+  subpath?: string;
+}
+
+/** One line of a transcript. Opaque but for these fields. */
+export interface ClaudeTranscriptEntry {
+  type: string;
+  uuid?: string;
+  timestamp?: string;
+  [field: string]: unknown;
+}
+
+/** What the SDK wants to know of a session without reading it; `data` is the SDK's own. */
+export interface ClaudeSessionSummary {
+  sessionId: string;
+  mtime: number;
+  data: Record<string, unknown>;
+}
+
+/** Folds new entries into a session's summary: the SDK's `foldSessionSummary`. */
+export type FoldSessionSummary = (
+  previous: ClaudeSessionSummary | undefined,
+  key: ClaudeSessionKey,
+  entries: ClaudeTranscriptEntry[],
+  options?: { mtime?: number },
+) => ClaudeSessionSummary;
+
+/** The SDK's `SessionStore`, every optional method included. */
+export interface ClaudeSessionStore {
+  append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void>;
+  load(key: ClaudeSessionKey): Promise<ClaudeTranscriptEntry[] | null>;
+  listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]>;
+  listSessionSummaries(projectKey: string): Promise<ClaudeSessionSummary[]>;
+  delete(key: ClaudeSessionKey): Promise<void>;
+  listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]>;
+}
+
+/** A content block of the Messages API. */
+export interface ClaudeBlock {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** A message of the SDK's stream. Only what every message has; the rest is read with care. */
+export interface ClaudeMessage {
+  readonly type: string;
+  readonly subtype?: string;
+  readonly session_id?: string;
+  readonly [field: string]: unknown;
+}
+
+/** What a hook is told. */
+export interface ClaudeHookInput {
+  readonly hook_event_name: string;
+  readonly tool_name?: string;
+  readonly tool_input?: unknown;
+  readonly tool_use_id?: string;
+  readonly agent_id?: string;
+}
+
+export type ClaudeHook = (input: ClaudeHookInput) => Promise<Record<string, unknown>>;
+
+/** A child process as the SDK handles it; Node's own fits. */
+export interface ClaudeSpawnOptions {
+  command: string;
+  args: string[];
+  cwd?: string;
+  env: { [name: string]: string | undefined };
+}
+
+/** A query in progress. */
+export interface ClaudeQuery extends AsyncIterable<ClaudeMessage> {
+  close?(): void;
+}
+
+/** The module `@anthropic-ai/claude-agent-sdk`, as far as it is used. */
+export interface ClaudeAgentSdk {
+  query(request: { prompt: unknown; options?: Record<string, unknown> }): ClaudeQuery;
+  foldSessionSummary?: FoldSessionSummary;
+}
