@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import { type PromptIdentity, promptIdentityText } from '../core/prompt-identity.ts';
 import { sha256 } from '../session/contents.ts';
-import type { AnyTool } from './define-tool.ts';
+import { type AnyTool, checkToolName } from './define-tool.ts';
 import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 
@@ -71,5 +71,8 @@ function listTools(tools: NonNullable<PromptDefinition<undefined>['tools']>): re
     }
     return tools;
   }
-  return Object.entries(tools).map(([name, tool]) => (isForeignTool(tool) ? toTool(name, tool) : { ...tool, name }));
+  return Object.entries(tools).map(([name, tool]) => {
+    checkToolName(name);
+    return isForeignTool(tool) ? toTool(name, tool) : { ...tool, name };
+  });
 }

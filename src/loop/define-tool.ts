@@ -97,6 +97,8 @@ export function defineTool<Schema extends StandardSchemaV1, Output>(
       `tool "${name}": effect is 'read', 'idempotent' or 'once', not "${effect}"`,
     );
   }
+  checkCount(name, 'retries', retries);
+  if (rest.timeoutMs !== undefined) checkCount(name, 'timeoutMs', rest.timeoutMs);
   if (typeof execute !== 'function') throw new HoldfastError('INVALID_ARGUMENT', `tool "${name}": execute is missing`);
   return {
     ...rest,
@@ -107,6 +109,14 @@ export function defineTool<Schema extends StandardSchemaV1, Output>(
     effect: effect ?? (runsChildren(execute) ? 'idempotent' : 'once'),
     retries,
   };
+}
+
+function checkCount(tool: string, what: string, value: number): void {
+  if (value >= 0) return;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `tool "${tool}": ${what} is ${value}; give a number that is not negative`,
+  );
 }
 
 /** Refuses a name that a provider would refuse. */

@@ -29,7 +29,6 @@ export function isForeignTool(tool: unknown): tool is ForeignTool {
 
 /** One of our tools that runs an AI SDK tool. It says nothing about its effect, so it is `once` (D18). */
 export function toTool(name: string, tool: ForeignTool): AnyTool {
-  checkToolName(name);
   const { schema, jsonSchema } = foreignSchema(name, tool.inputSchema);
   const { execute } = tool;
   const base = {

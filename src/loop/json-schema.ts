@@ -39,8 +39,16 @@ export function toJsonSchema(schema: StandardSchemaV1, given: JsonSchema | undef
       `${owner}: ${standard.vendor} does not say its JSON Schema; give it as jsonSchema`,
     );
   }
-  const { $schema: _, ...converted } = standard.jsonSchema.input({ target: 'draft-07' });
-  return converted;
+  try {
+    const { $schema: _, ...converted } = standard.jsonSchema.input({ target: 'draft-07' });
+    return converted;
+  } catch (error) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `${owner}: its schema cannot be told to a model (${messageOf(error)}); use types that JSON has, or give jsonSchema`,
+      { cause: error },
+    );
+  }
 }
 
 /** A Standard Schema that accepts anything, for tools that bring only a JSON Schema: its owner validates. */
