@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import { type Model, type ModelRequest, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { advancing, agent, call, eventTypes, said, tool } from './agent.ts';
+
+/** A model whose first attempts at a turn go wrong. */
+function failing(turns: readonly (readonly ScriptedTurn[])[]): Model {
+  const attempts = new Map<number, number>();
+  return scriptedModel(({ turn }) => {
+    const attempt = attempts.get(turn) ?? 0;
+    attempts.set(turn, attempt + 1);
+    const tries = turns[turn - 1] ?? [];
+    return tries[Math.min(attempt, tries.length - 1)] ?? '';
+  });
+}
+
+describe('a provider that fails for now is asked again', () => {
+  test.for([429, 500, 503, 529])('%i', async (status) => {
+    const clock = fakeClock();
+    const { evaluate, requests, events } = await agent({
+      script: failing([[{ error: { status } }, { error: { status } }, 'Here I am.']]),
+      clock,
+    });
+    expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed', text: 'Here I am.', turns: 1 });
+    expect(requests).toHaveLength(3);
+    expect(requests[2]?.messages).toEqual(requests[0]?.messages);
+    expect(events.filter((event) => event.type === 'model/retried')).toHaveLength(2);
+  });
+
+  test('429 with retry-after: when it said, not before', async () => {
+    const clock = fakeClock();
+    const asked: number[] = [];
+    const model = failing([[{ error: { status: 429, retryAfterMs: 7_000 } }, 'ok']]);
+    const { evaluate, events } = await agent({
+      script: {
+        ...model,
+        stream: (request: ModelRequest) => {
+          asked.push(clock.now());
+          return model.stream(request);
+        },
+      },
+      clock,
+    });
+    await advancing(clock, evaluate(), 1_000);
+    expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(7_000);
+    expect(events.find((event) => event.type === 'model/retried')).toMatchObject({
+      waitMs: 7_000,
+      attempt: 1,
+      turn: 1,
+    });
+  });
+
+  test('waits grow, with jitter from the adapter’s own randomness', async () => {
+    const waitsWith = async (random: () => number): Promise<readonly number[]> => {
+      const clock = fakeClock();
+      const { evaluate, events } = await agent({
+        script: [{ error: { status: 500 } }],
+        clock,
+        adapter: { maxModelRetries: 3, random },
+      });
+      await advancing(clock, evaluate(), 1_000);
+      return events.flatMap((event) => (event.type === 'model/retried' ? [event.waitMs as number] : []));
+    };
+    expect(await waitsWith(() => 0)).toEqual([250, 500, 1_000]);
+    expect(await waitsWith(() => 1)).toEqual([500, 1_000, 2_000]);
+  });
+
+  test('one that goes on failing suspends; resuming asks again (D13)', async () => {
+    const clock = fakeClock();
+    let down = true;
+    const { session, evaluate, requests } = await agent({
+      script: () => (down ? { error: { status: 500 } } : 'Back.'),
+      clock,
+      adapter: { maxModelRetries: 2 },
+    });
+    const response = await advancing(clock, evaluate(), 1_000);
+    expect(response).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED', pending: [] });
+    expect(response.message).toMatch(/after 3 tries.*500.*resume/);
+    expect(requests).toHaveLength(3);
+    down = false;
+    expect(await evaluate({ resume: true })).toMatchObject({
+      status: 'completed',
+      text: 'Back.',
+      evaluationId: response.evaluationId,
+    });
+    expect(said(session)).toEqual(['system: Do it.', 'user: Please.', 'assistant: Back.']);
+  });
+
+  test.for([400, 401, 404])('%i is not asked again: it would be refused again', async (status) => {
+    const { evaluate, requests } = await agent({ script: [{ error: { status } }] });
+    expect(await evaluate()).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a model that throws anything else suspends, too: the conversation is not lost', async () => {
+    const broken: Model = {
+      provider: 'test',
+      modelId: 'broken',
+      stream() {
+        throw new TypeError('x is not a function');
+      },
+    };
+    const { evaluate } = await agent({ script: broken });
+    expect(await evaluate()).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED' });
+  });
+
+  test('a model that ends without an answer is asked again', async () => {
+    const clock = fakeClock();
+    const model = failing([['ok']]);
+    let first = true;
+    const { evaluate } = await agent({
+      script: {
+        ...model,
+        async *stream(request: ModelRequest) {
+          if (!first) yield* model.stream(request);
+          first = false;
+        },
+      },
+      clock,
+    });
+    expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed', text: 'ok' });
+  });
+
+  test('a cancelled wait leaves no timer behind that keeps the process alive', async () => {
+    const clock = fakeClock();
+    const cancel = new AbortController();
+    const { evaluate } = await agent({ script: [{ error: { status: 429, retryAfterMs: 3_600_000 } }], clock });
+    const response = evaluate({
+      signal: cancel.signal,
+      onEvent: (event) => event.type === 'model/retried' && cancel.abort(),
+    });
+    expect(await response).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('the model’s stream is let go of, whether it was heard to the end or not', async () => {
+    const ended: string[] = [];
+    const model = failing([[{ text: 'half', error: { status: 400 } }]]);
+    const noting = (script: Model): Model => ({
+      ...script,
+      async *stream(request: ModelRequest) {
+        try {
+          yield* script.stream(request);
+        } finally {
+          ended.push(script.modelId);
+        }
+      },
+    });
+    await (await agent({ script: noting(model) })).evaluate();
+    await (await agent({ script: noting(scriptedModel(['whole'])) })).evaluate();
+    expect(ended).toEqual(['scripted', 'scripted']);
+  });
+});
+
+describe('D53: a connection that is cut in mid-answer', () => {
+  const cut: ScriptedTurn = { reasoning: 'Let me think', text: 'I was about to', error: { status: 500 } };
+
+  test('what had been said is kept as interrupted: shown, never sent', async () => {
+    const clock = fakeClock();
+    const { session, evaluate, requests, store } = await agent({ script: failing([[cut, cut, 'Now I can.']]), clock });
+    const response = await advancing(clock, evaluate());
+    expect(response).toMatchObject({ status: 'completed', text: 'Now I can.' });
+    const interrupted = [];
+    for await (const event of session.events()) if (event.type === 'message/interrupted') interrupted.push(event);
+    const { evaluationId } = response;
+    const blocks = [
+      { blockId: `${evaluationId}:2:0`, text: 'Let me think' },
+      { blockId: `${evaluationId}:2:1`, text: 'I was about to' },
+    ];
+    expect(interrupted).toMatchObject([
+      { evaluationId, conversationId: 'main', turn: 1, attempt: 1, blocks },
+      { turn: 1, attempt: 2, blocks },
+    ]);
+    for (const { messages } of requests) expect(JSON.stringify(messages)).not.toContain('about to');
+    expect(said(session)).toEqual(['system: Do it.', 'user: Please.', 'assistant: Now I can.']);
+    expect(await store.readDraft(session.id, evaluationId)).toEqual([]);
+  });
+
+  test('nothing had been said: nothing is kept', async () => {
+    const clock = fakeClock();
+    const { session, evaluate } = await agent({ script: failing([[{ error: { status: 500 } }, 'ok']]), clock });
+    await advancing(clock, evaluate());
+    expect(await eventTypes(session)).not.toContain('message/interrupted');
+  });
+
+  test('cancelled in mid-answer: what had been said is kept, the answer asked for again', async () => {
+    const cancel = new AbortController();
+    const script = ['one two three'];
+    const first = await agent({ script });
+    const response = await first.evaluate({
+      signal: cancel.signal,
+      onEvent: (event) => event.type === 'message/delta' && event.delta === 'two ' && cancel.abort(),
+    });
+    expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', text: '' });
+    const types = await eventTypes(first.session);
+    expect(types.slice(-2)).toEqual(['message/interrupted', 'evaluation/suspended']);
+    const second = await agent({ script, store: first.store });
+    expect(await second.evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'one two three' });
+  });
+
+  test('a draft is written while the answer is given, and gone when it is recorded', async () => {
+    const clock = fakeClock();
+    const { session, evaluate, store } = await agent({
+      script: scriptedModel(['one two three'], { beforePart: () => clock.advance(200) }),
+      clock,
+    });
+    const seen: string[] = [];
+    const { promise: written, resolve } = Promise.withResolvers<void>();
+    const appendDraft = store.appendDraft.bind(store);
+    store.appendDraft = async (id, chunks) => {
+      await appendDraft(id, chunks);
+      seen.push(...chunks.map((chunk) => chunk.delta));
+      resolve();
+    };
+    const response = await evaluate();
+    await written;
+    expect(seen.join('')).toBe('one two three'.slice(0, seen.join('').length));
+    expect(await store.readDraft(session.id, response.evaluationId)).toEqual([]);
+  });
+
+  test('a draft that cannot be written does not cost the answer', async () => {
+    const clock = fakeClock();
+    const { evaluate, store } = await agent({
+      script: scriptedModel(['one two'], { beforePart: () => clock.advance(200) }),
+      clock,
+    });
+    store.appendDraft = () => Promise.reject(new Error('the disk is full'));
+    expect(await evaluate()).toMatchObject({ status: 'completed', text: 'one two' });
+  });
+
+  test('a draft that a dead process left becomes interrupted on resume, and on a fresh start in its place', async () => {
+    for (const resume of ['auto', false] as const) {
+      const first = await agent({ script: [{ error: { status: 400 } }] });
+      const { evaluationId } = await first.evaluate();
+      const chunk = { evaluationId, turn: 1, attempt: 3, n: 1, blockId: `${evaluationId}:2:0`, delta: 'I was' };
+      await first.store.appendDraft('session', [chunk, { ...chunk, n: 2, delta: ' saying' }]);
+      const second = await agent({ script: ['ok'], store: first.store });
+      await second.evaluate({ resume });
+      const interrupted = [];
+      for await (const event of second.session.events())
+        if (event.type === 'message/interrupted') interrupted.push(event);
+      expect(interrupted).toMatchObject([
+        { evaluationId, turn: 1, attempt: 3, blocks: [{ blockId: chunk.blockId, text: 'I was saying' }] },
+      ]);
+      expect(await first.store.readDraft('session', evaluationId)).toEqual([]);
+      const deltas = second.events.flatMap((event) => (event.type === 'message/delta' ? [event.attempt] : []));
+      expect(new Set(deltas)).toEqual(new Set([resume === 'auto' ? 4 : 1])); // a reader of the old attempt starts anew
+    }
+  });
+
+  test('a draft of a turn that was recorded after all is dropped', async () => {
+    const first = await agent({
+      script: [{ text: 'said', toolCalls: [call('ask')] }, 'ok'],
+      tools: [tool('ask', () => 'yes', { needsApproval: true })],
+    });
+    const { evaluationId } = await first.evaluate();
+    await first.store.appendDraft('session', [
+      { evaluationId, turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'said' },
+    ]);
+    await first.evaluate({ resume: true });
+    expect(await eventTypes(first.session)).not.toContain('message/interrupted');
+    expect(await first.store.readDraft('session', evaluationId)).toEqual([]);
+  });
+});
