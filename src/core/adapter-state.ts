@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { HoldfastError } from './errors.ts';
+import { HoldfastError, messageOf } from './errors.ts';
 
 /** The largest adapter state that is recorded, as JSON: ids and times, never a conversation (D25). */
 export const MAX_ADAPTER_STATE_BYTES = 16_384;
@@ -47,14 +47,32 @@ export function defineAdapterState<T extends AdapterState>(options: {
       const result = schema['~standard'].validate(value);
       if (result instanceof Promise) return refuse('its schema is asynchronous; use a synchronous one');
       if (result.issues) return refuse(result.issues.map((issue) => issue.message).join('; '));
-      if (result.value.adapterType !== adapterType) return refuse(`adapterType is "${result.value.adapterType}"`);
-      const { length } = JSON.stringify(result.value);
-      if (length > MAX_ADAPTER_STATE_BYTES) {
+      if (result.value?.adapterType !== adapterType) return refuse(`adapterType is "${result.value?.adapterType}"`);
+      const bytes = utf8Length(asJson(result.value, refuse));
+      if (bytes > MAX_ADAPTER_STATE_BYTES) {
         return refuse(
-          `${length} bytes; keep ids and times here (at most ${MAX_ADAPTER_STATE_BYTES}) and the rest elsewhere`,
+          `${bytes} bytes; keep ids and times here (at most ${MAX_ADAPTER_STATE_BYTES}) and the rest elsewhere`,
         );
       }
       return result.value;
     },
   };
+}
+
+function asJson(value: unknown, refuse: (why: string) => never): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    return refuse(`it is not plain data (${messageOf(error)})`);
+  }
+}
+
+/** How many bytes a text takes as UTF-8. */
+function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
 }

@@ -70,3 +70,19 @@ export function isOpen(evaluation: Evaluation): boolean {
 export function openCalls(evaluation: Evaluation): readonly CallState[] {
   return evaluation.calls.filter((call) => call.status === 'pending' || call.status === 'started');
 }
+
+/** The newest evaluation of a conversation by log position, of one prompt if asked (D12, D13). */
+export function latestEvaluation(
+  evaluations: List<Evaluation>,
+  wanted: { readonly ns?: string; readonly key?: string; readonly conversationId?: string } = {},
+): Evaluation | undefined {
+  const { ns, key, conversationId = 'main' } = wanted;
+  for (let i = evaluations.length - 1; i >= 0; i--) {
+    const evaluation = evaluations.at(i);
+    if (evaluation?.conversationId !== conversationId) continue;
+    if (ns !== undefined && evaluation.promptNs !== ns) continue;
+    if (key !== undefined && evaluation.promptKey !== key) continue;
+    return evaluation;
+  }
+  return undefined;
+}

@@ -1,5 +1,7 @@
 import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
-import { emptyRecord, foldRecord, type SessionRecord } from './record.ts';
+import { isRecord } from './message-problem.ts';
+import { foldRecord, type SessionRecord } from './record.ts';
+import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
 
@@ -17,7 +19,8 @@ export interface Fold {
   readonly initial: SessionState;
   /**
    * Contract: pure, total, and idempotent: an event at or before `state.seq` changes nothing (I7). A reducer of the user's
-   * that throws leaves its slice as it was and is reported to `onError`.
+   * that throws leaves its slice as it was and is reported to `onError`; so is a built-in event that lacks what its type
+   * promises, as only a foreign program can have written it, and the record stays as it was.
    */
   apply(state: SessionState, event: SessionEvent): SessionState;
   /** Folds one event into some slices only, by name: for slices that lag behind the rest (D6). */
@@ -62,9 +65,11 @@ export function createFold(
       }
     }
     if (event.type === 'session/restored' && isBuiltInEvent(event)) {
-      for (const slice of slices) {
-        const items = slice.rollback && Object.hasOwn(event.slices, slice.name) ? event.slices[slice.name] : undefined;
-        if (items && (!only || only.has(slice.name))) change(slice.name, items);
+      // Into an empty session a snapshot brings every slice, else those that roll back (D21).
+      const restored = event.seq === 1 ? slices : slices.filter((slice) => slice.rollback);
+      for (const { name } of restored) {
+        const items = isRecord(event.slices) && Object.hasOwn(event.slices, name) ? event.slices[name] : undefined;
+        if (Array.isArray(items) && (!only || only.has(name))) change(name, items);
       }
     }
     return after ?? before;
@@ -75,12 +80,14 @@ export function createFold(
     applyToSlices,
     apply(state, event) {
       if (event.seq <= state.seq) return state;
-      return {
-        seq: event.seq,
-        record: isBuiltInEvent(event) ? foldRecord(state.record, event) : state.record,
-        summary: summarizeSession(state.summary, event),
-        slices: applyToSlices(state.slices, event),
-      };
+      let { record, summary } = state;
+      try {
+        if (isBuiltInEvent(event)) record = foldRecord(record, event);
+        summary = summarizeSession(summary, event);
+      } catch (error) {
+        onError('messages', event, error);
+      }
+      return { seq: event.seq, record, summary, slices: applyToSlices(state.slices, event) };
     },
   };
 }

@@ -35,6 +35,8 @@ export type MediaPart = {
   /** base64, a URL, or `sha256:…` for content the store keeps apart (D58). */
   readonly data: string;
   readonly filename?: string;
+  /** It was a text before it was stored apart, and is one again when it is read back. */
+  readonly standsFor?: 'text';
   readonly providerData?: ProviderData;
 };
 export type ReasoningPart = {

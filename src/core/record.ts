@@ -1,9 +1,10 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
-import type { CallState, Evaluation } from './evaluations.ts';
-import type { BuiltInEvent, EvaluationStarted, MessageRecorded, ToolStarted } from './events.ts';
-import { KeyedList } from './keyed-list.ts';
+import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
+import type { BuiltInEvent, EvaluationStarted, MessageRecorded, Settlement, ToolStarted } from './events.ts';
+import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import { type CallRef, type ConversationMessage, callsOf } from './messages.ts';
+import { decodeRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
 /**
@@ -35,25 +36,11 @@ export interface Summary {
   readonly text: string;
 }
 
-/** A record of nothing. */
-export function emptyRecord(): SessionRecord {
-  return {
-    messages: List.empty(),
-    evaluations: KeyedList.from<Evaluation>([], (evaluation) => evaluation.id),
-    toolStarts: List.empty(),
-    adapterStates: List.empty(),
-    usage: List.empty(),
-    summaries: KeyedList.from<Summary>([], (summary) => `${summary.evaluationId}:${summary.key}`),
-  };
-}
-
 /** Folds one built-in event; the same object when nothing changed. Never throws on data. */
 export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionRecord {
   switch (event.type) {
     case 'evaluation/started':
-      return record.evaluations.has(event.evaluationId)
-        ? record
-        : { ...record, evaluations: record.evaluations.put(startEvaluation(event)) };
+      return startEvaluation(record, event);
     case 'message/recorded':
       return recordMessage(record, event);
     case 'message/erased':
@@ -61,6 +48,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'tool/started':
       return {
         ...changeCall(record, event, (call) => {
+          if (call.status === 'completed' || call.status === 'failed') return call; // it never runs again (I2)
           const { settlement: _, ...rest } = call; // a settlement speaks of the starts before it
           return { ...rest, status: 'started', effect: event.effect, attempt: event.attempt };
         }),
@@ -77,17 +65,13 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'tool/settled':
       return changeCall(record, event, (call) => ({ ...call, settlement: event.how }));
     case 'evaluation/suspended':
-      return changeEvaluation(record, event.evaluationId, (e) => ({ ...e, status: 'suspended', reason: event.reason }));
+      return endOrPause(record, event.evaluationId, { status: 'suspended', reason: event.reason });
     case 'evaluation/completed':
-      return changeEvaluation(record, event.evaluationId, (e) => ({ ...running(e), status: 'completed' }));
+      return endOrPause(record, event.evaluationId, { status: 'completed' });
     case 'evaluation/failed':
-      return changeEvaluation(record, event.evaluationId, (e) => ({
-        ...running(e),
-        status: 'failed',
-        error: event.error,
-      }));
+      return endOrPause(record, event.evaluationId, { status: 'failed', error: event.error });
     case 'evaluation/superseded':
-      return changeEvaluation(record, event.evaluationId, (e) => ({ ...running(e), status: 'superseded' }));
+      return endOrPause(record, event.evaluationId, { status: 'superseded' });
     case 'adapter/captured':
       return { ...record, adapterStates: record.adapterStates.push(event.snapshot) };
     case 'history/summarized':
@@ -101,7 +85,9 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       );
     case 'session/restored':
       // Into an empty session a snapshot brings its conversation; a conversation that is there is never rolled back (D21).
-      return record.messages.length === 0 && record.evaluations.length === 0 ? decodeRecord(event.slices) : record;
+      return record.evaluations.length === 0 && Object.hasOwn(event.slices, 'messages')
+        ? decodeRecord(event.slices)
+        : record;
     case 'history/curated':
     case 'message/interrupted':
     case 'session/described':
@@ -112,13 +98,15 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
   }
 }
 
-function startEvaluation(event: EvaluationStarted): Evaluation {
-  const { seq, at, type: _, discarded: __, evaluationId, ...rest } = event;
+/** What an evaluation begins with, whichever of its events comes first (D12). */
+type Beginning = Omit<
+  Evaluation,
+  'status' | 'turn' | 'nextSequence' | 'messages' | 'calls' | 'usage' | 'totalUsage' | 'reason' | 'error'
+>;
+
+function newEvaluation(beginning: Beginning): Evaluation {
   return {
-    ...rest,
-    id: evaluationId,
-    startedAt: at,
-    startedSeq: seq,
+    ...beginning,
     status: 'running',
     turn: 0,
     nextSequence: 0,
@@ -129,15 +117,24 @@ function startEvaluation(event: EvaluationStarted): Evaluation {
   };
 }
 
+/** A second start changes nothing, unless the first trace was a message: then it says what the message could not. */
+function startEvaluation(record: SessionRecord, event: EvaluationStarted): SessionRecord {
+  const { seq, at, type: _, discarded: __, evaluationId: id, ...rest } = event;
+  const there = record.evaluations.get(id);
+  if (there && there.promptHash !== '') return record;
+  const beginning = { ...rest, id, startedAt: there?.startedAt ?? at, startedSeq: there?.startedSeq ?? seq };
+  const evaluation = there ? { ...there, ...beginning } : newEvaluation(beginning);
+  return { ...record, evaluations: record.evaluations.put(evaluation) };
+}
+
 /** Puts a message where it belongs. One that is already there changes nothing (D12). */
 function recordMessage(record: SessionRecord, event: MessageRecorded): SessionRecord {
   const { message } = event;
-  const evaluation = record.evaluations.get(message.evaluationId);
-  if (!evaluation) return { ...record, messages: record.messages.push(message) };
+  const { evaluationId } = message;
+  const evaluation = record.evaluations.get(evaluationId) ?? newEvaluation(beginningOf(event));
   if (message.sequence < evaluation.nextSequence) return record;
-  const evaluations = record.evaluations.put(withMessage(evaluation, message));
   const usage = event.usage && {
-    evaluationId: message.evaluationId,
+    evaluationId,
     turn: message.turn,
     usage: event.usage,
     ...(event.model !== undefined && { model: event.model }),
@@ -145,10 +142,16 @@ function recordMessage(record: SessionRecord, event: MessageRecorded): SessionRe
   const changed = {
     ...record,
     messages: record.messages.push(message),
-    evaluations,
+    evaluations: record.evaluations.put(withMessage(evaluation, message)),
     ...(usage && { usage: record.usage.push(usage) }),
   };
-  return chargeUsage(changed, message.evaluationId, event.usage);
+  return chargeUsage(changed, evaluationId, event.usage);
+}
+
+/** A message that comes without a start, an imported one, begins its evaluation: of no known prompt text and input. */
+function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
+  const { evaluationId: id, conversationId, promptNs, promptKey } = message;
+  return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
 }
 
 function withMessage(evaluation: Evaluation, message: ConversationMessage): Evaluation {
@@ -188,13 +191,23 @@ function running(evaluation: Evaluation): Evaluation {
   return { ...rest, status: 'running' };
 }
 
+/** Ends or suspends an evaluation that is open. What has ended stays as it ended: it is never run again (I2, D14). */
+function endOrPause(
+  record: SessionRecord,
+  id: string,
+  change: Pick<Evaluation, 'status' | 'reason' | 'error'>,
+): SessionRecord {
+  return changeEvaluation(record, id, (e) => (isOpen(e) ? { ...running(e), ...change } : e));
+}
+
 function changeEvaluation(
   record: SessionRecord,
   id: string,
   change: (evaluation: Evaluation) => Evaluation,
 ): SessionRecord {
   const evaluation = record.evaluations.get(id);
-  return evaluation ? { ...record, evaluations: record.evaluations.put(change(evaluation)) } : record;
+  const evaluations = evaluation && record.evaluations.put(change(evaluation));
+  return evaluations && evaluations !== record.evaluations ? { ...record, evaluations } : record;
 }
 
 function changeCall(
@@ -202,10 +215,16 @@ function changeCall(
   ref: CallRef & { readonly type: string },
   change: (call: CallState) => CallState,
 ): SessionRecord {
-  return changeEvaluation(record, ref.evaluationId, (evaluation) => ({
-    ...(ref.type === 'tool/started' ? running(evaluation) : evaluation),
-    calls: evaluation.calls.map((call) => (call.callId === ref.callId && call.turn === ref.turn ? change(call) : call)),
-  }));
+  return changeEvaluation(record, ref.evaluationId, (evaluation) => {
+    const at = evaluation.calls.findIndex((call) => call.callId === ref.callId && call.turn === ref.turn);
+    const call = evaluation.calls[at];
+    const changed = call && change(call);
+    if (!changed || changed === call) return evaluation;
+    return {
+      ...(ref.type === 'tool/started' ? running(evaluation) : evaluation),
+      calls: evaluation.calls.with(at, changed),
+    };
+  });
 }
 
 /** Adds to an evaluation's usage and to the total of every evaluation above it (D52). */
@@ -223,71 +242,50 @@ function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage |
   return { ...record, evaluations };
 }
 
+const ERASED = '[erased]';
+
 /** A message without what was said: its place, its role and its calls' names stay (D58). */
 export function erased(message: ConversationMessage): ConversationMessage {
-  const content = [{ type: 'text', text: '[erased]' }] as const;
+  const content = [{ type: 'text', text: ERASED }] as const;
   if (message.role !== 'assistant') return { ...message, content };
   return {
     ...message,
     content,
     ...(message.toolCalls && {
-      toolCalls: message.toolCalls.map((call) => ({
-        ...call,
+      toolCalls: message.toolCalls.map(({ callId, name, providerExecuted }) => ({
+        callId,
+        name,
         arguments: '{}',
         after: 1,
-        ...(call.providerExecuted && { providerExecuted: {} }),
+        ...(providerExecuted && { providerExecuted: {} }),
       })),
     }),
   };
 }
 
+/** A person's word on a call without what it said: the result was the message that is being erased. */
+export function erasedSettlement(how: Settlement): Settlement {
+  return 'rerun' in how ? how : { ...how, result: ERASED };
+}
+
 function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   const at = record.messages.toArray().findIndex((message) => message.id === messageId);
-  const message = record.messages.at(at);
-  if (at < 0 || !message) return record;
-  const blank = erased(message);
-  const changed = { ...record, messages: record.messages.set(at, blank) };
+  const message = at < 0 ? undefined : record.messages.at(at);
+  if (!message) return record;
+  const changed = { ...record, messages: record.messages.set(at, erased(message)) };
   return changeEvaluation(changed, message.evaluationId, (evaluation) => ({
     ...evaluation,
     messages: evaluation.messages.set(
       evaluation.messages.toArray().findIndex((other) => other.id === messageId),
-      blank,
+      erased(message),
     ),
+    calls: evaluation.calls.map((call) => (call.turn === message.turn ? erasedCall(call, message) : call)),
   }));
 }
 
-/** The items of the record's slices, as snapshots hold them: an evaluation without the messages that are listed beside it. */
-export function encodeRecord(record: SessionRecord): Readonly<Record<string, readonly unknown[]>> {
-  return {
-    messages: record.messages.toArray(),
-    evaluations: record.evaluations.items.map(({ messages: _, ...evaluation }) => evaluation),
-    toolStarts: record.toolStarts.toArray(),
-    adapterStates: record.adapterStates.toArray(),
-    usage: record.usage.toArray(),
-    summaries: record.summaries.items.toArray(),
-  };
-}
-
-/** The inverse of `encodeRecord`. The items were checked by `parseSnapshot` or come from our own log. */
-export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>>): SessionRecord {
-  const items = <T>(name: string): readonly T[] => (slices[name] ?? []) as readonly T[];
-  const messages = items<ConversationMessage>('messages');
-  const own = new Map<string, List<ConversationMessage>>();
-  for (const message of messages) {
-    own.set(message.evaluationId, (own.get(message.evaluationId) ?? List.empty<ConversationMessage>()).push(message));
-  }
-  const empty = emptyRecord();
-  let { evaluations, summaries } = empty;
-  for (const evaluation of items<Evaluation>('evaluations')) {
-    evaluations = evaluations.put({ ...evaluation, messages: own.get(evaluation.id) ?? List.empty() });
-  }
-  for (const summary of items<Summary>('summaries')) summaries = summaries.put(summary);
-  return {
-    messages: List.from(messages),
-    evaluations,
-    toolStarts: List.from(items<ToolStarted>('toolStarts')),
-    adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
-    usage: List.from(items<UsageRecord>('usage')),
-    summaries,
-  };
+/** A call whose message, or whose result, was erased. */
+function erasedCall(call: CallState, message: ConversationMessage): CallState {
+  if (message.role === 'assistant') return { ...call, arguments: '{}' };
+  if (message.role !== 'tool' || message.toolCallId !== call.callId || !call.settlement) return call;
+  return { ...call, settlement: erasedSettlement(call.settlement) };
 }

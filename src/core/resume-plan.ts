@@ -1,4 +1,4 @@
-import { type CallState, type Evaluation, openCalls } from './evaluations.ts';
+import { type CallState, type Evaluation, isOpen, latestEvaluation, openCalls } from './evaluations.ts';
 import type { SessionEvent } from './events.ts';
 import { createFold } from './fold.ts';
 import type { SessionRecord } from './record.ts';
@@ -33,20 +33,23 @@ export interface PlannedCall {
   readonly call: CallState;
 }
 
-/** Plans the resumption of one evaluation, the newest unless one is named. Pure. */
+/**
+ * Plans the resumption of one evaluation: unless one is named, the newest of the main conversation. A child conversation is
+ * resumed by the call that asked for it (D52). Pure.
+ */
 export function planResume(
   log: Iterable<SessionEvent> | { readonly state: { readonly record: SessionRecord } },
   evaluationId?: string,
 ): ResumePlan {
   const { record } = 'state' in log ? log.state : foldAll(log);
   const evaluation =
-    evaluationId === undefined ? record.evaluations.items.at(-1) : record.evaluations.get(evaluationId);
+    evaluationId === undefined ? latestEvaluation(record.evaluations.items) : record.evaluations.get(evaluationId);
   return evaluation ? planEvaluation(evaluation) : { do: 'nothing' };
 }
 
 /** The same for an evaluation that is at hand. Costs the calls of its newest turn, however long it is. */
 export function planEvaluation(evaluation: Evaluation): ResumePlan {
-  if (evaluation.status !== 'running' && evaluation.status !== 'suspended') return { do: 'nothing', evaluation };
+  if (!isOpen(evaluation)) return { do: 'nothing', evaluation };
   const { turn } = evaluation;
   const open = openCalls(evaluation);
   if (open.length > 0) return { do: 'run-calls', evaluation, turn, calls: open.map(planCall) };
@@ -60,7 +63,8 @@ function planCall(call: CallState): PlannedCall {
   if (call.approval === 'denied') return { action: 'deny', call };
   if (call.status === 'pending') return { action: 'run', call };
   if (call.settlement) return { action: 'rerun', call };
-  return { action: call.effect === 'once' ? 'reconcile' : 'rerun', call };
+  // An effect that is not known here is taken for the most careful one (D18).
+  return { action: call.effect === 'read' || call.effect === 'idempotent' ? 'rerun' : 'reconcile', call };
 }
 
 function foldAll(log: Iterable<SessionEvent>): { readonly record: SessionRecord } {

@@ -1,3 +1,4 @@
+import type { Evaluation } from './evaluations.ts';
 import { isBuiltInEvent, type SessionEvent } from './events.ts';
 
 /**
@@ -32,6 +33,8 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
     }
     case 'session/forked':
       return { ...before, forkedFrom: event.origin };
+    case 'session/restored':
+      return before.evaluationId === undefined ? withRestored(before, event.slices.evaluations) : before;
     case 'evaluation/started':
       if (event.conversationId !== 'main') return before;
       return { ...before, status: 'running', evaluationId: event.evaluationId };
@@ -52,10 +55,20 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
   }
 }
 
+/** Into an empty session a snapshot brings its evaluations (D21); the newest of the main conversation is what it is at. */
+function withRestored(summary: SessionSummary, evaluations: readonly unknown[] = []): SessionSummary {
+  const newest = (evaluations as readonly Pick<Evaluation, 'id' | 'conversationId' | 'status'>[]).findLast(
+    (evaluation) => evaluation.conversationId === 'main',
+  );
+  return newest ? { ...summary, status: newest.status, evaluationId: newest.id } : summary;
+}
+
+/** Follows the newest evaluation; what has ended stays as it ended. */
 function settle(
   summary: SessionSummary,
   evaluationId: string,
   status: NonNullable<SessionSummary['status']>,
 ): SessionSummary {
-  return summary.evaluationId === evaluationId && summary.status !== status ? { ...summary, status } : summary;
+  const open = summary.status === 'running' || summary.status === 'suspended';
+  return open && summary.evaluationId === evaluationId && summary.status !== status ? { ...summary, status } : summary;
 }

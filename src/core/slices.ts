@@ -1,6 +1,7 @@
 import { HoldfastError } from './errors.ts';
 import type { UserEvent, Without } from './events.ts';
 import { List } from './list.ts';
+import { RECORD_SLICES } from './record-items.ts';
 
 /**
  * Slices: typed lists folded from the log by pure reducers.
@@ -15,7 +16,8 @@ import { List } from './list.ts';
 /**
  * Folds one event into a slice's items.
  *
- * Contract: pure; returns the same array when nothing changed and never changes the one it was given.
+ * Contract: pure; returns the same array when nothing changed and never changes the one it was given. Items are plain data, what
+ * JSON can carry, because a snapshot holds them.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a handler says which fields its own event has; `dispatch` holds callers to it
 export type SliceReducer<Item, Event = any> = (items: readonly Item[], event: Event) => readonly Item[];
@@ -53,15 +55,7 @@ export type EventOf<S> =
     : never;
 
 const NAME = /^[a-z][\w-]*$/i;
-const RESERVED = new Set([
-  'messages',
-  'evaluations',
-  'toolStarts',
-  'adapterStates',
-  'usage',
-  '__proto__',
-  'constructor',
-]);
+const RESERVED = new Set<string>([...RECORD_SLICES, 'constructor']);
 
 /** Defines a slice: what it is called, what it starts with and how each event changes it. */
 export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(options: {
@@ -78,6 +72,9 @@ export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(op
   }
   if (!Array.isArray(initial)) {
     throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": initial must be an array, [] to begin with nothing`);
+  }
+  if (!Number.isSafeInteger(version) || version < 0) {
+    throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": version must be a whole number, not ${version}`);
   }
   return { name, initial, on, version, rollback, persist };
 }
@@ -125,9 +122,13 @@ export function itemsAsArray(items: SliceItems): readonly unknown[] {
   return items instanceof List ? items.toArray() : items;
 }
 
-/** Runs one reducer; the same items when nothing changed. */
+/** Runs one reducer; the same items when nothing changed. Throws when it gives something else than items. */
 export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, event: UserEvent): SliceItems {
-  if (!('onList' in reducer)) return reducer(itemsAsArray(items), event);
+  if (!('onList' in reducer)) {
+    const next: unknown = reducer(itemsAsArray(items), event);
+    if (!Array.isArray(next)) throw new TypeError('a reducer returns an array of items, at once');
+    return next;
+  }
   const list = items instanceof List ? items : List.from(items);
   return (reducer as unknown as ListReducer).onList(list, event);
 }

@@ -1,6 +1,8 @@
 import { HoldfastError } from './errors.ts';
 import type { SessionState } from './fold.ts';
-import { encodeRecord } from './record.ts';
+import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
+import type { SessionRecord } from './record.ts';
+import { encodeRecord, RECORD_SLICES } from './record-items.ts';
 import type { SessionSummary } from './session-summary.ts';
 import { type AnySlice, itemsAsArray } from './slices.ts';
 
@@ -67,31 +69,40 @@ export function takeSnapshot(
 export interface ParseSnapshotOptions {
   /** Refuse slices that nobody here knows instead of keeping them (D6). */
   readonly strict?: boolean;
-  /** Names that are known, for `strict`. */
+  /** The slices that are known besides our own, for `strict`. */
   readonly known?: readonly string[];
-  /** The longest text that is read. */
+  /** The longest text that is read; 64 Mi characters unless given. */
   readonly maxLength?: number;
   readonly migrations?: SnapshotMigrations;
 }
 
-const MAX_LENGTH = 512 * 1024 * 1024;
-const MAX_DEPTH = 200;
+const MAX_LENGTH = 64 * 1024 * 1024;
+/** How deep a snapshot may nest: far more than the events it was folded from. */
+export const MAX_SNAPSHOT_DEPTH = 200;
 
 /** Reads a snapshot from text or from a value, checks it and brings it to this version. Throws `SNAPSHOT_INVALID`. */
 export function parseSnapshot(input: unknown, options: ParseSnapshotOptions = {}): Snapshot {
   const { maxLength = MAX_LENGTH, migrations = MIGRATIONS } = options;
-  let value = input;
-  if (typeof input === 'string') {
-    if (input.length > maxLength) refuse(`it is ${input.length} characters long, over the limit of ${maxLength}`);
-    if (nestedDeeperThan(input, MAX_DEPTH)) refuse(`it is nested more than ${MAX_DEPTH} levels deep`);
-    try {
-      value = JSON.parse(input);
-    } catch (error) {
-      refuse('it is not JSON; it may have been cut', error);
-    }
+  const text = typeof input === 'string' ? input : asJson(input);
+  if (text.length > maxLength) refuse(`it is ${text.length} characters long, over maxLength (${maxLength})`);
+  if (nestedDeeperThan(text, MAX_SNAPSHOT_DEPTH)) refuse(`it is nested more than ${MAX_SNAPSHOT_DEPTH} levels deep`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    refuse('it is not JSON; it may have been cut', error);
   }
   if (!isRecord(value) || value.format !== 'holdfast-snapshot') refuse('it is not a snapshot of Holdfast');
   return check(migrate(value, migrations), options);
+}
+
+/** A value as text: what is checked is then a copy that nobody else can change, without getters, cycles or prototypes. */
+function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch (error) {
+    return refuse('it is not plain data', error);
+  }
 }
 
 function migrate(
@@ -99,11 +110,18 @@ function migrate(
   migrations: SnapshotMigrations,
 ): Readonly<Record<string, unknown>> {
   const newest = migrations.length + 1;
-  let current = snapshot;
   const { version } = snapshot;
   if (!isCount(version) || version < 1) refuse('it has no version');
   if (version > newest) refuse(`it is of version ${version}, this is version ${newest}: upgrade Holdfast to read it`);
-  for (let v = version; v < newest; v++) current = { ...migrations[v - 1]?.(current), version: v + 1 };
+  let current = snapshot;
+  for (const [i, migration] of migrations.entries()) {
+    if (i + 1 < version) continue;
+    try {
+      current = { ...migration(current), version: i + 2 };
+    } catch (error) {
+      refuse(`it is of version ${version} and could not be brought to version ${newest}`, error);
+    }
+  }
   return current;
 }
 
@@ -112,6 +130,8 @@ function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotO
   if (typeof sessionId !== 'string' || typeof at !== 'string') refuse('its session or time is missing');
   if (!isCount(seq)) refuse('its seq is not a count');
   if (!isRecord(slices)) refuse('its slices are missing');
+  if (summary !== undefined && !isSummary(summary)) refuse('its summary is damaged');
+  const known = options.strict && new Set<string>([...RECORD_SLICES, ...(options.known ?? [])]);
   const checked: Record<string, SliceSnapshot> = {};
   for (const [name, slice] of Object.entries(slices)) {
     if (name === '__proto__' || name === 'constructor') refuse(`a slice cannot be called ${name}`);
@@ -119,22 +139,31 @@ function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotO
       refuse(`slice "${name}" is damaged`);
     }
     if (slice.seq > seq) refuse(`slice "${name}" is ahead of its snapshot`);
-    if (options.strict && !options.known?.includes(name)) refuse(`slice "${name}" is unknown here`);
+    if (known && !known.has(name)) refuse(`slice "${name}" is unknown here`);
     checked[name] = { version: slice.version, seq: slice.seq, items: slice.items };
   }
-  for (const message of checked.messages?.items ?? [])
-    if (!isMessageLike(message)) refuse('a message in it is damaged');
-  for (const evaluation of checked.evaluations?.items ?? [])
-    if (!isEvaluationLike(evaluation)) refuse('an evaluation in it is damaged');
+  // Another version's items have another shape: whoever opens the session folds them again (D6).
+  const ours = Object.entries(checked).filter(([, slice]) => slice.version === RECORD_VERSION);
+  const problem = recordItemsProblem(Object.fromEntries(ours.map(([name, slice]) => [name, slice.items])));
+  if (problem) refuse(problem);
   return {
     format: 'holdfast-snapshot',
     version: version as number,
     sessionId,
     seq,
     at,
-    ...(isRecord(summary) && { summary: summary as unknown as SessionSummary }),
+    ...(summary !== undefined && { summary: summary as SessionSummary }),
     slices: checked,
   };
+}
+
+/** What is wrong with the items of a record, or undefined when folding can go on from them. Other slices are not looked at. */
+export function recordItemsProblem(slices: Readonly<Record<string, unknown>>): string | undefined {
+  for (const name of RECORD_SLICES) {
+    const items = Object.hasOwn(slices, name) ? slices[name] : [];
+    if (!Array.isArray(items) || !items.every(ITEM_CHECKS[name])) return `an item of its ${name} is damaged`;
+  }
+  return undefined;
 }
 
 function refuse(why: string, cause?: unknown): never {
@@ -147,39 +176,45 @@ function refuse(why: string, cause?: unknown): never {
   );
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** What the items of the record must have: all that folding on from them reads. */
+const ITEM_CHECKS: { readonly [name in keyof SessionRecord]: (item: unknown) => boolean } = {
+  messages: (item) => messageProblem(item) === undefined,
+  evaluations: isEvaluation,
+  toolStarts: (item) => isRecord(item) && isCallRef(item),
+  adapterStates: (item) => isRecord(item) && typeof item.evaluationId === 'string' && isRecord(item.state),
+  usage: (item) => isRecord(item) && typeof item.evaluationId === 'string' && isUsage(item.usage),
+  summaries: (item) =>
+    isRecord(item) && [item.evaluationId, item.key, item.text].every((text) => typeof text === 'string'),
+};
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
+const STATUSES = new Set<unknown>(['running', 'suspended', 'completed', 'failed', 'superseded']);
+const CALL_STATUSES = new Set<unknown>(['pending', 'started', 'completed', 'failed']);
 
-const ROLES = new Set<unknown>(['system', 'user', 'assistant', 'tool']);
-
-function isMessageLike(value: unknown): boolean {
+function isEvaluation(item: unknown): boolean {
   return (
-    isRecord(value) &&
-    ROLES.has(value.role) &&
-    typeof value.evaluationId === 'string' &&
-    isCount(value.sequence) &&
-    isCount(value.turn) &&
-    Array.isArray(value.content)
+    isRecord(item) &&
+    [item.id, item.conversationId, item.promptNs, item.promptKey].every((text) => typeof text === 'string') &&
+    STATUSES.has(item.status) &&
+    isCount(item.turn) &&
+    isCount(item.nextSequence) &&
+    Array.isArray(item.calls) &&
+    item.calls.every((call) => isRecord(call) && isCallRef(call) && CALL_STATUSES.has(call.status)) &&
+    isUsage(item.usage) &&
+    isUsage(item.totalUsage)
   );
 }
 
-const STATUSES = new Set<unknown>(['running', 'suspended', 'completed', 'failed', 'superseded']);
+function isCallRef(item: Readonly<Record<string, unknown>>): boolean {
+  return typeof item.evaluationId === 'string' && isCount(item.turn) && typeof item.callId === 'string';
+}
 
-function isEvaluationLike(value: unknown): boolean {
+function isSummary(value: unknown): boolean {
   return (
     isRecord(value) &&
-    typeof value.id === 'string' &&
-    STATUSES.has(value.status) &&
-    isCount(value.turn) &&
-    isCount(value.nextSequence) &&
-    Array.isArray(value.calls) &&
-    isRecord(value.usage) &&
-    isRecord(value.totalUsage)
+    Array.isArray(value.tags) &&
+    value.tags.every((tag) => typeof tag === 'string') &&
+    isRecord(value.metadata) &&
+    typeof value.createdAt === 'string'
   );
 }
 

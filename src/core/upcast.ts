@@ -1,3 +1,4 @@
+import { HoldfastError, messageOf } from './errors.ts';
 import type { SessionEvent } from './events.ts';
 
 /**
@@ -21,12 +22,29 @@ export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionE
     const { type } = current;
     const up = own(BUILT_IN_UPCASTERS, type) ?? own(upcasters, type);
     if (!up) return current;
-    const next = up(current);
+    const next = translate(up, current);
     if (next === current) return current;
     current = { ...next, seq: event.seq, at: event.at };
     if (current.type === type) return current;
   }
   return current;
+}
+
+function translate(up: Upcaster, event: SessionEvent): SessionEvent {
+  let why = 'it gave no event';
+  let cause: unknown;
+  try {
+    const next = up(event);
+    if (typeof next?.type === 'string') return next;
+  } catch (error) {
+    why = messageOf(error);
+    cause = error;
+  }
+  throw new HoldfastError(
+    'EVENT_INVALID',
+    `the upcaster of ${event.type} could not translate event ${event.seq}: ${why}; it must take every event of that type`,
+    { cause },
+  );
 }
 
 function own(upcasters: Upcasters, type: string): Upcaster | undefined {

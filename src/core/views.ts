@@ -1,5 +1,4 @@
-import type { CallState, Evaluation } from './evaluations.ts';
-import { openCalls } from './evaluations.ts';
+import { type CallState, type Evaluation, latestEvaluation, openCalls } from './evaluations.ts';
 import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
 import type { SessionView } from './session-view.ts';
 
@@ -17,15 +16,7 @@ export function getLatestEvaluation(
   session: SessionView,
   prompt?: { readonly ns?: string; readonly key?: string; readonly conversationId?: string },
 ): Evaluation | undefined {
-  const { evaluations } = session.state.record;
-  for (let i = evaluations.length - 1; i >= 0; i--) {
-    const evaluation = evaluations.items.at(i);
-    if (!evaluation || evaluation.conversationId !== (prompt?.conversationId ?? 'main')) continue;
-    if (prompt?.ns !== undefined && evaluation.promptNs !== prompt.ns) continue;
-    if (prompt?.key !== undefined && evaluation.promptKey !== prompt.key) continue;
-    return evaluation;
-  }
-  return undefined;
+  return latestEvaluation(session.state.record.evaluations.items, prompt);
 }
 
 /** Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. */

@@ -1,13 +1,15 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
 import type { Store } from '../ports/store.ts';
+import { MessagePlaces } from './message-places.ts';
 
 /** What the queue asks of its session. */
 export interface AppendTarget {
   readonly store: Store;
   readonly sessionId: string;
-  /** The last seq that is folded. */
-  seq(): number;
+  /** What is folded. */
+  state(): SessionState;
   /** Called after a commit, in log order: `events` ended at `seq`. */
   committed(events: readonly NewEvent[], seq: number): void;
   /** Reads and folds what others have appended. */
@@ -22,7 +24,21 @@ interface Entry {
   readonly reject: (error: unknown) => void;
 }
 
-const MAX_TRIES = 100;
+/** An entry whose events are all there. */
+interface Ready extends Entry {
+  readonly events: readonly NewEvent[];
+}
+
+/** Entries on their way into the log together. */
+interface Attempt {
+  readonly id: string;
+  readonly expectedSeq: number;
+  readonly entries: readonly Ready[];
+  readonly events: readonly NewEvent[];
+}
+
+/** Each refusal means that someone else has written: only a crowd can use this up. */
+const MAX_TRIES = 1_000;
 
 /**
  * One session's way into its log. Appends that wait together are committed together, each contiguous; a stale sequence is
@@ -43,6 +59,8 @@ export class AppendQueue {
 
   /** Resolves with the seq of the last event when all of them are durable. */
   append(events: readonly NewEvent[] | Promise<readonly NewEvent[]>, fence?: number): Promise<number> {
+    // Its failure is told to the caller when its turn comes; until then nobody listens.
+    if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, fence, resolve, reject });
       this.#running ??= this.#run();
@@ -69,59 +87,82 @@ export class AppendQueue {
   }
 
   async #flush(batch: readonly Entry[]): Promise<void> {
-    const ready: { readonly entry: Entry; readonly events: readonly NewEvent[] }[] = [];
+    const ready: Ready[] = [];
     for (const entry of batch) {
       try {
-        ready.push({ entry, events: entry.events instanceof Promise ? await entry.events : entry.events });
+        ready.push(entry.events instanceof Promise ? { ...entry, events: await entry.events } : (entry as Ready));
       } catch (error) {
         entry.reject(error);
       }
     }
-    const events = ready.length === 1 && ready[0] ? ready[0].events : ready.flatMap((one) => one.events);
-    if (events.length === 0) return;
     try {
-      const last = await this.#append(events, batch[0]?.fence);
-      this.#target.committed(events, last);
-      let seq = last - events.length;
-      for (const one of ready) {
-        seq += one.events.length;
-        one.entry.resolve(seq);
-      }
+      await this.#append(ready, batch[0]?.fence);
     } catch (error) {
-      for (const { entry } of ready) entry.reject(error);
+      for (const entry of ready) entry.reject(error);
     }
   }
 
-  async #append(events: readonly NewEvent[], fence: number | undefined): Promise<number> {
+  async #append(ready: readonly Ready[], fence: number | undefined): Promise<void> {
     const { store, sessionId } = this.#target;
-    const id = `${this.#id}:${++this.#count}`;
-    let unanswered: number | undefined;
+    let unanswered: Attempt | undefined;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const expectedSeq = unanswered ?? this.#target.seq();
+      const attempt: Attempt = unanswered ?? this.#prepare(ready);
+      const { id, expectedSeq, entries, events } = attempt;
+      if (events.length === 0) return;
       try {
-        const { seq } = await store.append(sessionId, events, {
-          id,
-          expectedSeq,
-          ...(fence !== undefined && { fence }),
-        });
+        const options = { id, expectedSeq, ...(fence !== undefined && { fence }) };
+        const { seq } = await store.append(sessionId, events, options);
         // Others' events came before ours if the append was repeated: they are folded first.
-        while (this.#target.seq() < seq - events.length) await this.#target.refresh();
-        return seq;
+        while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
+        this.#committed(entries, events, seq);
+        return;
       } catch (error) {
         if (isHoldfastError(error, 'SESSION_CONFLICT') && error.detail === 'sequence') {
           unanswered = undefined; // it was not written: the first try was refused, too
-          await this.#target.refresh();
-        } else if (isHoldfastError(error, 'STORE_FAILED') && unanswered === undefined) {
-          unanswered = expectedSeq; // it may have been written: the same id and sequence tell
+          await this.#readUp(expectedSeq);
+        } else if (isHoldfastError(error, 'STORE_FAILED') && !unanswered) {
+          unanswered = attempt; // it may have been written: the same id and sequence tell
         } else throw error;
       }
     }
     throw new HoldfastError(
       'SESSION_CONFLICT',
       `session ${sessionId} is written to faster than it can be read; try again`,
-      {
-        detail: 'sequence',
-      },
+      { detail: 'sequence' },
     );
+  }
+
+  /** The entries that may still be written after what is folded; those that may not are told so (D12). */
+  #prepare(ready: readonly Ready[]): Attempt {
+    const state = this.#target.state();
+    const places = new MessagePlaces(state);
+    const entries: Ready[] = [];
+    for (const entry of ready) {
+      try {
+        places.take(entry.events);
+        entries.push(entry);
+      } catch (error) {
+        entry.reject(error);
+      }
+    }
+    const events = entries.length === 1 && entries[0] ? entries[0].events : entries.flatMap((entry) => entry.events);
+    return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events };
+  }
+
+  #committed(entries: readonly Ready[], events: readonly NewEvent[], last: number): void {
+    this.#target.committed(events, last);
+    let seq = last - events.length;
+    for (const entry of entries) {
+      seq += entry.events.length;
+      entry.resolve(seq);
+    }
+  }
+
+  /** Reads on. A log that ends before `seq`, which it had reached, is not the one that was opened. */
+  async #readUp(seq: number): Promise<void> {
+    const { store, sessionId } = this.#target;
+    await this.#target.refresh();
+    if (this.#target.state().seq > seq || (await store.head(sessionId)) >= seq) return;
+    throw new HoldfastError('SESSION_NOT_FOUND', `session ${sessionId} was deleted while it was open; open it again`);
   }
 }

@@ -1,33 +1,51 @@
 import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import type { NewEvent } from '../core/events.ts';
+import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
 import type { Store } from '../ports/store.ts';
 
 /**
  * Large content (D58): a text or a medium over the limit is stored apart under its hash, and the message refers to it as
- * `sha256:…`. Reading brings it back, so the model is sent what the tool said.
+ * `sha256:…`, which is also the name the store knows it by. Reading brings it back, so the model is sent what the tool said.
  */
 
 const PREFIX = 'sha256:';
 
-/** The hash that names a text. */
+/** The hash of a text. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The references to content stored apart in a message. */
-export function contentHashes(message: ConversationMessage): readonly string[] {
-  return message.content.flatMap((part) =>
-    'data' in part && part.data.startsWith(PREFIX) ? [part.data.slice(PREFIX.length)] : [],
-  );
+/** The name of a content. Half a surrogate pair has no UTF-8 of its own: such a text is named by its JSON, which has. */
+function contentName(text: string): string {
+  return `${PREFIX}${sha256(text.isWellFormed() ? text : JSON.stringify(text))}`;
+}
+
+/** The names of the contents stored apart that a message refers to. */
+export function contentHashes(message: Pick<ConversationMessage, 'content'>): readonly string[] {
+  return message.content.flatMap((part) => (isReference(part) ? [part.data] : []));
+}
+
+function isReference(part: ContentPart): part is MediaPart {
+  return 'data' in part && typeof part.data === 'string' && part.data.startsWith(PREFIX);
+}
+
+/** The messages that an event brings into the log. */
+export function messagesIn(event: SessionEvent): readonly ConversationMessage[] {
+  if (!isBuiltInEvent(event)) return [];
+  if (event.type === 'message/recorded') return [event.message];
+  return event.type === 'session/restored' ? ((event.slices.messages ?? []) as readonly ConversationMessage[]) : [];
 }
 
 /** Whether an event holds content that is stored apart. */
 export function hasLargeContent(event: NewEvent, maxInline: number): boolean {
-  return (
-    messageOfEvent(event)?.content.some((part) => part.type !== 'reasoning' && partSize(part) > maxInline) ?? false
-  );
+  return messageOfEvent(event)?.content.some((part) => isLarge(part, maxInline)) ?? false;
+}
+
+/** Reasoning stays where it is: a signature may cover it, and it is replayed as it is. */
+function isLarge(part: ContentPart, maxInline: number): part is TextPart | MediaPart {
+  if (part.type === 'text') return part.text.length > maxInline;
+  return part.type !== 'reasoning' && part.data?.length > maxInline;
 }
 
 /** Stores the large parts of an event's message apart; the event itself when it has none. */
@@ -41,17 +59,25 @@ export async function storeApart(
   if (!message || !hasLargeContent(event, maxInline)) return event;
   const content: ContentPart[] = [];
   for (const part of message.content)
-    content.push(partSize(part) > maxInline ? await moveApart(store, sessionId, part) : part);
+    content.push(isLarge(part, maxInline) ? await moveApart(store, sessionId, part) : part);
   return { ...event, message: { ...message, content } } as NewEvent;
 }
 
-async function moveApart(store: Store, sessionId: string, part: ContentPart): Promise<ContentPart> {
-  if (part.type === 'reasoning') return part; // a signature covers it: it must be replayed as it is
+async function moveApart(store: Store, sessionId: string, part: TextPart | MediaPart): Promise<MediaPart> {
   const text = part.type === 'text' ? part.text : part.data;
-  const hash = sha256(text);
-  await store.writeContent(sessionId, hash, text);
-  const data = `${PREFIX}${hash}`;
-  return part.type === 'text' ? { type: 'file', mediaType: 'text/plain', data } : { ...part, data };
+  const data = contentName(text);
+  await store.writeContent(sessionId, data, text);
+  if (part.type !== 'text') return { ...part, data };
+  const { type: _, text: __, ...rest } = part;
+  return { ...rest, type: 'file', mediaType: 'text/plain', data, standsFor: 'text' };
+}
+
+/** Keeps contents that another session's messages refer to alive for this one. */
+export async function shareContents(store: Store, sessionId: string, hashes: Iterable<string>): Promise<void> {
+  for (const hash of new Set(hashes)) {
+    const text = await store.readContent(hash);
+    if (text !== undefined) await store.writeContent(sessionId, hash, text);
+  }
 }
 
 /** Brings content stored apart back into messages; messages without any are returned as they are. */
@@ -70,31 +96,29 @@ export async function resolveContents(
 }
 
 async function resolvePart(store: Store, part: ContentPart): Promise<ContentPart> {
-  if (!('data' in part) || !part.data.startsWith(PREFIX)) return part;
-  const hash = part.data.slice(PREFIX.length);
-  const text = await store.readContent(hash);
+  if (!isReference(part)) return part;
+  const text = await store.readContent(part.data);
   if (text === undefined) {
     throw new HoldfastError(
       'CONTENT_NOT_FOUND',
-      `content ${hash} is missing from the store; run its integrity check, and restore it from a backup`,
+      `content ${part.data} is missing from the store; run its integrity check, and restore it from a backup`,
     );
   }
-  if (part.mediaType === 'text/plain' && part.type === 'file' && part.filename === undefined)
-    return { type: 'text', text } satisfies TextPart;
-  return { ...part, data: text } satisfies MediaPart;
+  if (part.standsFor !== 'text') return { ...part, data: text };
+  const { providerData } = part;
+  return { type: 'text', text, ...(providerData && { providerData }) };
 }
 
 function messageOfEvent(event: NewEvent): ConversationMessage | undefined {
   return event.type === 'message/recorded' ? (event as { readonly message?: ConversationMessage }).message : undefined;
 }
 
-function partSize(part: ContentPart): number {
-  return 'text' in part ? part.text.length : part.data.length;
-}
+/** Every character of a text may become six in JSON. */
+const LONGEST_ESCAPE = 6;
 
-/** Refuses an event whose JSON is longer than the limit. Counts strings first: most events are far below it. */
+/** Refuses an event whose JSON is longer than the limit. Counts characters first: most events are far below it. */
 export function checkEventSize(event: NewEvent, maxLength: number): void {
-  if (stringsIn(event, 0) * 2 < maxLength) return;
+  if (charactersIn(event) * LONGEST_ESCAPE < maxLength) return;
   const { length } = JSON.stringify(event);
   if (length <= maxLength) return;
   throw new HoldfastError(
@@ -103,11 +127,10 @@ export function checkEventSize(event: NewEvent, maxLength: number): void {
   );
 }
 
-function stringsIn(value: unknown, depth: number): number {
+function charactersIn(value: unknown): number {
   if (typeof value === 'string') return value.length + 2;
   if (typeof value !== 'object' || value === null) return 8;
-  if (depth > 64) return Number.POSITIVE_INFINITY;
   let sum = 2;
-  for (const key in value) sum += key.length + 4 + stringsIn((value as Record<string, unknown>)[key], depth + 1);
+  for (const key in value) sum += key.length + 4 + charactersIn((value as Readonly<Record<string, unknown>>)[key]);
   return sum;
 }

@@ -1,29 +1,91 @@
 import { HoldfastError } from '../core/errors.ts';
-import { isBuiltInEvent, type MessageRecorded } from '../core/events.ts';
-import { erased } from '../core/record.ts';
-import { contentHashes } from './contents.ts';
+import { isBuiltInEvent, type MessageRecorded, type SessionRestored, type ToolSettled } from '../core/events.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import { erased, erasedSettlement, foldRecord } from '../core/record.ts';
+import { decodeRecord, encodeRecord } from '../core/record-items.ts';
+import { contentHashes, messagesIn } from './contents.ts';
 import type { AnySession } from './session.ts';
 
 /**
- * Removes what a message said (D58). The one change to a log that is not an append: the event keeps its place, its payload is
- * overwritten, the stored snapshot and the search hits go, and a `message/erased` event says that it happened.
+ * Removes what a message said (D58). The one change to a log that is not an append: the events keep their place, their payload is
+ * overwritten, the stored snapshot and the search hits go, and a `message/erased` event says that it happened. Forks made
+ * before have their own copy.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const event = await findMessage(session, messageId);
-  if (!event) {
+  const { recorded, settled, restored, usedElsewhere } = await findTraces(session, messageId);
+  if (recorded.length + restored.length === 0) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
       `session ${session.id} has no message ${messageId}; list them with getMessages`,
     );
   }
-  const blank = { ...event, message: erased(event.message) };
-  await session.store.replaceEvent(session.id, blank, contentHashes(event.message));
+  for (const event of recorded) {
+    const dropped = contentHashes(event.message).filter((hash) => !usedElsewhere.has(hash));
+    await session.store.replaceEvent(session.id, blank(event), dropped);
+  }
+  for (const event of restored) await session.store.replaceEvent(session.id, withoutMessage(event, messageId));
+  for (const event of settled) {
+    await session.store.replaceEvent(session.id, { ...event, how: erasedSettlement(event.how) });
+  }
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
 }
 
-async function findMessage(session: AnySession, messageId: string): Promise<MessageRecorded | undefined> {
-  for await (const event of session.store.read(session.id)) {
-    if (isBuiltInEvent(event) && event.type === 'message/recorded' && event.message.id === messageId) return event;
+/** What stays of the event: whatever else a program may have written beside the message goes with it. */
+function blank({ seq, at, type, message, usage, model, finishReason }: MessageRecorded): MessageRecorded {
+  return {
+    seq,
+    at,
+    type,
+    message: erased(message),
+    ...(usage && { usage }),
+    ...(model !== undefined && { model }),
+    ...(finishReason !== undefined && { finishReason }),
+  };
+}
+
+/** A restored conversation without what one of its messages said: the fold knows how to erase it. */
+function withoutMessage(event: SessionRestored, messageId: string): SessionRestored {
+  const erasure = { seq: event.seq, at: event.at, type: 'message/erased', messageId } as const;
+  const record = foldRecord(decodeRecord(event.slices), erasure);
+  return { ...event, slices: { ...event.slices, ...encodeRecord(record) } };
+}
+
+interface Traces {
+  /** The message; more than once when it was written again as it was (D12). */
+  readonly recorded: MessageRecorded[];
+  /** A person's word that became this message. */
+  readonly settled: ToolSettled[];
+  /** Conversations brought in by a snapshot that hold it. */
+  readonly restored: SessionRestored[];
+  /** Contents stored apart that other messages of this session show, too. */
+  readonly usedElsewhere: Set<string>;
+}
+
+async function findTraces(session: AnySession, messageId: string): Promise<Traces> {
+  const traces: Traces = { recorded: [], settled: [], restored: [], usedElsewhere: new Set() };
+  const settlements: ToolSettled[] = [];
+  for await (const event of session.events()) {
+    if (!isBuiltInEvent(event)) continue;
+    if (event.type === 'tool/settled') settlements.push(event);
+    const messages = messagesIn(event);
+    if (messages.some((message) => message.id === messageId)) {
+      if (event.type === 'message/recorded') traces.recorded.push(event);
+      else if (event.type === 'session/restored') traces.restored.push(event);
+    }
+    for (const message of messages) {
+      if (message.id !== messageId) for (const hash of contentHashes(message)) traces.usedElsewhere.add(hash);
+    }
   }
-  return undefined;
+  const [message] = [...traces.recorded, ...traces.restored].flatMap(messagesIn).filter(({ id }) => id === messageId);
+  traces.settled.push(...settlements.filter((event) => message && isResultOf(message, event)));
+  return traces;
+}
+
+function isResultOf(message: ConversationMessage, { evaluationId, turn, callId }: ToolSettled): boolean {
+  return (
+    message.role === 'tool' &&
+    message.evaluationId === evaluationId &&
+    message.turn === turn &&
+    message.toolCallId === callId
+  );
 }

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
-import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
+import type { NewEvent, SessionEvent } from '../core/events.ts';
 import { createFold } from '../core/fold.ts';
 import type { ToolMessage } from '../core/messages.ts';
-import { contentHashes } from './contents.ts';
+import { type Upcasters, upcast } from '../core/upcast.ts';
+import type { Store } from '../ports/store.ts';
+import { contentHashes, messagesIn, shareContents } from './contents.ts';
 import type { AnySession } from './session.ts';
+import { checkSessionId } from './session-id.ts';
 
 /**
  * Copies a session's log, up to `at`, into a session of its own (D55): it survives its origin. Neither draft nor lease comes
@@ -13,10 +16,11 @@ import type { AnySession } from './session.ts';
  */
 export async function forkSession(
   session: AnySession,
-  options: { readonly id?: string; readonly at?: number },
+  options: { readonly id?: string; readonly at?: number; readonly upcasters: Upcasters | undefined },
 ): Promise<string> {
   const { store } = session;
-  const id = options.id ?? `${session.id}-fork-${randomUUID().slice(0, 8)}`;
+  const id = options.id ?? `${session.id.slice(0, 490)}-fork-${randomUUID().slice(0, 8)}`.toWellFormed();
+  checkSessionId(id);
   if ((await store.head(id)) > 0) {
     throw new HoldfastError('SESSION_CONFLICT', `there is a session ${id} already; choose another id for the fork`);
   }
@@ -27,12 +31,13 @@ export async function forkSession(
   }
   const copied: NewEvent[] = [];
   const fold = createFold();
+  const hashes = new Set<string>();
   let state = fold.initial;
   for await (const event of store.read(session.id, { limit: at })) {
-    state = fold.apply(state, event);
-    copied.push(withoutSeq(event));
-    if (isBuiltInEvent(event) && event.type === 'message/recorded')
-      await shareContents(session, id, contentHashes(event.message));
+    const current = upcast(event, options.upcasters);
+    state = fold.apply(state, current);
+    copied.push(withoutSeq(event)); // as it was written: whoever reads the fork translates it, too
+    for (const message of messagesIn(current)) for (const hash of contentHashes(message)) hashes.add(hash);
   }
   const now = new Date(session.clock.now()).toISOString();
   const closing: NewEvent[] = [];
@@ -64,17 +69,22 @@ export async function forkSession(
     });
   }
   const forked: NewEvent = { type: 'session/forked', at: now, origin: { sessionId: session.id, seq: at } };
-  await store.append(id, [...copied, forked, ...closing], { id: `fork:${session.id}:${at}:${id}`, expectedSeq: 0 });
+  await shareContents(store, id, hashes);
+  await appendOnce(store, id, [...copied, forked, ...closing]);
   return id;
+}
+
+/** The one append of a fork; repeated under its id when nobody said whether it was written. */
+async function appendOnce(store: Store, id: string, events: readonly NewEvent[]): Promise<void> {
+  const options = { id: `fork:${randomUUID()}`, expectedSeq: 0 };
+  try {
+    await store.append(id, events, options);
+  } catch (error) {
+    if (!isHoldfastError(error, 'STORE_FAILED')) throw error;
+    await store.append(id, events, options);
+  }
 }
 
 function withoutSeq({ seq: _, ...event }: SessionEvent): NewEvent {
   return event as NewEvent;
-}
-
-async function shareContents(session: AnySession, forkId: string, hashes: readonly string[]): Promise<void> {
-  for (const hash of hashes) {
-    const text = await session.store.readContent(hash);
-    if (text !== undefined) await session.store.writeContent(forkId, hash, text);
-  }
 }

@@ -77,21 +77,30 @@ export class Listeners {
     }
   }
 
-  /** Resolves at the next commit, or when `signal` aborts. */
-  changed(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
+  /** Waits for the next commit, for `signal` to abort or for the end; `cancel` stops waiting. */
+  nextCommit(signal?: AbortSignal): { readonly happened: Promise<void>; cancel(): void } {
+    let done: () => void = () => {};
+    const happened = new Promise<void>((resolve) => {
+      done = () => {
         this.#waiters.delete(done);
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      this.#waiters.add(done);
-      signal?.addEventListener('abort', done);
     });
+    this.#waiters.add(done);
+    signal?.addEventListener('abort', done);
+    return { happened, cancel: done };
   }
 
-  /** Wakes everyone who waits, commit or not. */
-  wake(): void {
+  /** Nobody is told anything any more. */
+  close(): void {
+    for (const subscription of this.#subscriptions) subscription.closed = true;
+    this.#subscriptions.clear();
+    this.#observers.clear();
+    this.#wake();
+  }
+
+  #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
 
@@ -105,12 +114,14 @@ export class Listeners {
         this.#deliver(subscription, event);
       }
     }
-    for (const { slice, observer } of [...this.#observers]) {
+    for (const entry of [...this.#observers]) {
+      const { slice, observer } = entry;
+      if (!this.#observers.has(entry)) continue; // one before it stopped it
       const was = itemsOf(before, slice);
       const is = itemsOf(after, slice);
       if (was !== is && was && is) this.#guard(() => observer(was, is));
     }
-    this.wake();
+    this.#wake();
   }
 
   #deliver(subscription: Subscription, event: SessionEvent): void {

@@ -1,6 +1,6 @@
 import type { SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
-import { decodeRecord, encodeRecord } from '../core/record.ts';
+import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
 import type { AnySlice, SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
 import { type Upcasters, upcast } from '../core/upcast.ts';
@@ -15,83 +15,103 @@ export interface LoadedState {
   readonly replayed: number;
 }
 
+interface LoadOptions {
+  readonly fold: Fold;
+  readonly slices: readonly AnySlice[];
+  readonly upcasters: Upcasters;
+}
+
 /**
  * Folds a session from its newest snapshot and the log after it. What the snapshot lacks, or holds in another version, is
- * folded from the start of the log (D6); a snapshot that cannot be used is as good as none (D17).
+ * folded from the start of the log (D6); a snapshot that cannot be used is as good as none (D17), and so is one from before an
+ * erasure: it may hold what was erased since (D58).
  */
-export async function loadState(
+export async function loadState(store: Store, sessionId: string, options: LoadOptions): Promise<LoadedState> {
+  const nothing = fromNothing(options.fold);
+  const snapshot = await usableSnapshot(store, sessionId);
+  const loaded = await replay(store, sessionId, snapshot ? startFrom(snapshot, options) : nothing, options);
+  return loaded.erasedSince ? replay(store, sessionId, nothing, options) : loaded;
+}
+
+/** Where folding begins, and what was taken from a snapshot. */
+interface Start {
+  readonly state: SessionState;
+  /** Slices that are behind the state, each from its own seq. */
+  readonly late: LateSlices;
+  readonly opaque: ReadonlyMap<string, SliceSnapshot>;
+  /** Events up to here need not be read. */
+  readonly after: number;
+  /** The earliest seq at which something that was taken was folded; absent when nothing was. */
+  readonly keptFrom?: number;
+}
+
+interface LateSlices {
+  readonly items: ReadonlyMap<string, SliceItems>;
+  readonly seqs: ReadonlyMap<string, number>;
+}
+
+function fromNothing(fold: Fold): Start {
+  return { state: fold.initial, late: { items: new Map(), seqs: new Map() }, opaque: new Map(), after: 0 };
+}
+
+function startFrom(snapshot: Snapshot, { fold, slices }: LoadOptions): Start {
+  const known = new Set<string>([...RECORD_SLICES, ...slices.map((slice) => slice.name)]);
+  const opaque = new Map(Object.entries(snapshot.slices).filter(([name]) => !known.has(name)));
+  const opaqueFrom = Math.min(...Array.from(opaque.values(), (slice) => slice.seq));
+  const record: Record<string, readonly unknown[]> = {};
+  for (const name of RECORD_SLICES) {
+    const slice = snapshot.slices[name];
+    // The record is folded as one: when a part of it cannot be used, none of it is.
+    if (slice?.version !== RECORD_VERSION || slice.seq !== snapshot.seq || !snapshot.summary) {
+      return { ...fromNothing(fold), opaque, keptFrom: opaqueFrom };
+    }
+    record[name] = slice.items;
+  }
+  const items = new Map<string, SliceItems>();
+  const late = { items: new Map<string, SliceItems>(), seqs: new Map<string, number>() };
+  let keptFrom = Math.min(snapshot.seq, opaqueFrom);
+  for (const slice of slices) {
+    const kept = Object.hasOwn(snapshot.slices, slice.name) ? snapshot.slices[slice.name] : undefined;
+    const usable = slice.persist && kept?.version === slice.version ? kept : undefined;
+    const current = usable?.items ?? slice.initial;
+    items.set(slice.name, current);
+    if (usable) keptFrom = Math.min(keptFrom, usable.seq);
+    if (usable?.seq !== snapshot.seq) {
+      late.items.set(slice.name, current);
+      late.seqs.set(slice.name, usable?.seq ?? 0);
+    }
+  }
+  return {
+    state: { seq: snapshot.seq, record: decodeRecord(record), summary: snapshot.summary, slices: items },
+    late,
+    opaque,
+    after: Math.min(snapshot.seq, ...late.seqs.values()),
+    keptFrom,
+  };
+}
+
+/** Folds the log on from a start, unless something was erased since what was taken from a snapshot was folded. */
+async function replay(
   store: Store,
   sessionId: string,
-  options: { readonly fold: Fold; readonly slices: readonly AnySlice[]; readonly upcasters: Upcasters },
-): Promise<LoadedState> {
-  const { fold, slices, upcasters } = options;
-  const start = startFrom(await usableSnapshot(store, sessionId), fold, slices);
-  let { state } = start;
-  let late = start.lateSlices;
+  start: Start,
+  { fold, upcasters }: LoadOptions,
+): Promise<LoadedState & { readonly erasedSince: boolean }> {
+  const { keptFrom = Number.POSITIVE_INFINITY, opaque } = start;
+  let { state, late } = start;
   let replayed = 0;
+  let erasedSince = false;
   for await (const raw of store.read(sessionId, { after: start.after })) {
     const event = upcast(raw, upcasters);
+    erasedSince = event.type === 'message/erased' && event.seq > keptFrom;
+    if (erasedSince) break;
     replayed++;
     if (event.seq <= start.state.seq) {
       late = foldLate(fold, late, event);
       if (event.seq === start.state.seq) state = { ...state, slices: new Map([...state.slices, ...late.items]) };
     } else state = fold.apply(state, event);
   }
-  return { state, opaque: start.opaque, replayed };
-}
-
-interface Start {
-  readonly state: SessionState;
-  readonly lateSlices: LateSlices;
-  readonly opaque: ReadonlyMap<string, SliceSnapshot>;
-  readonly after: number;
-}
-
-/** Slices that are behind the snapshot, each from its own seq. */
-interface LateSlices {
-  readonly items: ReadonlyMap<string, SliceItems>;
-  readonly seqs: ReadonlyMap<string, number>;
-}
-
-const NOTHING_LATE: LateSlices = { items: new Map(), seqs: new Map() };
-
-function startFrom(snapshot: Snapshot | undefined, fold: Fold, slices: readonly AnySlice[]): Start {
-  const fresh: Start = { state: fold.initial, lateSlices: NOTHING_LATE, opaque: new Map(), after: 0 };
-  if (!snapshot) return fresh;
-  const opaque = new Map(Object.entries(snapshot.slices));
-  const recordSlices: Record<string, readonly unknown[]> = {};
-  for (const name of Object.keys(encodeRecord(fold.initial.record))) {
-    const slice = snapshot.slices[name];
-    opaque.delete(name);
-    // The record is folded as one: when a part of it cannot be used, none of it is.
-    if (slice?.version !== RECORD_VERSION || slice.seq !== snapshot.seq) return withOpaque(fresh, snapshot, slices);
-    recordSlices[name] = slice.items;
-  }
-  const items = new Map<string, SliceItems>();
-  const late = { items: new Map<string, SliceItems>(), seqs: new Map<string, number>() };
-  for (const slice of slices) {
-    const kept = snapshot.slices[slice.name];
-    opaque.delete(slice.name);
-    const usable = slice.persist && kept?.version === slice.version;
-    const current = usable ? kept.items : slice.initial;
-    const seq = usable ? kept.seq : 0;
-    items.set(slice.name, current);
-    if (seq < snapshot.seq) {
-      late.items.set(slice.name, current);
-      late.seqs.set(slice.name, seq);
-    }
-  }
-  return {
-    state: { seq: snapshot.seq, record: decodeRecord(recordSlices), summary: snapshot.summary, slices: items },
-    lateSlices: late,
-    opaque,
-    after: Math.min(snapshot.seq, ...late.seqs.values()),
-  };
-}
-
-function withOpaque(start: Start, snapshot: Snapshot, slices: readonly AnySlice[]): Start {
-  const known = new Set([...Object.keys(encodeRecord(start.state.record)), ...slices.map((slice) => slice.name)]);
-  return { ...start, opaque: new Map(Object.entries(snapshot.slices).filter(([name]) => !known.has(name))) };
+  return { state, opaque, replayed, erasedSince };
 }
 
 function foldLate(fold: Fold, late: LateSlices, event: SessionEvent): LateSlices {
@@ -104,7 +124,7 @@ async function usableSnapshot(store: Store, sessionId: string): Promise<Snapshot
   const stored = await store.readSnapshot(sessionId);
   if (!stored) return undefined;
   try {
-    const snapshot = parseSnapshot(stored.data);
+    const snapshot = parseSnapshot(stored.data, { maxLength: Number.POSITIVE_INFINITY }); // it is our own
     return snapshot.sessionId === sessionId && snapshot.seq <= (await store.head(sessionId)) ? snapshot : undefined;
   } catch {
     return undefined;

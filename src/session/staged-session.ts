@@ -3,23 +3,25 @@ import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { itemsOf, type Selection, type SessionView, selectionOf } from '../core/session-view.ts';
 import type { AnySlice, ItemOf } from '../core/slices.ts';
+import type { EventIntake } from './event-intake.ts';
+import type { Dispatched } from './session.ts';
 
 /**
  * A transaction: what is dispatched here is seen here and by nobody else, until whoever opened it appends all of it at
  * once (D21). It reads the session's newest state with its own events on top, never a sibling's.
  */
-export class StagedSession implements SessionView {
+export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> implements SessionView {
   readonly #base: SessionView;
   readonly #fold: Fold;
-  readonly #prepare: (event: { readonly type: string }) => NewEvent;
+  readonly #intake: EventIntake;
   readonly #staged: NewEvent[] = [];
   #closed = false;
   #seen: { readonly base: SessionState; readonly count: number; readonly state: SessionState } | undefined;
 
-  constructor(base: SessionView, fold: Fold, prepare: (event: { readonly type: string }) => NewEvent) {
+  constructor(base: SessionView, fold: Fold, intake: EventIntake) {
     this.#base = base;
     this.#fold = fold;
-    this.#prepare = prepare;
+    this.#intake = intake;
   }
 
   get id(): string {
@@ -38,14 +40,14 @@ export class StagedSession implements SessionView {
   }
 
   /** Stages an event. Resolves at once: it is durable when the transaction is. */
-  async dispatch(event: { readonly type: string; readonly [field: string]: unknown }): Promise<void> {
+  async dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<void> {
     if (this.#closed) {
       throw new HoldfastError(
         'SESSION_CLOSED',
         'this transaction has ended; dispatch before the tool returns, and await what it starts',
       );
     }
-    this.#staged.push(this.#prepare(event));
+    this.#staged.push(this.#intake.prepare(event as { readonly type: string }));
   }
 
   select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {
@@ -66,6 +68,11 @@ export class StagedSession implements SessionView {
   close(): readonly NewEvent[] {
     this.#closed = true;
     return this.#staged;
+  }
+
+  /** Ends the transaction of a tool that failed: what it dispatched, marked for slices that roll back to skip. */
+  discard(): readonly NewEvent[] {
+    return this.close().map((event) => this.#intake.mark(event, { discarded: true }));
   }
 }
 

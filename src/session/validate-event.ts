@@ -1,53 +1,95 @@
-import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError } from '../core/errors.ts';
-import { isBuiltInEvent, type MessageRecorded } from '../core/events.ts';
-import type { SessionState } from '../core/fold.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import { type BuiltInEvent, isBuiltInEvent } from '../core/events.ts';
+import { isCount, isRecord, isUsage, messageProblem } from '../core/message-problem.ts';
+import { recordItemsProblem } from '../core/snapshot.ts';
 
 /** What an event must be before it may enter a log. Checked once, here: what is in a log is trusted from then on. */
 
 const TYPE = /^[a-z][\w.-]*\/[\w./-]+$/i;
 
-/** The event without an envelope of its own, or a typed error that says what is wrong with it. */
-export function validateEvent<E extends { readonly type: string }>(event: E, state: SessionState): E {
-  if (typeof event !== 'object' || event === null || typeof event.type !== 'string' || !TYPE.test(event.type)) {
+/** The event, or a typed error that says what is wrong with it. */
+export function validateEvent(event: unknown): { readonly type: string } {
+  if (!isNamed(event)) {
     throw new HoldfastError(
       'EVENT_INVALID',
       'an event is an object with a type like "plan/added": a noun, a slash and what happened',
     );
   }
   if (!isBuiltInEvent(event)) return event;
-  if (event.type === 'message/recorded') checkMessage(event, state);
-  else if ('evaluationId' in event && typeof event.evaluationId !== 'string') {
-    throw new HoldfastError('EVENT_INVALID', `a ${event.type} event names its evaluation`);
+  const { type } = event;
+  if (type === 'message/recorded') {
+    const problem = messageProblem(event.message);
+    if (problem) throw new HoldfastError('EVENT_INVALID', `this message cannot be recorded: ${problem}`);
+  }
+  if (type === 'session/restored' && isRecord(event.slices)) {
+    const problem = recordItemsProblem(event.slices);
+    if (problem) throw new HoldfastError('EVENT_INVALID', `this state cannot be restored: ${problem}`);
+  }
+  const wrong = Object.entries(FIELDS[type]).find(([field, check]) => !check(event[field as keyof typeof event]));
+  if (wrong) {
+    throw new HoldfastError('EVENT_INVALID', `a ${type} event needs a valid "${wrong[0]}"; its type says what that is`);
   }
   return event;
 }
 
-function checkMessage(event: MessageRecorded, state: SessionState): void {
-  const { message } = event;
-  if (typeof message !== 'object' || message === null) refuse('it is missing');
-  if (!['system', 'user', 'assistant', 'tool'].includes(message.role)) refuse(`its role is "${message.role}"`);
-  if (!Array.isArray(message.content)) refuse('its content is not a list of parts');
-  if (typeof message.id !== 'string' || typeof message.evaluationId !== 'string') refuse('its ids are missing');
-  if (!Number.isSafeInteger(message.sequence) || message.sequence < 0) refuse('its sequence is not a count');
-  if (!Number.isSafeInteger(message.turn) || message.turn < 0) refuse('its turn is not a count');
-  checkSequence(message, state);
+function isNamed(event: unknown): event is { readonly type: string } {
+  return isRecord(event) && typeof event.type === 'string' && TYPE.test(event.type);
 }
 
-function refuse(why: string): never {
-  throw new HoldfastError('EVENT_INVALID', `this message cannot be recorded: ${why}`);
-}
+type Check = (value: unknown) => boolean;
 
-/** A second message in one place is a no-op when it says the same, a conflict when it does not (D12). */
-function checkSequence(message: ConversationMessage, state: SessionState): void {
-  const evaluation = state.record.evaluations.get(message.evaluationId);
-  if (!evaluation || message.sequence >= evaluation.nextSequence) return;
-  const there = evaluation.messages.find((other) => other.sequence === message.sequence);
-  if (there && canonicalJson(there) === canonicalJson(message)) return;
-  throw new HoldfastError(
-    'SESSION_CONFLICT',
-    `evaluation ${message.evaluationId} has another message at ${message.sequence}; resume it instead of writing beside it`,
-    { detail: 'sequence' },
-  );
-}
+const text: Check = (value) => typeof value === 'string';
+const list: Check = (value) => Array.isArray(value);
+const texts: Check = (value) => Array.isArray(value) && value.every(text);
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const fields =
+  (checks: Readonly<Record<string, Check>>): Check =>
+  (value) =>
+    isRecord(value) && Object.entries(checks).every(([field, check]) => check(value[field]));
+
+const CALL = { evaluationId: text, turn: isCount, callId: text };
+const EFFECTS = new Set<unknown>(['read', 'idempotent', 'once']);
+const settlement: Check = (value) => isRecord(value) && (value.rerun === true || 'result' in value);
+
+/** What the fold reads of each built-in event. */
+const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Check>> } = {
+  'session/described': { title: optional(text), tags: optional(texts), metadata: optional(isRecord) },
+  'session/forked': { origin: fields({ sessionId: text, seq: isCount }) },
+  'session/restored': { slices: (value) => isRecord(value) && Object.values(value).every(list) },
+  'evaluation/started': {
+    evaluationId: text,
+    conversationId: text,
+    promptNs: text,
+    promptKey: text,
+    promptHash: text,
+    inputHash: text,
+    key: optional(text),
+    continues: optional(text),
+    parent: optional(fields(CALL)),
+  },
+  'message/recorded': { usage: optional(isUsage), model: optional(text), finishReason: optional(text) },
+  'message/interrupted': {
+    evaluationId: text,
+    conversationId: text,
+    turn: isCount,
+    attempt: isCount,
+    blocks: (value) => Array.isArray(value) && value.every(fields({ blockId: text, text })),
+  },
+  'message/erased': { messageId: text },
+  'tool/started': { ...CALL, toolName: text, effect: (value) => EFFECTS.has(value), attempt: isCount },
+  'tool/approved': CALL,
+  'tool/denied': { ...CALL, reason: optional(text) },
+  'tool/settled': { ...CALL, how: settlement },
+  'evaluation/suspended': { evaluationId: text, reason: text, message: text, pending: list },
+  'evaluation/completed': { evaluationId: text },
+  'evaluation/failed': { evaluationId: text, error: fields({ code: text, message: text }) },
+  'evaluation/superseded': { evaluationId: text, by: optional(text) },
+  'adapter/captured': {
+    snapshot: fields({ id: text, evaluationId: text, state: fields({ adapterType: text }), capturedAt: text }),
+  },
+  'history/curated': { evaluationId: text, turn: isCount },
+  'history/summarized': { evaluationId: text, key: text, text, usage: optional(isUsage) },
+};

@@ -1,0 +1,65 @@
+/**
+ * What is wrong with a value that claims to be a message: asked once, where messages come in (a dispatch, a snapshot). Parts of
+ * a kind that is not known here are let through: a newer version may have written them.
+ */
+
+/** Why a value is no message, or undefined when it is one. */
+export function messageProblem(value: unknown): string | undefined {
+  if (!isRecord(value)) return 'it is missing';
+  const { role, content, toolCalls } = value;
+  if (role !== 'system' && role !== 'user' && role !== 'assistant' && role !== 'tool') return `its role is "${role}"`;
+  if (!Array.isArray(content)) return 'its content is not a list of parts';
+  if (!content.every(isPart)) return 'a part of its content is damaged';
+  const unnamed = TEXTS.find((field) => typeof value[field] !== 'string');
+  if (unnamed) return `its ${unnamed} is missing`;
+  if (!isCount(value.sequence)) return 'its sequence is not a count';
+  if (!isCount(value.turn)) return 'its turn is not a count';
+  if (role === 'tool') {
+    if (typeof value.toolCallId !== 'string' || typeof value.toolName !== 'string') return 'it names no call';
+    if (typeof value.isError !== 'boolean') return 'it does not say whether it is an error';
+  }
+  if (toolCalls !== undefined && !(role === 'assistant' && Array.isArray(toolCalls) && toolCalls.every(isCall))) {
+    return 'its tool calls are damaged';
+  }
+  return undefined;
+}
+
+const TEXTS = ['id', 'evaluationId', 'conversationId', 'promptNs', 'promptKey', 'createdAt'] as const;
+
+function isPart(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  switch (value.type) {
+    case 'text':
+    case 'reasoning':
+      return typeof value.text === 'string';
+    case 'image':
+    case 'file':
+      return typeof value.data === 'string' && typeof value.mediaType === 'string';
+    default:
+      return typeof value.type === 'string';
+  }
+}
+
+function isCall(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    typeof value.callId === 'string' &&
+    typeof value.name === 'string' &&
+    typeof value.arguments === 'string'
+  );
+}
+
+/** Whether a value is an object with fields, and not a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a value is a whole number from 0. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** Whether a value is a usage: tokens that can be added up. */
+export function isUsage(value: unknown): boolean {
+  return isRecord(value) && Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens);
+}

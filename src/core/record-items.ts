@@ -1,0 +1,62 @@
+import type { AdapterStateSnapshot } from './adapter-state.ts';
+import type { Evaluation } from './evaluations.ts';
+import type { ToolStarted } from './events.ts';
+import { KeyedList } from './keyed-list.ts';
+import { List } from './list.ts';
+import type { ConversationMessage } from './messages.ts';
+import type { SessionRecord, Summary, UsageRecord } from './record.ts';
+
+/**
+ * A record as lists of plain items, by name: how snapshots hold it and `session/restored` carries it. An evaluation goes without
+ * its messages, which are listed beside it.
+ */
+
+/** The names under which a record's items are kept. No slice may have one of them. */
+export const RECORD_SLICES: readonly (keyof SessionRecord)[] = [
+  'messages',
+  'evaluations',
+  'toolStarts',
+  'adapterStates',
+  'usage',
+  'summaries',
+];
+
+/** The items of a record. */
+export function encodeRecord(record: SessionRecord): Readonly<Record<keyof SessionRecord, readonly unknown[]>> {
+  return {
+    messages: record.messages.toArray(),
+    evaluations: record.evaluations.items.map(({ messages: _, ...evaluation }) => evaluation),
+    toolStarts: record.toolStarts.toArray(),
+    adapterStates: record.adapterStates.toArray(),
+    usage: record.usage.toArray(),
+    summaries: record.summaries.items.toArray(),
+  };
+}
+
+/** The inverse of `encodeRecord`. The items were checked by `parseSnapshot`, or come from our own log. */
+export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>>): SessionRecord {
+  const items = <T>(name: keyof SessionRecord): readonly T[] =>
+    (Object.hasOwn(slices, name) ? slices[name] : []) as readonly T[];
+  const messages = items<ConversationMessage>('messages');
+  const own = new Map<string, List<ConversationMessage>>();
+  for (const message of messages) {
+    own.set(message.evaluationId, (own.get(message.evaluationId) ?? List.empty<ConversationMessage>()).push(message));
+  }
+  const evaluations = items<Evaluation>('evaluations').map((evaluation) => ({
+    ...evaluation,
+    messages: own.get(evaluation.id) ?? List.empty<ConversationMessage>(),
+  }));
+  return {
+    messages: List.from(messages),
+    evaluations: KeyedList.from(evaluations, (evaluation) => evaluation.id),
+    toolStarts: List.from(items<ToolStarted>('toolStarts')),
+    adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
+    usage: List.from(items<UsageRecord>('usage')),
+    summaries: KeyedList.from(items<Summary>('summaries'), (summary) => `${summary.evaluationId}:${summary.key}`),
+  };
+}
+
+/** A record of nothing. */
+export function emptyRecord(): SessionRecord {
+  return decodeRecord({});
+}

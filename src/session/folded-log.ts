@@ -1,0 +1,129 @@
+import { canonicalJson } from '../core/canonical-json.ts';
+import type { SessionEvent } from '../core/events.ts';
+import type { Fold, SessionState } from '../core/fold.ts';
+import type { AnySlice } from '../core/slices.ts';
+import type { SliceSnapshot } from '../core/snapshot.ts';
+import { type Upcasters, upcast } from '../core/upcast.ts';
+import type { ReadOptions, Store } from '../ports/store.ts';
+import { loadState } from './load-state.ts';
+
+export interface FoldedLogOptions {
+  readonly store: Store;
+  readonly sessionId: string;
+  readonly fold: Fold;
+  readonly slices: readonly AnySlice[];
+  readonly upcasters: Upcasters;
+  /** Called after each change of the state, with the events that made it. */
+  readonly changed: (before: SessionState, after: SessionState, events: readonly SessionEvent[]) => void;
+}
+
+/** One session's log, read and folded as far as this handle knows it. */
+export class FoldedLog {
+  readonly #options: FoldedLogOptions;
+  #state: SessionState;
+  #opaque: ReadonlyMap<string, SliceSnapshot>;
+  #refreshing: Promise<void> | undefined;
+  #refreshingNext: Promise<void> | undefined;
+  /** How many events had to be read on opening. */
+  readonly replayed: number;
+
+  static async load(options: FoldedLogOptions): Promise<FoldedLog> {
+    const { state, opaque, replayed } = await loadState(options.store, options.sessionId, options);
+    return new FoldedLog(options, state, opaque, replayed);
+  }
+
+  private constructor(
+    options: FoldedLogOptions,
+    state: SessionState,
+    opaque: ReadonlyMap<string, SliceSnapshot>,
+    replayed: number,
+  ) {
+    this.#options = options;
+    this.#state = state;
+    this.#opaque = opaque;
+    this.replayed = replayed;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Slices of the snapshot that nobody here knows: they go into the next one (D6). */
+  get opaque(): ReadonlyMap<string, SliceSnapshot> {
+    return this.#opaque;
+  }
+
+  /** Events as they are called today. */
+  async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
+    const { store, sessionId, upcasters } = this.#options;
+    for await (const event of store.read(sessionId, range)) yield upcast(event, upcasters);
+  }
+
+  /** Folds committed events, in order. Those already folded are skipped (I7). */
+  ingest(events: readonly SessionEvent[]): void {
+    const before = this.#state;
+    const fresh = events.filter((event) => event.seq > before.seq);
+    if (fresh.length === 0) return;
+    let state = before;
+    for (const event of fresh) state = this.#options.fold.apply(state, event);
+    this.#become(state, fresh);
+  }
+
+  /** Reads and folds what others have appended; when it resolves, whatever was committed before the call is folded. */
+  refresh(): Promise<void> {
+    if (!this.#refreshing) {
+      this.#refreshing = this.#readUp().finally(() => {
+        this.#refreshing = undefined;
+      });
+      return this.#refreshing;
+    }
+    // The one under way may have begun before what the caller wants to see: another follows it.
+    this.#refreshingNext ??= this.#refreshing
+      .catch(() => {}) // told to whoever asked for that one
+      .then(() => {
+        this.#refreshingNext = undefined;
+        return this.refresh();
+      });
+    return this.#refreshingNext;
+  }
+
+  async #readUp(): Promise<void> {
+    const fresh = await collect(this.read({ after: this.#state.seq }));
+    this.ingest(fresh);
+    if (fresh.some((event) => event.type === 'message/erased')) await this.refoldSlices();
+  }
+
+  /** Folds the slices again from a log in which something was erased: none of them holds what it said any more (D58). */
+  async refoldSlices(): Promise<void> {
+    const { store, sessionId, fold } = this.#options;
+    const loaded = await loadState(store, sessionId, this.#options);
+    let { state } = loaded;
+    // What was committed meanwhile is folded into the one that lacks it.
+    for (let missing = this.#state.seq - state.seq; missing !== 0; missing = this.#state.seq - state.seq) {
+      const events = await collect(
+        this.read({ after: Math.min(state.seq, this.#state.seq), limit: Math.abs(missing) }),
+      );
+      if (events.length === 0) return; // the session was deleted
+      if (missing < 0) this.ingest(events);
+      else for (const event of events) state = fold.apply(state, event);
+    }
+    const slices = new Map(this.#state.slices);
+    for (const [name, items] of state.slices) {
+      if (canonicalJson(items) !== canonicalJson(slices.get(name))) slices.set(name, items);
+    }
+    this.#opaque = loaded.opaque;
+    this.#become({ ...this.#state, slices }, []);
+  }
+
+  #become(state: SessionState, events: readonly SessionEvent[]): void {
+    const before = this.#state;
+    this.#state = state;
+    this.#options.changed(before, state, events);
+  }
+}
+
+async function collect(events: AsyncIterable<SessionEvent>): Promise<readonly SessionEvent[]> {
+  const all: SessionEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}

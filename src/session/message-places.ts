@@ -1,0 +1,56 @@
+import { canonicalJson } from '../core/canonical-json.ts';
+import { HoldfastError } from '../core/errors.ts';
+import type { MessageRecorded, NewEvent } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+
+/**
+ * Who may write a message where (D12): a place in an evaluation is taken once. Asked right before an append, when everything
+ * before it is known, because two writers may both have found the place free.
+ */
+export class MessagePlaces {
+  readonly #state: SessionState;
+  /** What events that wait for the same commit have taken: the next free place of each evaluation, and by whom. */
+  readonly #next = new Map<string, number>();
+  readonly #taken = new Map<string, ConversationMessage>();
+
+  constructor(state: SessionState) {
+    this.#state = state;
+  }
+
+  /** Takes the places of these events' messages, all of them or none. Throws `SESSION_CONFLICT` when another message has one. */
+  take(events: readonly NewEvent[]): void {
+    const next = new Map<string, number>();
+    const taken = new Map<string, ConversationMessage>();
+    for (const event of events) {
+      if (event.type !== 'message/recorded') continue;
+      const { message } = event as MessageRecorded;
+      const { evaluationId: id, sequence } = message;
+      const evaluation = this.#state.record.evaluations.get(id);
+      const place = `${sequence}/${id}`;
+      if (sequence >= (next.get(id) ?? this.#next.get(id) ?? evaluation?.nextSequence ?? 0)) {
+        next.set(id, sequence + 1);
+        taken.set(place, message);
+      } else {
+        const recorded = (): ConversationMessage | undefined =>
+          evaluation?.messages.find((other) => other.sequence === sequence);
+        if (!saysTheSame(taken.get(place) ?? this.#taken.get(place) ?? recorded(), message)) throw conflict(message);
+      }
+    }
+    for (const [id, sequence] of next) this.#next.set(id, sequence);
+    for (const [place, message] of taken) this.#taken.set(place, message);
+  }
+}
+
+/** Whether two messages say the same; when they were made may differ. */
+function saysTheSame(there: ConversationMessage | undefined, message: ConversationMessage): boolean {
+  return there !== undefined && canonicalJson({ ...message, createdAt: there.createdAt }) === canonicalJson(there);
+}
+
+function conflict(message: ConversationMessage): HoldfastError {
+  return new HoldfastError(
+    'SESSION_CONFLICT',
+    `evaluation ${message.evaluationId} has another message at ${message.sequence}; resume it instead of writing beside it`,
+    { detail: 'sequence' },
+  );
+}

@@ -1,0 +1,51 @@
+import { HoldfastError } from '../core/errors.ts';
+
+/** Deeper events are refused: whatever reads them later would have to nest as deep. */
+export const MAX_EVENT_DEPTH = 100;
+
+/**
+ * A value as its JSON would read it back, and a copy: what is folded now is what a restart folds, whatever the caller does with
+ * his object meanwhile. The same as a round trip through JSON, without copying texts. Throws `EVENT_INVALID` for what JSON
+ * cannot carry.
+ */
+export function plainCopy(value: unknown, maxDepth: number = MAX_EVENT_DEPTH): unknown {
+  return copy(value, '', maxDepth);
+}
+
+function copy(given: unknown, key: string, depth: number): unknown {
+  const value = hasToJson(given) ? given.toJSON(key) : given;
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? value + 0 : null; // + 0: there is no -0 in JSON
+    case 'bigint':
+      return refuse('it holds a bigint, which JSON cannot carry; write it as text');
+    case 'function':
+    case 'symbol':
+      return undefined;
+    case 'object':
+      break;
+    default:
+      return value;
+  }
+  if (value === null) return null;
+  if (depth === 0) return refuse('it is nested too deep, or in a circle; record plain data');
+  if (Array.isArray(value)) return Array.from(value, (item, i) => copy(item, String(i), depth - 1) ?? null);
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return value.valueOf();
+  const fields: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const field = copy((value as Readonly<Record<string, unknown>>)[name], name, depth - 1);
+    if (field === undefined) continue;
+    if (name === '__proto__') {
+      Object.defineProperty(fields, name, { value: field, enumerable: true, writable: true, configurable: true });
+    } else fields[name] = field;
+  }
+  return fields;
+}
+
+function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {
+  return typeof value === 'object' && value !== null && typeof (value as { toJSON?: unknown }).toJSON === 'function';
+}
+
+function refuse(why: string): never {
+  throw new HoldfastError('EVENT_INVALID', `this event cannot be recorded: ${why}`);
+}

@@ -1,0 +1,53 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { SessionEvent } from '../core/events.ts';
+import type { Fold } from '../core/fold.ts';
+import { RECORD_SLICES } from '../core/record-items.ts';
+import { type AnySlice, itemsAsArray, type SliceItems } from '../core/slices.ts';
+import { RECORD_VERSION, type Snapshot } from '../core/snapshot.ts';
+
+/**
+ * What restoring a snapshot puts where: the items of the slices that roll back and, into an empty session, everything else the
+ * snapshot holds. A slice that nobody here knows goes along (D6): whoever opens the session with it finds it. One that the
+ * snapshot lacks, or has in another version, is folded from the session's own log up to there.
+ */
+export async function restoredSlices(
+  snapshot: Snapshot,
+  into: {
+    readonly sessionId: string;
+    readonly seq: number;
+    readonly slices: readonly AnySlice[];
+    readonly fold: Fold;
+    /** The first `limit` events of the session. */
+    readonly read: (limit: number) => AsyncIterable<SessionEvent>;
+  },
+): Promise<Readonly<Record<string, readonly unknown[]>>> {
+  const empty = into.seq === 0;
+  const ownLog = snapshot.sessionId === into.sessionId && snapshot.seq <= into.seq;
+  const known = new Map(into.slices.map((slice) => [slice.name, slice]));
+  const record = new Set<string>(RECORD_SLICES);
+  const restored: Record<string, readonly unknown[]> = {};
+  for (const [name, kept] of Object.entries(snapshot.slices)) {
+    const slice = known.get(name);
+    if (record.has(name)) {
+      if (!empty) continue;
+      if (kept.version !== RECORD_VERSION) throw otherVersion(snapshot);
+    } else if (slice) {
+      if (kept.version !== slice.version || !(slice.rollback || empty)) continue;
+    } else if (kept.seq !== snapshot.seq && !empty) continue; // it had not been folded up to there
+    restored[name] = kept.items;
+  }
+  const missing = into.slices.filter((slice) => slice.rollback && !Object.hasOwn(restored, slice.name));
+  if (!ownLog || missing.length === 0 || empty) return restored;
+  const names = new Set(missing.map((slice) => slice.name));
+  let items: ReadonlyMap<string, SliceItems> = new Map(missing.map((slice) => [slice.name, slice.initial]));
+  for await (const event of into.read(snapshot.seq)) items = into.fold.applyToSlices(items, event, names);
+  for (const [name, folded] of items) restored[name] = itemsAsArray(folded);
+  return restored;
+}
+
+function otherVersion(snapshot: Snapshot): HoldfastError {
+  return new HoldfastError(
+    'SNAPSHOT_INVALID',
+    `the conversation in this snapshot of session ${snapshot.sessionId} was folded by another version; open the session from its log`,
+  );
+}

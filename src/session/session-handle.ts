@@ -1,0 +1,326 @@
+import { randomBytes } from 'node:crypto';
+import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
+import type { SessionDescribed, SessionEvent } from '../core/events.ts';
+import { createFold, type Fold, type SessionState } from '../core/fold.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import type { SessionSummary } from '../core/session-summary.ts';
+import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
+import type { AnySlice, ItemOf } from '../core/slices.ts';
+import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot, takeSnapshot } from '../core/snapshot.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Store } from '../ports/store.ts';
+import { systemClock } from '../stores/system-clock.ts';
+import { AppendQueue } from './append-queue.ts';
+import { contentHashes, resolveContents, shareContents } from './contents.ts';
+import { eraseMessage } from './erase-message.ts';
+import { EventIntake } from './event-intake.ts';
+import { FoldedLog } from './folded-log.ts';
+import { forkSession } from './fork-session.ts';
+import { type EventListener, Listeners, type SliceObserver } from './live.ts';
+import { restoredSlices } from './restored-slices.ts';
+import type {
+  Dispatched,
+  EventsOptions,
+  OpenSessionOptions,
+  RestoreOptions,
+  Session,
+  SubscribeOptions,
+} from './session.ts';
+import { StagedSession, unknownSlice } from './staged-session.ts';
+
+/** A snapshot is written when this many events, and as many as it holds, have come since: the cost per event stays constant. */
+const SNAPSHOT_EVERY = 1_000;
+
+type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
+
+/** A session as `openSession` gives it; `Session` says what it promises. */
+export class SessionHandle<Slices extends readonly AnySlice[]> implements Session<Slices> {
+  readonly id: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly readOnly: boolean;
+  readonly #options: OpenSessionOptions<Slices>;
+  readonly #slices: readonly AnySlice[];
+  readonly #fold: Fold;
+  readonly #report: (error: unknown) => void;
+  readonly #listeners: Listeners;
+  readonly #log: FoldedLog;
+  readonly #intake: EventIntake;
+  readonly #queue: AppendQueue;
+  #snapshotSeq: number;
+  #unwatch: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  static async open<Slices extends readonly AnySlice[]>(
+    options: OpenSessionOptions<Slices>,
+  ): Promise<SessionHandle<Slices>> {
+    const { store, id, upcasters = {}, slices = [], readOnly = false } = options;
+    const report = reporter(options.onError);
+    const fold = createFold(slices, (slice, event, cause) => {
+      const why = `slice "${slice}" could not fold ${event.type} at ${event.seq}: ${messageOf(cause)}`;
+      report(new HoldfastError('EVENT_INVALID', why, { cause }));
+    });
+    const listeners = new Listeners(report);
+    const changed = listeners.notify.bind(listeners);
+    const log = await FoldedLog.load({ store, sessionId: id, fold, slices, upcasters, changed });
+    if (readOnly && log.state.seq === 0) {
+      throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
+    }
+    const session = new SessionHandle(options, { fold, log, listeners, report });
+    await session.#compactIfDue();
+    return session;
+  }
+
+  private constructor(
+    options: OpenSessionOptions<Slices>,
+    parts: {
+      readonly fold: Fold;
+      readonly log: FoldedLog;
+      readonly listeners: Listeners;
+      readonly report: (error: unknown) => void;
+    },
+  ) {
+    const { id, store, clock = systemClock, readOnly = false, slices = [] } = options;
+    const { log } = parts;
+    this.id = id;
+    this.store = store;
+    this.clock = clock;
+    this.readOnly = readOnly;
+    this.#options = options;
+    this.#slices = slices;
+    this.#fold = parts.fold;
+    this.#log = log;
+    this.#listeners = parts.listeners;
+    this.#report = parts.report;
+    this.#snapshotSeq = log.state.seq - log.replayed;
+    this.#intake = new EventIntake({ ...options, clock });
+    this.#queue = new AppendQueue(
+      {
+        store,
+        sessionId: id,
+        state: () => log.state,
+        committed: (events, seq) =>
+          log.ingest(events.map((event, i) => ({ ...event, seq: seq - events.length + 1 + i }) as SessionEvent)),
+        refresh: () => log.refresh(),
+      },
+      randomBytes(9).toString('base64url'),
+    );
+  }
+
+  get state(): SessionState {
+    return this.#log.state;
+  }
+
+  get seq(): number {
+    return this.#log.state.seq;
+  }
+
+  get summary(): SessionSummary | undefined {
+    return this.#log.state.summary;
+  }
+
+  dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }> {
+    return this.append([event as AnyEvent]);
+  }
+
+  async append(
+    events: readonly AnyEvent[],
+    options: { readonly fence?: number } = {},
+  ): Promise<{ readonly seq: number }> {
+    this.#assertWritable();
+    if (events.length === 0) return { seq: this.seq };
+    const ready = this.#intake.fit(events.map((event) => this.#intake.prepare(event)));
+    return { seq: await this.#queue.append(ready, options.fence) };
+  }
+
+  async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {
+    const tx = this.stage() as StagedSession<Slices>;
+    try {
+      const result = await body(tx);
+      await this.append(tx.close() as readonly AnyEvent[]);
+      return result;
+    } finally {
+      tx.close();
+    }
+  }
+
+  stage(): StagedSession {
+    this.#assertWritable();
+    return new StagedSession(this, this.#fold, this.#intake);
+  }
+
+  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {
+    const items = itemsOf(this.state, slice.name);
+    if (!items) throw unknownSlice(slice.name);
+    return selectionOf(items as readonly ItemOf<S>[]);
+  }
+
+  observe<S extends AnySlice>(slice: S, observer: SliceObserver<ItemOf<S>>): () => void {
+    this.#assertOpen();
+    if (!itemsOf(this.state, slice.name)) throw unknownSlice(slice.name);
+    return this.#listening(this.#listeners.observe(slice.name, observer as SliceObserver<unknown>));
+  }
+
+  subscribe(listener: EventListener, options: SubscribeOptions = {}): () => void {
+    const { types, from } = options;
+    this.#assertOpen();
+    if (from !== undefined) checkFrom(from);
+    const seq = (): number => this.seq;
+    const read = (after: number): AsyncIterable<SessionEvent> => this.#log.read({ after });
+    return this.#listening(this.#listeners.subscribe(listener, { types, from, seq, read }));
+  }
+
+  async *events(options: EventsOptions = {}): AsyncIterable<SessionEvent> {
+    const { from = 1, live = false, signal } = options;
+    this.#assertOpen();
+    checkFrom(from);
+    const types = options.types && new Set(options.types);
+    let cursor = from - 1;
+    while (!signal?.aborted) {
+      // Waited for since before the reading, so that a commit meanwhile is not missed.
+      const next = live && !this.#closing ? this.#listeners.nextCommit(signal) : undefined;
+      const stop = next && this.#listening(next.cancel);
+      try {
+        for await (const event of this.#log.read({ after: cursor })) {
+          cursor = event.seq;
+          if (!types || types.has(event.type)) yield event;
+          if (signal?.aborted) return;
+        }
+        if (!next) return;
+        await next.happened;
+      } finally {
+        stop?.();
+      }
+    }
+  }
+
+  async refresh(): Promise<void> {
+    this.#assertOpen();
+    await this.#log.refresh();
+  }
+
+  snapshot(): Snapshot {
+    const at = new Date(this.clock.now()).toISOString();
+    return takeSnapshot(this.state, { sessionId: this.id, at, slices: this.#slices, opaque: this.#log.opaque });
+  }
+
+  async restore(input: Snapshot | string, options: RestoreOptions = {}): Promise<void> {
+    this.#assertWritable();
+    const snapshot = parseSnapshot(input, { ...options, known: this.#slices.map((slice) => slice.name) });
+    await this.#log.refresh();
+    const slices = await restoredSlices(snapshot, {
+      sessionId: this.id,
+      seq: this.seq,
+      slices: this.#slices,
+      fold: this.#fold,
+      read: (limit) => this.#log.read({ limit }),
+    });
+    const messages = (slices.messages ?? []) as readonly ConversationMessage[];
+    await shareContents(this.store, this.id, messages.flatMap(contentHashes));
+    // However long it is: a conversation that is brought in is one event, and no limit may stand in its way.
+    await this.#queue.append([this.#intake.prepare({ type: 'session/restored', slices }, MAX_SNAPSHOT_DEPTH)]);
+  }
+
+  async compact(): Promise<void> {
+    this.#assertWritable();
+    await this.#writeSnapshot();
+  }
+
+  async fork(options: { readonly id?: string; readonly at?: number } = {}): Promise<Session<Slices>> {
+    this.#assertOpen();
+    const id = await forkSession(this, { ...options, upcasters: this.#options.upcasters });
+    return SessionHandle.open({ ...this.#options, readOnly: false, id });
+  }
+
+  async describe(description: Pick<SessionDescribed, 'title' | 'tags' | 'metadata'>): Promise<void> {
+    await this.append([{ type: 'session/described', ...description }]);
+  }
+
+  async eraseMessage(messageId: string, reason?: string): Promise<void> {
+    this.#assertWritable();
+    await eraseMessage(this, messageId, reason);
+    await this.#log.refoldSlices();
+    // A snapshot that another handle took before, and writes only now, is older than this one and changes nothing.
+    await this.#writeSnapshot();
+  }
+
+  resolve(messages: readonly ConversationMessage[]): Promise<readonly ConversationMessage[]> {
+    return resolveContents(this.store, messages);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.idle();
+    await this.#compactIfDue();
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    this.#listeners.close();
+  }
+
+  /** While anyone listens, others' commits are followed. */
+  #listening(stop: () => void): () => void {
+    this.#unwatch ??= this.store.watch(this.id, () => {
+      if (!this.#closing) this.#log.refresh().catch(this.#report);
+    });
+    return () => {
+      stop();
+      if (this.#listeners.listening) return;
+      this.#unwatch?.();
+      this.#unwatch = undefined;
+    };
+  }
+
+  async #writeSnapshot(): Promise<void> {
+    await this.#log.refresh();
+    const { seq } = this;
+    if (seq === 0) return;
+    await this.store.writeSnapshot(this.id, { seq, data: JSON.stringify(this.snapshot()) });
+    this.#snapshotSeq = seq;
+  }
+
+  /** Never needed for correctness (D17): what stands in its way is reported, not thrown. */
+  async #compactIfDue(): Promise<void> {
+    const tail = this.seq - this.#snapshotSeq;
+    if (this.readOnly || tail < Math.max(SNAPSHOT_EVERY, this.#snapshotSeq)) return;
+    await this.#writeSnapshot().catch((error) => {
+      if (!isHoldfastError(error, 'STORE_READ_ONLY')) this.#report(error);
+    });
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new HoldfastError('SESSION_CLOSED', `session ${this.id} was closed; open it again`);
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen();
+    if (!this.readOnly) return;
+    throw new HoldfastError(
+      'SESSION_READ_ONLY',
+      `session ${this.id} was opened to be read; open it without readOnly to write`,
+    );
+  }
+}
+
+function checkFrom(from: number): void {
+  if (Number.isSafeInteger(from) && from >= 1) return;
+  throw new HoldfastError('INVALID_ARGUMENT', `from is the seq of an event, 1 being the first, not ${from}`);
+}
+
+/** Who is told of an error that is nobody's answer. What goes wrong while telling goes no further. */
+function reporter(onError: (error: unknown) => void = warn): (error: unknown) => void {
+  return (error) => {
+    try {
+      onError(error);
+    } catch (second) {
+      warn(second);
+    }
+  };
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(messageOf(error), 'HoldfastWarning');
+}
