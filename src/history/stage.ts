@@ -35,7 +35,7 @@ export interface StageOutput {
 }
 
 /** What a run leaves for the next: only time is lost with it. */
-class Memo {
+export class Memo {
   readonly stage: Stage;
   readonly index: MessageIndex;
   readonly state: unknown;
@@ -56,8 +56,9 @@ export function managerOf(stage: Stage): HistoryManager {
     curate(messages, context) {
       const { output, result, memo } = run(stage, messages, context, context.previous?.memo, undefined);
       const { view, needs, notes } = output;
+      const unchanged = view.index === memo.index && view.whole && !view.shape;
       return {
-        messages: view.whole && !view.shape ? messages : result,
+        messages: unchanged ? messages : result,
         memo,
         ...(needs && { needs }),
         ...(notes && { notes }),
@@ -80,7 +81,7 @@ export function run(
   context: CurationContext,
   memo: unknown,
   repairs: Repair[] | undefined,
-): { readonly output: StageOutput; readonly result: ConversationMessage[]; readonly memo: unknown } {
+): { readonly output: StageOutput; readonly result: ConversationMessage[]; readonly memo: Memo } {
   const known = memo instanceof Memo && memo.stage === stage && memo.index.grow(messages) ? memo : undefined;
   const index = known?.index ?? new MessageIndex();
   if (!known) index.grow(messages);

@@ -1,0 +1,253 @@
+import { describe, expect, test } from 'vitest';
+import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
+import { compose } from '../../src/history/compose.ts';
+import { curateRequest } from '../../src/history/curate-request.ts';
+import { keepImportant } from '../../src/history/keep-important.ts';
+import { observe } from '../../src/history/observe.ts';
+import { passthrough } from '../../src/history/passthrough.ts';
+import { pin } from '../../src/history/pin.ts';
+import { slidingWindow } from '../../src/history/sliding-window.ts';
+import { summarize } from '../../src/history/summarize.ts';
+import { tokenBudget } from '../../src/history/token-budget.ts';
+import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { Conversation, shapeOf } from './conversation.ts';
+
+const talk = (...ids: readonly string[]): Conversation => {
+  const build = new Conversation().system('Be brief.').user('hello');
+  for (const id of ids) build.calls(id);
+  return build;
+};
+
+describe('passthrough', () => {
+  test('returns the messages it was given', () => {
+    const { messages } = talk('a', 'b');
+    expect(passthrough().curate(messages, {}).messages).toBe(messages);
+    expect(passthrough().curate([], {}).messages).toEqual([]);
+  });
+});
+
+describe('keepImportant', () => {
+  const score = (group: readonly ConversationMessage[]): number =>
+    textOf(group.at(-1) ?? { content: [] }).includes('!') ? 1 : 0;
+  const build = (): Conversation => {
+    const conversation = new Conversation().system('Be brief.').user('hello');
+    for (const id of ['a', 'b!', 'c', 'd', 'e!', 'f', 'g']) conversation.calls(id);
+    return conversation;
+  };
+
+  test('keeps the groups that matter most whatever their age; of equals the newer', () => {
+    const { messages } = keepImportant({ size: 3, score }).curate(build().messages, {});
+    expect(shapeOf(messages)).toBe('system user ask(b!) b! ask(e!) e! ask(f) f ask(g) g');
+  });
+
+  test('drops in batches with a low mark', () => {
+    const { messages } = keepImportant({ size: 5, low: 2, score }).curate(build().messages, {});
+    expect(shapeOf(messages)).toBe('system user ask(b!) b! ask(e!) e! ask(g) g');
+  });
+
+  test('asks for each score once', () => {
+    const asked: string[] = [];
+    const history = keepImportant({
+      size: 2,
+      score: ([first]) => {
+        asked.push(first?.id ?? '');
+        return 0;
+      },
+    });
+    const conversation = build();
+    let previous: ReturnType<typeof curateRequest> | undefined;
+    for (let i = 0; i < 20; i++) {
+      previous = curateRequest({
+        history,
+        messages: conversation.calls(`n${i}`).messages,
+        ...(previous && { previous }),
+      });
+    }
+    expect(asked).toHaveLength(new Set(asked).size);
+    expect(asked.length).toBeGreaterThan(20);
+  });
+
+  test('a score that is not a number counts as least', () => {
+    const history = keepImportant({ size: 1, score: (group) => (score(group) > 0 ? 1 : Number.NaN) });
+    expect(shapeOf(history.curate(build().messages, {}).messages)).toBe('system user ask(e!) e! ask(g) g');
+  });
+
+  test.for([{ size: -1 }, { size: 1, low: 2 }])('%o is a typed error', (options) => {
+    expect(() => keepImportant({ ...options, score })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+});
+
+describe('pin', () => {
+  test('keeps messages, tools and the newest messages, whatever comes after it drops', () => {
+    const { messages } = talk('a', 'b', 'c', 'd', 'e');
+    const sent = (what: Parameters<typeof pin>[0]): string =>
+      shapeOf(compose(pin(what), slidingWindow({ size: 1 })).curate(messages, {}).messages);
+    expect(sent({})).toBe('system user ask(e) e');
+    expect(sent({ tools: ['tool_b'] })).toBe('system user ask(b) b ask(e) e');
+    expect(sent({ messages: [messages[3]?.id ?? ''] })).toBe('system user ask(a) a ask(e) e');
+    expect(sent({ last: 3 })).toBe('system user ask(d) d ask(e) e');
+  });
+
+  test('holds through every manager that drops', () => {
+    const { messages } = talk('a', 'b', 'c', 'd', 'e');
+    const droppers = [slidingWindow({ size: 0 }), tokenBudget({ max: 60 }), keepImportant({ size: 0, score: () => 0 })];
+    for (const dropper of droppers) {
+      const { messages: sent } = compose(pin({ tools: ['tool_a'] }), dropper, slidingWindow({ size: 0 })).curate(
+        messages,
+        {},
+      );
+      expect(shapeOf(sent)).toBe('system user ask(a) a ask(e) e');
+    }
+  });
+
+  test('two pins add up, and neither is forgotten after a nested composition', () => {
+    const { messages } = talk('a', 'b', 'c', 'd');
+    const pins = compose(pin({ tools: ['tool_a'] }), pin({ tools: ['tool_b'], last: 1 }));
+    expect(shapeOf(compose(pins, slidingWindow({ size: 0 })).curate(messages, {}).messages)).toBe(
+      'system user ask(a) a ask(b) b ask(d) d',
+    );
+  });
+
+  test('a fractional number of messages is a typed error', () => {
+    expect(() => pin({ last: 0.5 })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+});
+
+describe('compose', () => {
+  test('applies each manager to what the one before it left', () => {
+    const build = talk('a', 'b').asks('c').result('c', 'x'.repeat(100));
+    const history = compose(truncateToolResults({ maxLength: 20, suffix: '…' }), slidingWindow({ size: 1 }));
+    const { messages } = history.curate(build.messages, {});
+    expect(shapeOf(messages)).toBe('system user ask(c) c');
+    expect(textOf(messages.at(-1) ?? { content: [] })).toBe(`${'x'.repeat(19)}…`);
+    expect(history.name).toBe('truncate-tool-results(20) + sliding-window(1)');
+  });
+
+  test('of nothing changes nothing; of a composition is flat', () => {
+    const { messages } = talk('a', 'b');
+    expect(compose().curate(messages, {}).messages).toBe(messages);
+    const nested = compose(compose(slidingWindow({ size: 2 })), compose(), slidingWindow({ size: 1 }));
+    expect(shapeOf(nested.curate(messages, {}).messages)).toBe('system user ask(b) b');
+  });
+
+  test("takes functions and other people's managers", () => {
+    const { messages } = talk('a', 'b', 'c');
+    const mine = { name: 'mine', curate: (given: readonly ConversationMessage[]) => ({ messages: given.slice(0, 4) }) };
+    const history = compose((given) => given.toSpliced(2, 2), mine, slidingWindow({ size: 9 }));
+    expect(shapeOf(history.curate(messages, {}).messages)).toBe('system user ask(b) b');
+  });
+});
+
+describe('observe (D33)', () => {
+  test('tells what was done and changes nothing', () => {
+    const seen: unknown[] = [];
+    const { messages } = talk('a', 'b', 'c');
+    const watched = observe(slidingWindow({ size: 1 }), (curation) => seen.push(curation));
+    expect(watched.curate(messages, {}).messages).toEqual(slidingWindow({ size: 1 }).curate(messages, {}).messages);
+    expect(seen).toEqual([
+      { promptName: 'test/history', strategy: 'sliding-window(1)', originalCount: 8, curatedCount: 4 },
+    ]);
+  });
+
+  test('inside a composition it sees its own part; what a listener throws is ignored', () => {
+    const counts: (readonly [number, number])[] = [];
+    const history = compose(
+      slidingWindow({ size: 2 }),
+      observe(
+        (given) => given.slice(0, -2),
+        ({ originalCount, curatedCount }) => {
+          counts.push([originalCount, curatedCount]);
+          throw new Error('not your problem');
+        },
+      ),
+    );
+    const { messages } = talk('a', 'b', 'c');
+    expect(shapeOf(history.curate(messages, {}).messages)).toBe('system user ask(b) b');
+    expect(counts).toEqual([[6, 4]]);
+  });
+});
+
+describe('summarize (D56)', () => {
+  const made = new Map<string, string>();
+  const summaries = (key: string): string | undefined => made.get(key);
+
+  test('asks for a summary of the oldest groups, once, and sends it in their place', () => {
+    made.clear();
+    const history = summarize({ size: 4, low: 2 });
+    const { messages } = talk('a', 'b', 'c', 'd', 'e');
+    const asked = curateRequest({ history, messages, context: { summaries } });
+    expect(shapeOf(asked.messages)).toBe(shapeOf(messages));
+    const [request] = asked.needs;
+    expect(request).toMatchObject({ from: messages[2]?.id, to: messages[5]?.id });
+    expect(shapeOf(request?.messages ?? [])).toBe('ask(a) a ask(b) b');
+    made.set(request?.key ?? '', 'a and b were done');
+    const again = curateRequest({ history, messages, context: { summaries } });
+    expect(again.needs).toEqual([]);
+    expect(shapeOf(again.messages)).toBe('system user (user) ask(c) c ask(d) d ask(e) e');
+    expect(textOf(again.messages[2] as ConversationMessage)).toContain('a and b were done');
+    expect(again.messages[2]).toMatchObject({ synthetic: true, role: 'user' });
+  });
+
+  test('the next summary reads the last one and what came since, not everything again', () => {
+    made.clear();
+    const history = summarize({ size: 3, low: 1, instructions: 'Shorten.', maxTokens: 100 });
+    const build = talk();
+    const read: string[] = [];
+    let previous: ReturnType<typeof curateRequest> | undefined;
+    for (let i = 0; i < 12; i++) {
+      const options = {
+        history,
+        messages: build.calls(`c${i}`).messages,
+        context: { summaries },
+        ...(previous && { previous }),
+      };
+      for (const { key, messages, instructions, maxTokens } of curateRequest(options).needs) {
+        expect({ instructions, maxTokens }).toEqual({ instructions: 'Shorten.', maxTokens: 100 });
+        read.push(shapeOf(messages));
+        made.set(key, `summary ${made.size}`);
+      }
+      previous = curateRequest(options);
+      expect(previous.needs).toEqual([]);
+    }
+    expect(read.slice(0, 2)).toEqual(['ask(c0) c0 ask(c1) c1', '(user) ask(c2) c2 ask(c3) c3 ask(c4) c4']);
+    expect(shapeOf(previous?.messages ?? [])).toBe('system user (user) ask(c11) c11');
+  });
+
+  test('without a summary the request goes on with the one before and the groups since', () => {
+    made.clear();
+    const history = summarize({ size: 3, low: 1 });
+    const build = talk('a', 'b', 'c', 'd');
+    const [first] = curateRequest({ history, messages: build.messages, context: { summaries } }).needs;
+    made.set(first?.key ?? '', 'the beginning');
+    const { messages, needs } = curateRequest({
+      history,
+      messages: build.calls('e').calls('f').messages,
+      context: { summaries },
+    });
+    expect(shapeOf(messages)).toBe('system user (user) ask(c) c ask(d) d ask(e) e ask(f) f');
+    expect(needs).toHaveLength(1);
+  });
+
+  test('the same range with other instructions is another summary', () => {
+    const { messages } = talk('a', 'b', 'c', 'd', 'e');
+    const key = (options: Parameters<typeof summarize>[0]): string | undefined =>
+      summarize(options).curate(messages, {}).needs?.[0]?.key;
+    expect(key({ size: 3 })).toBe(key({ size: 3 }));
+    expect(key({ size: 3 })).not.toBe(key({ size: 3, instructions: 'In French.' }));
+  });
+
+  test('managers after it keep the summary', () => {
+    made.clear();
+    const history = compose(summarize({ size: 3, low: 2 }), slidingWindow({ size: 1 }));
+    const { messages } = talk('a', 'b', 'c', 'd');
+    const everything = (key: string): string => `about ${key}`;
+    expect(shapeOf(history.curate(messages, { summaries: everything }).messages)).toBe('system user (user) ask(d) d');
+  });
+
+  test.for([{ size: 0 }, { size: 2, low: 0 }, { size: 2, low: 3 }, { size: 2, maxTokens: 0 }])(
+    '%o is a typed error',
+    (options) => {
+      expect(() => summarize(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    },
+  );
+});
