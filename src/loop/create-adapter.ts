@@ -56,7 +56,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
 }
 
 /** Runs an evaluation and hands its events on, in order; who does not read them loses nothing but memory. */
-function streamEvaluation<Output>(
+export function streamEvaluation<Output>(
   start: (onEvent: (event: EvaluationEvent) => void) => Promise<EvaluationResponse<Output>>,
   given: EvaluateOptions = {},
 ): EvaluationStream<Output> {

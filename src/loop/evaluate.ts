@@ -15,7 +15,7 @@ import { checkOutput } from './finish.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import { RequestHistory } from './request-history.ts';
-import { currentEvaluation, messageBase, type Run, record, runToEnd } from './run.ts';
+import { type Agent, currentEvaluation, messageBase, type Run, record, runToEnd } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
 import { describeError } from './tool-result.ts';
 
@@ -23,6 +23,8 @@ import { describeError } from './tool-result.ts';
 export interface LoopSettings {
   readonly model: Model;
   readonly summaryModel: Model;
+  /** Asked instead of the model, if there is one. */
+  readonly agent?: Agent;
   readonly maxModelRetries: number;
   readonly leaseTtlMs: number | undefined;
   readonly random: () => number;
@@ -110,6 +112,7 @@ async function evaluateConversation(
     options,
     model: around.settings.model,
     summaryModel: around.settings.summaryModel,
+    ...(around.settings.agent && { agent: around.settings.agent }),
     evaluationId: found?.id ?? `ev_${randomBytes(9).toString('base64url')}`,
     history: new RequestHistory(),
     random: around.settings.random,
@@ -273,6 +276,7 @@ async function begin(run: Run, place: Place): Promise<void> {
       inputHash: inputHash(options),
       ...(key !== undefined && { key }),
       ...(continues !== undefined && { continues }),
+      ...(run.agent && { adapterType: run.agent.adapterType }),
       ...(parent && { parent: { evaluationId: parent.evaluationId, turn: parent.turn, callId: parent.callId } }),
     },
     ...messages.map((message): Without<NewEvent, 'at'> => ({ type: 'message/recorded', message })),

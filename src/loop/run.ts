@@ -2,7 +2,7 @@ import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callKey, type ToolMessage } from '../core/messages.ts';
-import { planEvaluation } from '../core/resume-plan.ts';
+import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import type { AnySession } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
@@ -22,6 +22,7 @@ export interface Run {
   readonly model: Model;
   /** Makes the summaries that history managers ask for (D56). */
   readonly summaryModel: Model;
+  readonly agent?: Agent;
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
   readonly limits: Limits;
@@ -50,6 +51,18 @@ export interface Run {
   ) => Promise<EvaluationResponse<unknown>>;
 }
 
+/**
+ * An agent with a loop of its own, asked instead of a model (D57).
+ *
+ * Contract: `ask` brings the evaluation further and records what happens as it happens, calls and results included; when it
+ * returns, the log says what is left. `runCalls` carries out calls that an earlier process left open.
+ */
+export interface Agent {
+  readonly adapterType: string;
+  ask(run: Run, turn: number): Promise<void>;
+  runCalls(run: Run, calls: readonly PlannedCall[]): Promise<void>;
+}
+
 /** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
 export async function runToEnd(run: Run): Promise<void> {
   for (;;) {
@@ -59,10 +72,10 @@ export async function runToEnd(run: Run): Promise<void> {
       case 'nothing':
         return;
       case 'call-model':
-        await askModel(run, plan.turn);
+        await (run.agent ? run.agent.ask(run, plan.turn) : askModel(run, plan.turn));
         break;
       case 'run-calls':
-        await runCalls(run, plan.calls);
+        await (run.agent ? run.agent.runCalls(run, plan.calls) : runCalls(run, plan.calls));
         break;
       case 'finish':
         await finish(run);
