@@ -161,7 +161,10 @@ function withMessage(evaluation: Evaluation, message: ConversationMessage): Eval
     turn: Math.max(evaluation.turn, message.turn),
     messages: evaluation.messages.push(message),
   };
-  if (message.role === 'assistant') return { ...base, calls: newCalls(evaluation.id, message) };
+  if (message.role === 'assistant') {
+    const calls = newCalls(evaluation.id, message);
+    return { ...base, calls: isRestOfAnswer(evaluation, message) ? [...evaluation.calls, ...calls] : calls };
+  }
   if (message.role !== 'tool') return base;
   const status = message.isError ? 'failed' : 'completed';
   return {
@@ -170,6 +173,16 @@ function withMessage(evaluation: Evaluation, message: ConversationMessage): Eval
       call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
     ),
   };
+}
+
+/** Whether a message is a further piece of the newest answer: an agent may act on the first call while it makes the next (D57). */
+function isRestOfAnswer(evaluation: Evaluation, message: ConversationMessage): boolean {
+  if (message.providerMessageId === undefined || message.turn !== evaluation.turn) return false;
+  for (let i = evaluation.messages.length - 1; i >= 0; i--) {
+    const earlier = evaluation.messages.at(i);
+    if (earlier?.role === 'assistant') return earlier.providerMessageId === message.providerMessageId;
+  }
+  return false;
 }
 
 function newCalls(evaluationId: string, message: ConversationMessage): readonly CallState[] {
