@@ -1,0 +1,253 @@
+import { appendFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
+import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
+import { asks, call, says, text } from '../transcripts/claude-builders.ts';
+import { plain, realSession, textOfLines } from '../transcripts/fixtures.ts';
+import { copyOf, folder, stateOfReading, write, writeRealSession } from './places.ts';
+
+async function load(path: string, sessionId?: string): Promise<ReturnType<typeof plain>> {
+  const { architecture, raw } = await loadTranscript(path, sessionId === undefined ? {} : { sessionId });
+  return plain(parseTranscript(architecture, raw).state);
+}
+
+/** The one session file of a copied fixture. */
+function sessionFile(root: string): string {
+  const project = join(root, 'projects', readdirSync(join(root, 'projects'))[0] ?? '');
+  return join(project, readdirSync(project).find((name) => name.endsWith('.jsonl')) ?? '');
+}
+
+describe('layouts', () => {
+  test('subagents below their session, with meta files', async () => {
+    const state = await load(sessionFile(copyOf('claude-code-2.1.325/nested')));
+    expect(state.subagents.map(({ status }) => status)).toEqual(['success', 'success']);
+    expect(state.subagents[1]?.parentConversationId).toBe(state.subagents[0]?.toolUseId);
+  });
+
+  test.for(['below', 'beside'] as const)('the real session, its subagents %s', async (layout) => {
+    const path = writeRealSession(folder(), layout);
+    expect(await load(path)).toEqual(plain(parseTranscript('claude-sdk', realSession()).state));
+  });
+
+  test('of the subagents beside it, a session takes only its own', async () => {
+    const root = folder();
+    const path = writeRealSession(root, 'beside');
+    write(root, {
+      'agent-foreign.jsonl': textOfLines([
+        says('x', 'm', text('Not mine'), { sessionId: 'other', agentId: 'foreign' }),
+      ]),
+    });
+    expect((await load(path)).subagents).toHaveLength(1);
+  });
+
+  test('subagents of workflows, some folders down', async () => {
+    const root = write(folder(), {
+      's.jsonl': textOfLines([says('a', 'm', call('t', 'Agent', { prompt: 'Work' }))]),
+      's/subagents/workflows/wf_1/agent-w1.jsonl': textOfLines([says('b', 'n', text('Deep work'))]),
+      's/subagents/workflows/wf_1/agent-w1.meta.json': '{"toolUseId":"t"}',
+      's/subagents/workflows/wf_1/journal.jsonl': '{"not":"an agent"}\n',
+    });
+    expect((await load(join(root, 's.jsonl'))).subagents).toMatchObject([
+      { toolUseId: 't', blocks: [{ content: 'Deep work' }] },
+    ]);
+  });
+
+  test('a session of a folder of projects, by its id', async () => {
+    const root = copyOf('claude-code-2.1.325/plain');
+    const byId = await load(root, 'dda6eac9-7860-410d-8d10-3796c3bddad8');
+    expect(byId).toEqual(await load(sessionFile(root)));
+    expect(await load(root)).toEqual(byId); // it is the only one
+  });
+});
+
+describe('reading', () => {
+  test.for(['sub', 'nested', 'subbg', 'long-6', 'killmcp-both'])(
+    'I8: from one event to the next gives what loading gives: %s',
+    async (name) => {
+      const path = sessionFile(copyOf(`claude-code-2.1.325/${name}`));
+      expect(plain(await stateOfReading(path))).toEqual(await load(path));
+    },
+  );
+
+  test('the real session, with the same report', async () => {
+    const path = writeRealSession(folder());
+    const reading = readTranscript(path);
+    const state = plain(await stateOfReading(path));
+    for await (const _ of reading);
+    const { raw } = await loadTranscript(path);
+    const loaded = parseTranscript('claude-sdk', raw);
+    expect(state).toEqual(plain(loaded.state));
+    expect(reading.diagnostics).toEqual(loaded.diagnostics);
+  });
+
+  test('lines longer than any chunk are whole, and what follows them too', async () => {
+    const long = 'é'.repeat(700_000);
+    const lines = [
+      asks('u1', 'Before'),
+      says('a1', 'm', text(long)),
+      asks('u2', 'After'),
+      says('a2', 'm2', text(`${long}!`)),
+    ];
+    const path = join(write(folder(), { 's.jsonl': textOfLines(lines) }), 's.jsonl');
+    const { blocks } = plain(await stateOfReading(path));
+    expect(blocks.map(({ content }) => content)).toEqual(['Before', long, 'After', `${long}!`]);
+  });
+
+  test('a character that two chunks share is whole', async () => {
+    // Every offset of a four-byte character around the end of the first chunk.
+    for (let padding = 0; padding < 6; padding++) {
+      const filler = 'x'.repeat(262_144 - 420 + padding);
+      const path = join(
+        write(folder(), { 's.jsonl': textOfLines([asks('u1', `${filler}😀😀😀😀`), asks('u2', 'End')]) }),
+        's.jsonl',
+      );
+      const { blocks } = plain(await stateOfReading(path));
+      expect(blocks.map(({ content }) => content)).toEqual([`${filler}😀😀😀😀`, 'End']);
+    }
+  });
+
+  test('a line too long for anybody is left out and reported, and the next one is read', async () => {
+    const path = join(write(folder(), { 's.jsonl': textOfLines([asks('u1', 'Before')]) }), 's.jsonl');
+    const megabyte = 'x'.repeat(1024 * 1024);
+    for (let i = 0; i < 66; i++) appendFileSync(path, megabyte);
+    appendFileSync(path, `\n${textOfLines([asks('u2', 'After')])}`);
+    const reading = readTranscript(path);
+    const contents: unknown[] = [];
+    for await (const event of reading)
+      if (event.type === 'block:upsert' && 'content' in event.block) contents.push(event.block.content);
+    expect(contents).toEqual(['Before', 'After']);
+    expect(reading.diagnostics.problems).toEqual([{ code: 'line-too-long', count: 1, where: ['main:2'] }]);
+  });
+
+  test('may be given up in the middle, and begun anew', async () => {
+    const path = writeRealSession(folder());
+    const reading = readTranscript(path);
+    for await (const event of reading) if (event.type === 'subagent:completed') break;
+    let count = 0;
+    for await (const _ of reading) count++;
+    expect(count).toBeGreaterThan(400);
+  });
+
+  test.for(['', '\n\n', 'no json at all', '{"type":"user"', '\0\0\0\0', '[]\n3\n"x"\n'])(
+    '%j is read without an error',
+    async (content) => {
+      const path = join(write(folder(), { 's.jsonl': content }), 's.jsonl');
+      expect(plain(await stateOfReading(path)).blocks).toEqual([]);
+    },
+  );
+});
+
+describe('nothing outside is touched', () => {
+  const secret = textOfLines([says('x', 'm', text('secret'), { sessionId: 's', agentId: 'x1' })]);
+  const main = textOfLines([says('a', 'm', call('t', 'Agent', { prompt: 'Work' }))]);
+
+  test('a subagent’s file that is a link is not followed', async () => {
+    const outside = write(folder(), { 'agent-x1.jsonl': secret });
+    const root = write(folder(), { 's.jsonl': main, 's/subagents/keep': '' });
+    symlinkSync(join(outside, 'agent-x1.jsonl'), join(root, 's/subagents/agent-x1.jsonl'));
+    symlinkSync(join(outside, 'agent-x1.jsonl'), join(root, 'agent-x1.jsonl'));
+    const { raw } = await loadTranscript(join(root, 's.jsonl'));
+    expect(JSON.stringify(raw)).not.toContain('secret');
+    expect(JSON.stringify(await stateOfReading(join(root, 's.jsonl')))).not.toContain('secret');
+  });
+
+  test('a folder of subagents that is a link is not followed', async () => {
+    const outside = write(folder(), { 'agent-x1.jsonl': secret });
+    const root = write(folder(), { 's.jsonl': main, 's/subagents/keep': '' });
+    symlinkSync(outside, join(root, 's/subagents/more'));
+    const { raw } = await loadTranscript(join(root, 's.jsonl'));
+    expect(JSON.stringify(raw)).not.toContain('secret');
+  });
+
+  test('a meta file that is a link is not followed', async () => {
+    const outside = write(folder(), { 'meta.json': '{"toolUseId":"secret"}' });
+    const root = write(folder(), {
+      's.jsonl': main,
+      's/subagents/agent-x1.jsonl': textOfLines([says('b', 'n', text('Hi'))]),
+    });
+    symlinkSync(join(outside, 'meta.json'), join(root, 's/subagents/agent-x1.meta.json'));
+    const { raw } = await loadTranscript(join(root, 's.jsonl'));
+    expect(JSON.stringify(raw)).not.toContain('secret');
+  });
+
+  test('links in a folder of projects are not found', async () => {
+    const outside = write(folder(), { 'p/s.jsonl': secret });
+    const root = write(folder(), { 'projects/own/s1.jsonl': main });
+    symlinkSync(join(outside, 'p'), join(root, 'projects/linked'));
+    symlinkSync(join(outside, 'p/s.jsonl'), join(root, 'projects/own/s2.jsonl'));
+    expect((await findTranscripts(root)).map(({ path }) => path)).toEqual([join(root, 'projects/own/s1.jsonl')]);
+  });
+
+  test.for(['../s', 'a/b', '..', '', 'x\0y', '.hidden', 'a'.repeat(300)])(
+    'a session id is no path: %j',
+    async (sessionId) => {
+      await expect(loadTranscript(folder(), { sessionId })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    },
+  );
+
+  test('what is no regular file is refused', async () => {
+    const root = write(folder(), { 'x/keep': '' });
+    mkdirSync(join(root, 's.jsonl'));
+    await expect(loadTranscript('/dev/zero')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(loadTranscript(join(root, 's.jsonl'))).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
+  });
+
+  test('what is not there is said', async () => {
+    await expect(loadTranscript(join(folder(), 'none.jsonl'))).rejects.toMatchObject({
+      code: 'CONVERSATION_NOT_FOUND',
+    });
+    await expect(loadTranscript(folder(), { sessionId: 'none' })).rejects.toMatchObject({
+      code: 'CONVERSATION_NOT_FOUND',
+    });
+  });
+
+  test('where there are several sessions, one must be named', async () => {
+    const root = write(folder(), { 'a.jsonl': main, 'b.jsonl': main.replaceAll('"s"', '"other"') });
+    await expect(loadTranscript(root)).rejects.toThrow(/2 transcripts.*sessionId/);
+  });
+});
+
+describe('finding', () => {
+  test('tells title, folder, times and counts without reading it all', async () => {
+    const root = folder();
+    const path = writeRealSession(join(root, 'projects/p'));
+    expect(await findTranscripts(root)).toEqual([
+      {
+        architecture: 'claude-sdk',
+        path,
+        sessionId: '4d5611e5-241a-462a-8d15-5122611a9569',
+        title: 'Work on bead spotter-dov. Run bd show spotter-dov to see the issue details and bd ready to find avai…',
+        cwd: '/home/USER/projects/spotter-worktrees/spotter-dov',
+        createdAt: '2026-02-12T16:02:23.545Z',
+        updatedAt: '2026-02-12T21:03:34.206Z',
+        bytes: Buffer.byteLength(realSession().main),
+        messages: 408,
+        subagents: 1,
+      },
+    ]);
+  });
+
+  test('a title that somebody gave wins over the first prompt', async () => {
+    const lines = [asks('u', 'First prompt\nand more'), { type: 'ai-title', aiTitle: 'Generated', sessionId: 's' }];
+    const named = [...lines, { type: 'custom-title', customTitle: 'Named', sessionId: 's' }];
+    const root = write(folder(), {
+      'a.jsonl': textOfLines(lines.slice(0, 1)),
+      'b.jsonl': textOfLines(lines),
+      'c.jsonl': textOfLines(named),
+    });
+    const titles = new Map((await findTranscripts(root)).map(({ path, title }) => [path.slice(-7), title]));
+    expect([titles.get('a.jsonl'), titles.get('b.jsonl'), titles.get('c.jsonl')]).toEqual([
+      'First prompt',
+      'Generated',
+      'Named',
+    ]);
+  });
+
+  test('other files of the same kind of name are none', async () => {
+    const root = copyOf('claude-code-2.1.325/plain'); // its stream lies beside it
+    writeFileSync(join(root, 'data.jsonl'), '{"some":"data"}\n');
+    writeFileSync(join(root, 'broken.jsonl'), '\0\0\0');
+    expect(await findTranscripts(root)).toHaveLength(1);
+  });
+});

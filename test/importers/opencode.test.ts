@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
+import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
+import { fixture, openCodeSession, plain } from '../transcripts/fixtures.ts';
+import { folder, stateOfReading, write, writeDatabase } from './places.ts';
+
+const NESTED = 'ses_e1f4c47a4ffeU70Kil2kXlLZqM';
+
+async function load(path: string, sessionId?: string): Promise<ReturnType<typeof plain>> {
+  const { architecture, raw } = await loadTranscript(path, sessionId === undefined ? {} : { sessionId });
+  expect(architecture).toBe('opencode');
+  return plain(parseTranscript(architecture, raw).state);
+}
+
+interface Exported {
+  readonly info: { readonly id: string };
+  readonly messages: readonly {
+    readonly info: { readonly id: string };
+    readonly parts: readonly { readonly id: string }[];
+  }[];
+}
+
+/** Sessions as files of before 1.2. */
+function writeStorage(root: string, exports: readonly string[]): string {
+  for (const text of exports) {
+    const { info, messages } = JSON.parse(text) as Exported;
+    write(root, { [`session/global/${info.id}.json`]: JSON.stringify(info) });
+    for (const message of messages) {
+      write(root, { [`message/${info.id}/${message.info.id}.json`]: JSON.stringify(message.info) });
+      for (const part of message.parts)
+        write(root, { [`part/${message.info.id}/${part.id}.json`]: JSON.stringify(part) });
+    }
+  }
+  return root;
+}
+
+const nested = (): string[] => {
+  const { main, subagents } = openCodeSession('serve-nested');
+  return [main as string, ...subagents.map(({ transcript }) => transcript as string)];
+};
+
+describe('the database', () => {
+  test('gives what the export of the same session gives, children and all', async () => {
+    const path = writeDatabase(folder());
+    expect(await load(path, NESTED)).toEqual(plain(parseTranscript('opencode', openCodeSession('serve-nested')).state));
+  });
+
+  test('every session in it is read as it is loaded, and none shows anything unknown', async () => {
+    const path = writeDatabase(folder());
+    const sessions = await findTranscripts(path.slice(0, -'/opencode.db'.length));
+    expect(sessions).toHaveLength(20); // 27, of which 7 are children
+    for (const { sessionId } of sessions) {
+      const loaded = await load(path, sessionId);
+      expect(plain(await stateOfReading(path, { sessionId }))).toEqual(loaded);
+      expect(loaded.blocks.filter(({ type, status }) => type === 'unknown' || status === 'pending')).toEqual([]);
+    }
+  });
+
+  test('what a kill left running has ended, the subagent and its calls too', async () => {
+    const state = await load(writeDatabase(folder()), 'ses_e1f4f058cffe2Xx0SineCs2XEt');
+    expect(state.blocks.find(({ type }) => type === 'subagent')?.status).toBe('error');
+    expect(state.subagents).toMatchObject([{ status: 'error' }]);
+    expect(state.subagents[0]?.blocks.at(-1)).toMatchObject({ type: 'tool_use', status: 'error' });
+  });
+
+  test('is not changed, and nothing is put beside it', async () => {
+    const root = folder();
+    const path = writeDatabase(root);
+    const hash = (): string => createHash('sha256').update(readFileSync(path)).digest('hex');
+    const before = hash();
+    await load(path, NESTED);
+    for await (const _ of readTranscript(path, { sessionId: NESTED }));
+    await findTranscripts(root);
+    expect(hash()).toBe(before);
+    expect(readdirSync(root)).toEqual(['opencode.db']);
+  });
+
+  test('what is only in its write-ahead log is read too, while it is open elsewhere', async () => {
+    const path = writeDatabase(folder());
+    const writer = new Sqlite(path);
+    writer.pragma('journal_mode = WAL');
+    writer.exec(
+      `UPDATE part SET data = json_set(data, '$.text', 'Only in the log') WHERE id = 'prt_1e0b3cb8c001iAHVGR56255R19'`,
+    );
+    const state = await load(path, NESTED);
+    writer.close();
+    expect(state.blocks.at(-1)?.content).toBe('Only in the log');
+  });
+
+  test('a session must be named where there are several, and must be there', async () => {
+    const path = writeDatabase(folder());
+    await expect(loadTranscript(path)).rejects.toThrow(/20 sessions.*sessionId/);
+    await expect(loadTranscript(path, { sessionId: 'ses_none' })).rejects.toMatchObject({
+      code: 'CONVERSATION_NOT_FOUND',
+    });
+  });
+
+  test('a loop of parents ends', async () => {
+    const path = writeDatabase(folder());
+    const writer = new Sqlite(path);
+    writer.exec(`UPDATE session SET parent_id = 'ses_e1f4c38e8ffej8a22ELdgn7IEq' WHERE id = '${NESTED}'`);
+    writer.close();
+    expect((await load(path, NESTED)).subagents).toHaveLength(2);
+  });
+
+  test('rows that hold anything are no reason to stop', async () => {
+    const path = writeDatabase(folder());
+    const writer = new Sqlite(path);
+    writer.exec(
+      `UPDATE part SET data = '{"type":' WHERE session_id = '${NESTED}'; UPDATE message SET data = x'00ff' WHERE session_id = '${NESTED}'`,
+    );
+    writer.close();
+    await expect(load(path, NESTED)).resolves.toBeDefined();
+  });
+
+  test.for([
+    ['another program’s', (path: string) => new Sqlite(path).exec('CREATE TABLE t (x)').close()],
+    ['a damaged one', (path: string) => writeFileSync(path, 'SQLite format 3\0 and then nothing of the kind')],
+  ] as const)('%s is refused in so many words', async ([, make]) => {
+    const path = join(folder(), 'opencode.db');
+    make(path);
+    await expect(loadTranscript(path, { sessionId: 'ses_1' })).rejects.toMatchObject({ name: 'HoldfastError' });
+    expect(await findTranscripts(path.slice(0, -'/opencode.db'.length))).toEqual([]);
+  });
+});
+
+describe('the folder of before 1.2', () => {
+  test.for(['the folder and an id', 'the file of the session'] as const)(
+    'gives what the export gives, by %s',
+    async (how) => {
+      const root = writeStorage(join(folder(), 'storage'), nested());
+      const byFile = how === 'the file of the session';
+      const state = byFile ? await load(join(root, `session/global/${NESTED}.json`)) : await load(root, NESTED);
+      expect(state).toEqual(plain(parseTranscript('opencode', openCodeSession('serve-nested')).state));
+      expect(plain(await stateOfReading(root, { sessionId: NESTED }))).toEqual(state);
+    },
+  );
+
+  test('is found, with its children counted', async () => {
+    const root = folder();
+    writeStorage(join(root, 'storage'), [...nested(), fixture('opencode-1.18.33/serve-tools/export.json')]);
+    expect(await findTranscripts(root)).toMatchObject([
+      { sessionId: NESTED, title: 'serve-nested', messages: 3, subagents: 2, cwd: '/tmp/agents/oc1/proj' },
+      { sessionId: 'ses_e1f50b392ffey3Dc7stAHB7CNc', title: 'serve-tools', messages: 5, subagents: 0 },
+    ]);
+  });
+
+  test('links and ids that lead out of it are not followed', async () => {
+    const root = writeStorage(join(folder(), 'storage'), nested());
+    const outside = write(folder(), {
+      'p.json': '{"type":"text","text":"secret","time":{"end":1}}',
+      'd/p.json': '{"type":"text","text":"secret"}',
+    });
+    const [, second] = (JSON.parse(nested()[0] ?? '') as Exported).messages;
+    symlinkSync(join(outside, 'p.json'), join(root, `part/${second?.info.id}/prt_zzz.json`));
+    write(root, { [`message/${NESTED}/..%2f.json`]: '{"id":"../../..","role":"user","time":{"created":1}}' });
+    symlinkSync(join(outside, 'd'), join(root, 'part/msg_linked'));
+    write(root, { [`message/${NESTED}/msg_linked.json`]: '{"role":"assistant","time":{"created":1}}' });
+    expect(JSON.stringify(await load(root, NESTED))).not.toContain('secret');
+  });
+});
+
+describe('exports', () => {
+  test('children that lie beside it, or in a folder for them, are loaded with it', async () => {
+    const [main = '', first = '', second = ''] = nested();
+    const root = write(folder(), {
+      'export.json': main,
+      'one.json': first,
+      'children/two.json': second,
+      'other.json': '{}',
+    });
+    expect(await load(join(root, 'export.json'))).toEqual(
+      plain(parseTranscript('opencode', openCodeSession('serve-nested')).state),
+    );
+  });
+
+  test('alone it is the main conversation, and its subagent without a thread', async () => {
+    const root = write(folder(), { 'export.json': nested()[0] ?? '' });
+    const state = await load(join(root, 'export.json'));
+    expect(state.subagents).toMatchObject([{ status: 'success', output: 'Level 1 done.', blocks: [] }]);
+    expect(plain(await stateOfReading(join(root, 'export.json')))).toEqual(state);
+  });
+
+  test('is found under its name', async () => {
+    const root = write(folder(), { 'x/export.json': nested()[0] ?? '', 'x/package.json': '{}' });
+    expect(await findTranscripts(root)).toMatchObject([{ architecture: 'opencode', sessionId: NESTED, messages: 3 }]);
+  });
+});
