@@ -3,10 +3,14 @@ import type { Provider } from '../../src/history/provider-rules.ts';
 
 /**
  * Messages in a provider's format, as they are: nothing renamed, moved or left out, so that a server's refusal is a verdict on the
- * messages. Reasoning is left out, because only the real signer could judge it.
+ * messages. Reasoning is left out unless asked for: only its signer can judge it.
  */
-export function toWire(messages: readonly ConversationMessage[], provider: Provider): Record<string, unknown> {
-  return provider === 'openai' ? { messages: messages.map(openAi) } : anthropic(messages);
+export function toWire(
+  messages: readonly ConversationMessage[],
+  provider: Provider,
+  options: { readonly thoughts?: boolean } = {},
+): Record<string, unknown> {
+  return provider === 'openai' ? { messages: messages.map(openAi) } : anthropic(messages, options.thoughts ?? false);
 }
 
 function openAi(message: ConversationMessage): Record<string, unknown> {
@@ -27,7 +31,7 @@ function openAi(message: ConversationMessage): Record<string, unknown> {
   };
 }
 
-function anthropic(messages: readonly ConversationMessage[]): Record<string, unknown> {
+function anthropic(messages: readonly ConversationMessage[], thoughts: boolean): Record<string, unknown> {
   const leading = messages.findIndex(({ role }) => role !== 'system');
   const said = leading < 0 ? [] : messages.slice(leading);
   const turns: { role: string; content: unknown[] }[] = [];
@@ -35,15 +39,18 @@ function anthropic(messages: readonly ConversationMessage[]): Record<string, unk
     const role = message.role === 'tool' ? 'user' : message.role;
     const last = turns.at(-1);
     // The API joins what one side says in a row; so does this.
-    if (last?.role === role) last.content.push(...blocksOf(message));
-    else turns.push({ role, content: blocksOf(message) });
+    if (last?.role === role) last.content.push(...blocksOf(message, thoughts));
+    else turns.push({ role, content: blocksOf(message, thoughts) });
   }
   return { messages: turns };
 }
 
-function blocksOf(message: ConversationMessage): unknown[] {
+function blocksOf(message: ConversationMessage, thoughts: boolean): unknown[] {
   const blocks = message.content.flatMap((part): unknown[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }];
+    if (part.type === 'reasoning' && thoughts) {
+      return [{ type: 'thinking', thinking: part.text, signature: part.signature }];
+    }
     if (part.type !== 'image') return [];
     return [{ type: 'image', source: { type: 'base64', media_type: part.mediaType, data: part.data } }];
   });

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest';
+import type { ConversationMessage } from '../../src/core/messages.ts';
+import { compose } from '../../src/history/compose.ts';
+import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
+import type { History } from '../../src/history/history-manager.ts';
+import { passthrough } from '../../src/history/passthrough.ts';
+import { pin } from '../../src/history/pin.ts';
+import { slidingWindow } from '../../src/history/sliding-window.ts';
+import { tokenBudget } from '../../src/history/token-budget.ts';
+import { countTokens } from '../../src/history/token-counts.ts';
+import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
+import { checkAnthropic, prefixOf } from '../support/provider-server/anthropic-check.ts';
+import { seal } from '../support/provider-server/seals.ts';
+import { Conversation, shapeOf } from './conversation.ts';
+import { toWire } from './wire.ts';
+
+const talk = (turns: number): Conversation => {
+  const build = new Conversation().system('Be brief.').user('hello');
+  for (let i = 0; i < turns; i++) build.calls(`c${i}`);
+  return build;
+};
+
+describe('the record of a request (D33)', () => {
+  test('says what was sent: strategy, counts, tokens and how much of the request before it begins with', () => {
+    const { messages } = talk(10);
+    const history = slidingWindow({ size: 4 });
+    const first = curateRequest({ history, messages: messages.slice(0, -2) });
+    const { record, messages: sent } = curateRequest({ history, messages, previous: first });
+    expect(record).toEqual({
+      strategy: 'sliding-window(4)',
+      originalCount: 22,
+      curatedCount: 10,
+      estimatedTokens: sent.reduce((sum, message) => sum + countTokens(message), 0),
+      prefixKept: 2 / 10,
+    });
+  });
+
+  test('the first request keeps all of nothing', () => {
+    expect(curateRequest({ messages: talk(0).messages }).record.prefixKept).toBe(1);
+  });
+
+  test('a whole conversation begins with the one before', () => {
+    const { messages } = talk(10);
+    const previous = curateRequest({ messages: messages.slice(0, -2) });
+    expect(curateRequest({ messages, previous }).record).toMatchObject({ strategy: 'passthrough', prefixKept: 1 });
+  });
+
+  test('equal messages count as kept although a manager copies them', () => {
+    const history: History = (given) => given.map((message) => structuredClone(message));
+    const { messages } = talk(3);
+    const previous = curateRequest({ history, messages: messages.slice(0, -2) });
+    expect(curateRequest({ history, messages, previous }).record.prefixKept).toBe(1);
+  });
+
+  test('names a function by its name', () => {
+    const newestFive: History = (given) => given.slice(-5);
+    expect(curateRequest({ history: newestFive, messages: talk(3).messages }).record.strategy).toBe('newestFive');
+    expect(curateRequest({ history: (given) => given, messages: [] }).record.strategy).toBe('history');
+  });
+});
+
+describe('what is sent', () => {
+  test('is a list of its own: the conversation may grow', () => {
+    const build = talk(3);
+    for (const history of [
+      passthrough(),
+      slidingWindow({ size: 9 }),
+      (given: readonly ConversationMessage[]) => given,
+    ]) {
+      const { messages } = curateRequest({ history, messages: build.messages });
+      const { length } = messages;
+      build.calls('more');
+      expect(messages).toHaveLength(length);
+    }
+  });
+
+  test('has a result for every call, and says so, although the record has none', () => {
+    const { messages, repairs } = curateRequest({ messages: talk(1).asks('x', 'y').result('y').messages });
+    expect(shapeOf(messages)).toBe('system user ask(c0) c0 ask(x,y) (x) y');
+    expect(repairs).toMatchObject([{ code: 'call-without-result', callId: 'x' }]);
+  });
+
+  test('has no strays and no empty messages', () => {
+    const build = talk(1).result('c0', 'again').user(' ').result('z').says('done');
+    const { messages, repairs } = curateRequest({ messages: build.messages });
+    expect(shapeOf(messages)).toBe('system user ask(c0) c0 says');
+    expect(repairs.map(({ code }) => code)).toEqual(['duplicate-result', 'result-without-call', 'empty-content']);
+  });
+
+  test('puts results into call order without a word: that is how they are sent (D10)', () => {
+    const { messages, repairs } = curateRequest({ messages: talk(0).asks('a', 'b').result('b').result('a').messages });
+    expect(shapeOf(messages)).toBe('system user ask(a,b) a b');
+    expect(repairs).toEqual([]);
+  });
+
+  test('an empty conversation is an empty request', () => {
+    expect(curateRequest({ messages: [] }).messages).toEqual([]);
+    expect(
+      curateRequest({ messages: [], history: compose(slidingWindow({ size: 0 }), tokenBudget({ max: 1 })) }).messages,
+    ).toEqual([]);
+  });
+
+  test('a limit that the caller names is kept, whatever the manager sends', () => {
+    const { messages } = talk(100);
+    for (const history of [
+      passthrough(),
+      slidingWindow({ size: 90 }),
+      compose(pin({ last: 2 }), slidingWindow({ size: 80 })),
+    ]) {
+      const { record, repairs } = curateRequest({ history, messages, context: { limits: { maxTokens: 500 } } });
+      expect(record.estimatedTokens).toBeLessThanOrEqual(500);
+      expect(repairs.map(({ code }) => code)).toEqual(['over-budget']);
+    }
+    expect(curateRequest({ messages, context: { limits: { maxTokens: 1e6 } } }).repairs).toEqual([]);
+  });
+});
+
+describe('what is remembered is only an aid', () => {
+  test('a message that was erased is not sent as it was', () => {
+    const build = talk(20);
+    for (const history of [
+      slidingWindow({ size: 6 }),
+      compose(truncateToolResults(), slidingWindow({ size: 6 })),
+      passthrough(),
+    ]) {
+      const previous = curateRequest({ history, messages: build.messages });
+      const at = build.messages.length - 3;
+      const erased = { ...build.messages[at], content: [{ type: 'text', text: '[erased]' }] } as ConversationMessage;
+      const { messages } = curateRequest({ history, messages: build.messages.with(at, erased), previous });
+      expect(messages).toContain(erased);
+      expect(messages).not.toContain(build.messages[at]);
+    }
+  });
+
+  test('an answer of another manager, or for another conversation, changes nothing', () => {
+    const { messages } = talk(20);
+    const previous = curateRequest({ history: slidingWindow({ size: 2 }), messages: talk(30).messages });
+    for (const history of [slidingWindow({ size: 5 }), slidingWindow({ size: 2 })]) {
+      const alone = curateRequest({ history, messages });
+      expect(curateRequest({ history, messages, previous }).messages).toEqual(alone.messages);
+    }
+    const memo = { stage: 'mine', index: [], state: 7 };
+    const history = slidingWindow({ size: 3 });
+    expect(history.curate(messages, { previous: { messages: [], memo } }).messages).toEqual(
+      history.curate(messages, {}).messages,
+    );
+  });
+});
+
+describe('thoughts that are bound to what they were sent with', () => {
+  /** A conversation with a model that signs each thought together with everything before it, and refuses when that changed. */
+  const converse = (history: History, boundReasoning: boolean, remembers: boolean): readonly (string | undefined)[] => {
+    const build = new Conversation().user('hello');
+    const refusals: (string | undefined)[] = [];
+    let previous: CuratedRequest | undefined;
+    for (let turn = 0; turn < 30; turn++) {
+      const known = remembers && previous ? { previous } : {};
+      previous = curateRequest({ history, messages: build.messages, boundReasoning, ...known });
+      const body = {
+        ...{ model: 'm', stream: true, max_tokens: 10, tools: [{ name: 'read', input_schema: { type: 'object' } }] },
+        ...toWire(previous.messages, 'anthropic', { thoughts: true }),
+      };
+      refusals.push(checkAnthropic(body)?.message);
+      const said = (body as unknown as { messages: { role: string; content: unknown[] }[] }).messages.flatMap(
+        ({ role, content }) => content.map((block) => [role, block]),
+      );
+      const text = `thought ${turn}`;
+      const signature = seal('thinking', 'm', prefixOf(body, said), text);
+      build.asks(`c${turn}`);
+      const asking = build.messages.at(-1) as ConversationMessage;
+      const content = [{ type: 'reasoning', text, signature, provider: 'anthropic' }];
+      build.messages[build.messages.length - 1] = { ...asking, content } as ConversationMessage;
+      build.result(`c${turn}`);
+    }
+    return refusals.filter((message) => message !== undefined);
+  };
+  const histories = [
+    slidingWindow({ size: 5 }),
+    slidingWindow({ size: 8, low: 3 }),
+    tokenBudget({ max: 300 }),
+    truncateToolResults({ maxLength: 5 }),
+  ];
+
+  test('a window that folds takes the thoughts from before the fold away, and the provider goes on', () => {
+    for (const history of histories) expect(converse(history, true, true)).toEqual([]);
+  });
+
+  test('also when nothing is remembered, as after a crash before every request', () => {
+    for (const history of histories) expect(converse(history, true, false)).toEqual([]);
+  });
+
+  test('without it, a folding window is refused: the option is not for nothing', () => {
+    expect(converse(slidingWindow({ size: 8, low: 3 }), false, true)).not.toEqual([]);
+    expect(converse(truncateToolResults({ maxLength: 5 }), false, true)).toEqual([]);
+  });
+});
