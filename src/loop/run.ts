@@ -54,17 +54,20 @@ export interface Run {
 /**
  * An agent with a loop of its own, asked instead of a model (D57).
  *
- * Contract: `ask` brings the evaluation further and records what happens as it happens, calls and results included; when it
- * returns, the log says what is left. `runCalls` carries out calls that an earlier process left open.
+ * Contract: `prepare` comes first, under the session's lease: it ends what an earlier process left running and brings the log up
+ * to what the agent itself has kept. `ask` brings the evaluation further and records what happens as it happens, calls and
+ * results included; when it returns, the log says what is left. `runCalls` carries out calls that were left open.
  */
 export interface Agent {
   readonly adapterType: string;
+  prepare(run: Run): Promise<void>;
   ask(run: Run, turn: number): Promise<void>;
   runCalls(run: Run, calls: readonly PlannedCall[]): Promise<void>;
 }
 
 /** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
 export async function runToEnd(run: Run): Promise<void> {
+  await run.agent?.prepare(run);
   for (;;) {
     run.limits.check();
     const plan = planEvaluation(currentEvaluation(run));

@@ -25,7 +25,7 @@ export function isDead(holder: LeaseHolder): boolean {
 }
 
 /** When a process started, in the host's own ticks, where the host tells (Linux). A zombie has already ended. */
-function startTime(pid: number): string | undefined {
+export function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
