@@ -94,8 +94,10 @@ export class BlockWriter {
   /** Writes a block, new or again. */
   upsert(block: ConversationBlock, at: string = block.timestamp): void {
     const { conversationId, id } = block;
-    this.#events.push({ type: 'block:upsert', conversationId, timestamp: at, block });
     const ledger = this.#ledger(conversationId);
+    const known = ledger.blocks.get(id);
+    if (known && known.type !== block.type) return; // a block's type never changes (D43)
+    this.#events.push({ type: 'block:upsert', conversationId, timestamp: at, block });
     const isOpen = block.status === 'pending' && block.type !== 'subagent';
     if (isOpen) ledger.open.add(id);
     else ledger.open.delete(id);

@@ -1,0 +1,136 @@
+/** Real lines, damaged in every way that files and hostile authors damage them; the same for the same seed. */
+import {
+  claudeSession,
+  claudeStream,
+  fixture,
+  type Line,
+  linesOf,
+  openCodeSession,
+  openCodeStream,
+} from './fixtures.ts';
+
+/** Random numbers from 0 to 1, the same for the same seed. */
+export type Random = () => number;
+
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function pick<T>(random: Random, items: readonly T[]): T {
+  return items[Math.floor(random() * items.length)] as T;
+}
+
+/** Lines short enough that many thousands of inputs can be made of them. */
+const short = (lines: readonly Line[]): Line[] => lines.filter((line) => JSON.stringify(line).length < 2500);
+const folders = ['thinking', 'tools', 'parallel', 'nested', 'subbg', 'resume-killmcp'];
+
+export const CLAUDE_LINES: readonly Line[] = short([
+  ...linesOf(fixture('claude-code-2.1.38/short.jsonl')),
+  ...linesOf(fixture('claude-code-2.1.38/tool_heavy.jsonl')),
+  ...folders.flatMap((folder) => {
+    const { main, subagents } = claudeSession(folder);
+    return [main, ...subagents.map(({ transcript }) => transcript as string)].flatMap(linesOf);
+  }),
+  ...linesOf(claudeSession('long-6').main).filter((line) => line.type === 'system' || line.isCompactSummary === true),
+]);
+export const CLAUDE_STREAM: readonly Line[] = short(folders.flatMap(claudeStream));
+export const OPENCODE_STREAM: readonly Line[] = short(
+  ['serve-tools', 'serve-nested', 'serve-resume-kill'].flatMap((folder) => openCodeStream(folder)),
+).filter(({ type }) => type !== 'plugin.added');
+export const OPENCODE_MESSAGES: readonly Line[] = ['serve-tools', 'serve-nested', 'serve-resume-kill'].flatMap(
+  (folder) => {
+    const { main, subagents } = openCodeSession(folder);
+    return [main, ...subagents.map(({ transcript }) => transcript)].flatMap(
+      (text) => (JSON.parse(text as string) as { messages: Line[] }).messages,
+    );
+  },
+);
+
+const HOSTILE_KEYS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'type', 'id', '0', 'length'];
+const HOSTILE_VALUES: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  1e308,
+  '',
+  'main',
+  'agent-main',
+  '__proto__',
+  '<script>alert(1)</script>',
+  '<task-notification><result></result>',
+  '\u0000\uD800\u202E',
+  [],
+  {},
+  [[[[]]]],
+  { type: 'text' },
+  { __proto__: null, type: 'tool_use' },
+  'user',
+  'assistant',
+  'tool_result',
+  1794770950804,
+];
+
+/** Some lines of a pool, in a row as they were or in any order, now and then one twice. */
+export function someLines(random: Random, pool: readonly Line[], most: number): Line[] {
+  const count = 1 + Math.floor(random() * most);
+  const start = Math.floor(random() * pool.length);
+  const lines =
+    random() < 0.6 ? pool.slice(start, start + count) : Array.from({ length: count }, () => pick(random, pool));
+  if (random() < 0.3) lines.splice(Math.floor(random() * lines.length), 0, pick(random, lines));
+  return lines;
+}
+
+/** A value with something in it replaced, removed, renamed or buried. */
+export function mutateValue(random: Random, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const index = Math.floor(random() * value.length);
+    if (value.length === 0 || random() < 0.2) return [...value, pick(random, HOSTILE_VALUES)];
+    return value.map((item, i) => (i === index ? mutateValue(random, item) : item));
+  }
+  if (typeof value !== 'object' || value === null || random() < 0.15) {
+    return random() < 0.05 ? nested(20 + Math.floor(random() * 400)) : pick(random, HOSTILE_VALUES);
+  }
+  const entries = Object.entries(value);
+  if (entries.length === 0) return pick(random, HOSTILE_VALUES);
+  const index = Math.floor(random() * entries.length);
+  const [key, inner] = entries[index] as [string, unknown];
+  const how = random();
+  if (how < 0.1) entries.splice(index, 1);
+  else if (how < 0.2) entries[index] = [pick(random, HOSTILE_KEYS), inner];
+  else entries[index] = [key, mutateValue(random, inner)];
+  return Object.fromEntries(entries);
+}
+
+/** A text with bytes flipped, cut, doubled or put in. */
+export function mutateText(random: Random, text: string): string {
+  const at = Math.floor(random() * text.length);
+  const how = random();
+  if (how < 0.3) {
+    const bytes = Buffer.from(text);
+    for (let flips = 1 + Math.floor(random() * 8); flips > 0; flips--) {
+      const place = Math.floor(random() * bytes.length);
+      bytes[place] = (bytes[place] ?? 0) ^ (1 << Math.floor(random() * 8));
+    }
+    return bytes.toString('utf8');
+  }
+  if (how < 0.45) return text.slice(0, at);
+  if (how < 0.6) return text.slice(0, at) + text.slice(at + Math.floor(random() * 200));
+  if (how < 0.7) return `${text}${text.slice(at)}`;
+  if (how < 0.8) return `${text.slice(0, at)}${'\0'.repeat(1 + Math.floor(random() * 50))}${text.slice(at)}`;
+  if (how < 0.9)
+    return `${text.slice(0, at)}${pick(random, ['{', '}', '[', '"', '\\', '\n', '{"main":', ',', ':'])}${text.slice(at)}`;
+  if (how < 0.97) return text.split('\n').reverse().join('\n');
+  return `${text.slice(0, at)}${'x'.repeat(50_000)}${text.slice(at)}`;
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = 'deep';
+  for (let i = 0; i < depth; i++) value = i % 2 ? [value] : { a: value };
+  return value;
+}
