@@ -1,0 +1,31 @@
+/** A process of its own, so that its memory is its own: reads a transcript to state and prints what that took. */
+import {
+  type ConversationEvent,
+  createConversationState,
+  reduceConversationEvents,
+  type SessionConversationState,
+} from '../../src/conversation.ts';
+import { readTranscript } from '../../src/transcripts.ts';
+
+const BATCH = 4096;
+
+/** The state of a transcript, event by event from its file. */
+export async function readToState(path: string): Promise<SessionConversationState> {
+  let state = createConversationState();
+  let batch: ConversationEvent[] = [];
+  for await (const event of readTranscript(path)) {
+    batch.push(event);
+    if (batch.length < BATCH) continue;
+    state = reduceConversationEvents(state, batch);
+    batch = [];
+  }
+  return reduceConversationEvents(state, batch);
+}
+
+if (import.meta.main) {
+  const start = performance.now();
+  const state = await readToState(process.argv[2] ?? '');
+  const milliseconds = performance.now() - start;
+  const { maxRSS } = process.resourceUsage();
+  console.log(JSON.stringify({ megabytes: maxRSS / 1024, milliseconds, blocks: state.blocks.length }));
+}
