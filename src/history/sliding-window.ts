@@ -26,7 +26,7 @@ export function slidingWindow(options: SlidingWindowOptions): HistoryManager {
     apply(view, { context }) {
       const { leading } = view.index;
       const dropped = foldedGroups(view.count - leading, size, low);
-      if (dropped === 0) return { view };
+      if (dropped === 0) return { view: dropBefore(view, 0, []) };
       return { view: dropBefore(view, leading + dropped, view.index.fixedGroups(context.preserve)) };
     },
   });

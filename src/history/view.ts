@@ -38,7 +38,7 @@ export function wholeView(index: MessageIndex): View {
 
 /** The view without the groups before `start` (counted in the view), but for those that always stay and what was added. */
 export function dropBefore(view: View, start: number, fixed: readonly number[]): View {
-  if (start <= 0) return view;
+  if (start <= 0) return inGroups(view);
   const builder = new PieceList();
   let rank = 0;
   let next = 0;
@@ -54,7 +54,12 @@ export function dropBefore(view: View, start: number, fixed: readonly number[]):
     if (from < piece.to) builder.keepAll(from, piece.to);
     rank += piece.to - piece.from;
   }
-  return builder.count === view.count ? view : builder.view(view);
+  return builder.count === view.count ? inGroups(view) : builder.view(view);
+}
+
+/** The view without what is in no group: a manager that keeps groups keeps nothing else. */
+function inGroups(view: View): View {
+  return view.whole && view.index.strays.length > 0 ? { ...view, whole: false } : view;
 }
 
 /** The view with only these groups, which come ascending, and what was added. */
@@ -66,7 +71,7 @@ export function keepOnly(view: View, groups: readonly number[]): View {
     while (next < groups.length && (groups[next] as number) < piece.from) next++;
     for (; next < groups.length && (groups[next] as number) < piece.to; next++) builder.keep(groups[next] as number);
   }
-  return builder.count === view.count ? view : builder.view(view);
+  return builder.count === view.count ? inGroups(view) : builder.view(view);
 }
 
 /** The view with a message added at a place: before whatever is the `rank`th in it now. */
