@@ -73,10 +73,13 @@ export async function evaluateInSession(
   }
 }
 
-/** A listener whose errors reach nobody but the process's warnings: who watches a run must not break it. */
+/** A listener whose first error is a warning of the process, and the others nothing: who watches a run must not break it. */
 function guarded(listener: (event: EvaluationEvent) => unknown): (event: EvaluationEvent) => void {
-  const warn = (error: unknown): void =>
-    process.emitWarning(`onEvent failed: ${describeError(error)}`, 'HoldfastWarning');
+  let warned = false;
+  const warn = (error: unknown): void => {
+    if (!warned) process.emitWarning(`onEvent failed: ${describeError(error)}`, 'HoldfastWarning');
+    warned = true;
+  };
   return (event) => {
     try {
       const result = listener(event);

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
-import type { CallState } from '../core/evaluations.ts';
+import { type CallState, isOpen } from '../core/evaluations.ts';
 import type { Settlement } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 import type { AnySession } from '../session/session.ts';
@@ -8,10 +9,17 @@ import type { AnySession } from '../session/session.ts';
 
 /** Says what came of a call whose outcome is unknown, or allows it to run again (D18). */
 export async function settleToolCall(session: AnySession, call: CallRef, how: Settlement): Promise<void> {
-  if (!('rerun' in how) && !('result' in how)) {
+  if (!('result' in how) && how.rerun !== true) {
     throw new HoldfastError('INVALID_ARGUMENT', 'settle a call with { result } or { rerun: true }');
   }
-  await openCall(session, call);
+  const { settlement } = await openCall(session, call);
+  if (settlement && isDeepStrictEqual(settlement, how)) return;
+  if (settlement && !('rerun' in settlement)) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `call ${call.callId} was settled with another result already; resume to record it`,
+    );
+  }
   await session.append([{ type: 'tool/settled', ...ref(call), how }]);
 }
 
@@ -38,6 +46,12 @@ export async function denyToolCall(session: AnySession, call: CallRef, reason?: 
 async function openCall(session: AnySession, call: CallRef): Promise<CallState> {
   await session.refresh();
   const evaluation = session.state.record.evaluations.get(call.evaluationId);
+  if (evaluation && !isOpen(evaluation)) {
+    throw new HoldfastError(
+      'TOOL_CALL_NOT_FOUND',
+      `evaluation ${evaluation.id} is ${evaluation.status}; nothing is left to settle`,
+    );
+  }
   const state = evaluation?.calls.find((one) => one.callId === call.callId && one.turn === call.turn);
   if (!state) {
     throw new HoldfastError(
