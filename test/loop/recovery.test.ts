@@ -1,0 +1,152 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { type AnyTool, settleToolCall } from '../../src/index.ts';
+import { type Agent, agent, call, resultText, tool } from './agent.ts';
+
+const script = [{ toolCalls: [call('act', { n: 1 }), call('look')] }, 'ok'];
+const look = tool('look', () => 'seen', { effect: 'read' });
+const hang = (): Promise<never> => new Promise(() => {});
+
+/** The session of a process that died in a call, and an agent that resumes it with another `act`. */
+async function afterCrash(act: AnyTool, effect: AnyTool['effect']): Promise<Agent> {
+  const first = await agent({ script, tools: [{ ...act, execute: hang, effect }, look] });
+  void first.evaluate();
+  while (resultText(first.session, 'call_1_2') === undefined) await setImmediate();
+  await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
+  return agent({ script, tools: [act, look], store: first.store });
+}
+
+describe('D18: a started call of a process that died', () => {
+  test.for(['read', 'idempotent'] as const)('%s: runs again', async (effect) => {
+    const execute = vi.fn(() => 'done');
+    const { session, evaluate } = await afterCrash(tool('act', execute, { effect }), effect);
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(resultText(session, 'call_1_1')).toBe('done');
+  });
+
+  test('once, and it happened: reconcile’s result, without running', async () => {
+    const execute = vi.fn(() => 'twice!');
+    const reconcile = vi.fn(({ n }: { n: number }) => ({ happened: true as const, result: `it did ${n}` }));
+    const { session, evaluate } = await afterCrash(tool('act', execute, { reconcile }), 'once');
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('it did 1');
+    expect(execute).not.toHaveBeenCalled();
+    expect(reconcile.mock.calls[0]).toMatchObject([{ n: 1 }, { callId: 'call_1_1', isResume: true, attempt: 1 }]);
+  });
+
+  test('once, and it did not happen: runs', async () => {
+    const execute = vi.fn(() => 'now');
+    const act = tool('act', execute, { reconcile: () => ({ happened: false }) });
+    const { session, evaluate } = await afterCrash(act, 'once');
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('now');
+    expect(execute).toHaveBeenCalledTimes(1);
+  });
+
+  test('once, and reconcile throws: unknown now, asked again on the next resume', async () => {
+    const execute = vi.fn(() => 'twice!');
+    const reconcile = vi
+      .fn()
+      .mockRejectedValueOnce(new Error('bank closed'))
+      .mockResolvedValue({ happened: true, result: 'paid' });
+    const { session, evaluate } = await afterCrash(tool('act', execute, { reconcile }), 'once');
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('paid');
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test('once without reconcile: unknown, again and again, until a person speaks', async () => {
+    const execute = vi.fn(() => 'ran');
+    const { session, evaluate } = await afterCrash(tool('act', execute), 'once');
+    for (let i = 0; i < 3; i++)
+      expect(await evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(execute).not.toHaveBeenCalled();
+    const { pending } = await evaluate({ resume: true });
+    for (const one of pending) await settleToolCall(session, one, { rerun: true });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(execute).toHaveBeenCalledTimes(1);
+  });
+
+  test('the log’s effect counts, not the tool’s of today (D54)', async () => {
+    const execute = vi.fn(() => 'ran');
+    const { evaluate } = await afterCrash(tool('act', execute, { effect: 'idempotent' }), 'once');
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test.for([
+    ['is gone', []],
+    ['takes other arguments', [tool('act', () => 'ran', { input: z.object({ other: z.string() }) })]],
+  ] as const)('once, and its tool %s: unknown still, not failed', async ([, tools]) => {
+    const first = await afterCrash(
+      tool('act', () => 'ran'),
+      'once',
+    );
+    const second = await agent({ script, tools: [...tools, look], store: first.store });
+    const response = await second.evaluate({ resume: true, promptValidation: 'relaxed' });
+    expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
+    for (const one of response.pending) await settleToolCall(second.session, one, { result: 'it had happened' });
+    expect(await second.evaluate({ resume: true, promptValidation: 'relaxed' })).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('D18: compensate undoes a partial effect before a re-run', () => {
+  test.for(['idempotent', 'once'] as const)('%s: before the handler, only on a re-run', async (effect) => {
+    const order: string[] = [];
+    const act = tool('act', () => order.push('execute'), {
+      effect,
+      compensate: (_, { isResume, attempt }) => {
+        order.push(`compensate ${isResume} ${attempt}`);
+      },
+    });
+    const { session, evaluate } = await afterCrash(act, effect);
+    const { pending } = await evaluate({ resume: true });
+    for (const one of pending) await settleToolCall(session, one, { rerun: true });
+    await evaluate({ resume: true });
+    expect(order).toEqual(['compensate true 2', 'execute']);
+    const fresh = await agent({ script, tools: [act, look] });
+    await fresh.evaluate();
+    expect(order).toEqual(['compensate true 2', 'execute', 'execute']);
+  });
+
+  test('a compensate that throws fails the call; the handler does not run on top of half an effect', async () => {
+    const execute = vi.fn(() => 'ran');
+    const compensate = (): never => {
+      throw new Error('cannot undo');
+    };
+    const { session, evaluate, results } = await afterCrash(
+      tool('act', execute, { effect: 'idempotent', compensate }),
+      'idempotent',
+    );
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('cannot undo');
+    expect(results().call_1_1?.isError).toBe(true);
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test('not before the re-run of a call that happened after all', async () => {
+    const compensate = vi.fn();
+    const act = tool('act', () => 'ran', { compensate, reconcile: () => ({ happened: true, result: 'did' }) });
+    const { evaluate } = await afterCrash(act, 'once');
+    await evaluate({ resume: true });
+    expect(compensate).not.toHaveBeenCalled();
+  });
+});
+
+test('I2: calls that finished never run again, whatever their siblings do', async () => {
+  const execute = vi.fn(() => 'seen');
+  const tools = [tool('act', hang, { effect: 'idempotent' }), tool('look', execute, { effect: 'read' })];
+  const first = await agent({ script, tools });
+  void first.evaluate();
+  while (resultText(first.session, 'call_1_2') === undefined) await setImmediate();
+  for (let i = 0; i < 3; i++) {
+    await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
+    const next = await agent({ script, tools, store: first.store });
+    void next.evaluate({ resume: true }).catch(() => {});
+    while (next.session.state.record.toolStarts.length < i + 2) await setImmediate();
+  }
+  expect(execute).toHaveBeenCalledTimes(1);
+});

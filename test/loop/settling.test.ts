@@ -1,0 +1,249 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import {
+  approveToolCall,
+  type CallRef,
+  definePrompt,
+  denyToolCall,
+  getPendingToolCalls,
+  settleToolCall,
+} from '../../src/index.ts';
+import { type Agent, agent, call, eventTypes, resultText, tool } from './agent.ts';
+
+const script = [{ toolCalls: [call('deploy'), call('look')] }, 'ok'];
+
+/** An agent whose first call waits for approval. */
+async function waiting(runs: string[] = []): Promise<Agent & { readonly pending: CallRef }> {
+  const agents = await agent({
+    script,
+    tools: [
+      tool('deploy', (_, { callId }) => `deployed ${runs.push(callId)}`, { needsApproval: true }),
+      tool('look', () => 'seen', { effect: 'read' }),
+    ],
+  });
+  const response = await agents.evaluate();
+  expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
+  expect(response.message).toMatch(/approveToolCall or denyToolCall, then resume/);
+  const [pending] = response.pending;
+  expect(pending).toEqual({ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1' });
+  return { ...agents, pending: pending as CallRef };
+}
+
+/** An agent whose call was started by a process that died. */
+async function unknown(runs: string[] = []): Promise<Agent & { readonly pending: CallRef }> {
+  const pay = tool('deploy', (_, { callId }) => (runs.push(callId) === 1 ? new Promise(() => {}) : 'deployed again'));
+  const tools = [pay, tool('look', () => 'seen', { effect: 'read' })];
+  const first = await agent({ script, tools });
+  void first.evaluate();
+  while (resultText(first.session, 'call_1_2') === undefined) await setImmediate();
+  await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
+  const second = await agent({ script, tools, store: first.store });
+  const response = await second.evaluate({ resume: true });
+  expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
+  return { ...second, pending: response.pending[0] as CallRef };
+}
+
+describe('approval', () => {
+  test('siblings that need none run first; the evaluation waits durably', async () => {
+    const runs: string[] = [];
+    const { session, store } = await waiting(runs);
+    expect(runs).toEqual([]);
+    expect(resultText(session, 'call_1_2')).toBe('seen');
+    expect(await store.readLease('session')).toBeUndefined();
+    expect(getPendingToolCalls(session)).toMatchObject([{ callId: 'call_1_1', name: 'deploy', status: 'pending' }]);
+  });
+
+  test('approved: another process goes on, and the call runs once', async () => {
+    const runs: string[] = [];
+    const { session, pending, evaluate } = await waiting(runs);
+    await approveToolCall(session, pending);
+    await approveToolCall(session, pending); // a second yes changes nothing
+    expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'ok' });
+    expect(runs).toEqual(['call_1_1']);
+    expect((await eventTypes(session)).filter((type) => type === 'tool/approved')).toHaveLength(1);
+  });
+
+  test.for([
+    [undefined, 'This call was denied.'],
+    ['on a Friday?', 'This call was denied: on a Friday?'],
+  ] as const)('denied (%s): the model is told, the call never runs', async ([reason, text]) => {
+    const runs: string[] = [];
+    const { session, pending, evaluate, results } = await waiting(runs);
+    await denyToolCall(session, pending, reason);
+    await denyToolCall(session, pending, 'again');
+    expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe(text);
+    expect(results().call_1_1?.isError).toBe(true);
+    expect(runs).toEqual([]);
+  });
+
+  test('resumed without a word: it still waits', async () => {
+    const { pending, evaluate } = await waiting();
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED', pending: [pending] });
+  });
+
+  test('a yes after a no, and a no after a yes, are refused', async () => {
+    const one = await waiting();
+    await denyToolCall(one.session, one.pending);
+    await expect(approveToolCall(one.session, one.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const two = await waiting();
+    await approveToolCall(two.session, two.pending);
+    await expect(denyToolCall(two.session, two.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  test('whether approval is needed may depend on the input; a check that throws asks a person', async () => {
+    const runs: unknown[] = [];
+    const needsApproval = async ({ n }: { n: number }): Promise<boolean> => {
+      if (n === 3) throw new Error('no idea');
+      return n > 1;
+    };
+    const { evaluate } = await agent({
+      script: [{ toolCalls: [1, 2, 3].map((n) => call('pay', { n })) }, 'ok'],
+      tools: [tool('pay', ({ n }: { n: number }) => runs.push(n), { needsApproval })],
+    });
+    const response = await evaluate();
+    expect(response.pending.map(({ callId }) => callId)).toEqual(['call_1_2', 'call_1_3']);
+    expect(runs).toEqual([1]);
+  });
+
+  test('in a child conversation: the parent waits with it, and goes on when the child’s call is approved', async () => {
+    const runs: string[] = [];
+    const child = definePrompt({
+      ns: 'test',
+      key: 'child',
+      instructions: 'Deploy.',
+      tools: [tool('deploy', () => `deployed ${runs.push('x')}`, { needsApproval: true })],
+    });
+    const { session, evaluate } = await agent({
+      script: ({ prompt, turn }) =>
+        turn > 1 ? 'done' : { toolCalls: [call(prompt.key === 'child' ? 'deploy' : 'delegate')] },
+      tools: [tool('delegate', async (_, context) => (await context.evaluate(child)).text, { effect: 'idempotent' })],
+    });
+    const response = await evaluate();
+    expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
+    const [pending] = response.pending;
+    expect(pending?.evaluationId).not.toBe(response.evaluationId);
+    await approveToolCall(session, pending as CallRef);
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'done' });
+    expect(runs).toHaveLength(1);
+  });
+});
+
+describe('D18: settling a call whose outcome is unknown', () => {
+  test('with its result: it does not run again', async () => {
+    const runs: string[] = [];
+    const { session, pending, evaluate, results } = await unknown(runs);
+    await settleToolCall(session, pending, { result: { id: 7 } });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('{"id":7}');
+    expect(results().call_1_1?.isError).toBe(false);
+    expect(runs).toHaveLength(1);
+  });
+
+  test('with a failure', async () => {
+    const { session, pending, evaluate, results } = await unknown();
+    await settleToolCall(session, pending, { result: 'it bounced', isError: true });
+    await evaluate({ resume: true });
+    expect(results().call_1_1).toMatchObject({ isError: true, content: [{ text: 'it bounced' }] });
+  });
+
+  test('with leave to run again', async () => {
+    const runs: string[] = [];
+    const { session, pending, evaluate } = await unknown(runs);
+    await settleToolCall(session, pending, { rerun: true });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toBe('deployed again');
+    expect(runs).toHaveLength(2);
+  });
+
+  test('twice: the same word changes nothing, another result is refused, a result after { rerun } counts', async () => {
+    const { session, pending, evaluate } = await unknown();
+    await settleToolCall(session, pending, { rerun: true });
+    await settleToolCall(session, pending, { result: 'found out' });
+    const { seq } = session;
+    await settleToolCall(session, pending, { result: 'found out' });
+    expect(session.seq).toBe(seq);
+    for (const how of [
+      { result: 'something else' },
+      { result: 'found out', isError: true },
+      { rerun: true },
+    ] as const) {
+      await expect(settleToolCall(session, pending, how)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    await evaluate({ resume: true });
+    expect(resultText(session, 'call_1_1')).toBe('found out');
+    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject({
+      code: 'TOOL_CALL_NOT_FOUND',
+    });
+  });
+
+  test('a started call cannot be denied: it may have happened', async () => {
+    const { session, pending } = await unknown();
+    await expect(denyToolCall(session, pending)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('settle it instead'),
+    });
+  });
+
+  test('a call that waits for approval may be settled, too: then it never runs', async () => {
+    const runs: string[] = [];
+    const { session, pending, evaluate } = await waiting(runs);
+    await settleToolCall(session, pending, { result: 'I did it by hand' });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(runs).toEqual([]);
+  });
+
+  test('leave to run again is no approval', async () => {
+    const runs: string[] = [];
+    const { session, pending, evaluate } = await waiting(runs);
+    await settleToolCall(session, pending, { rerun: true });
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
+    expect(runs).toEqual([]);
+  });
+
+  test('needs no lease: it may come while another process runs the session (D51)', async () => {
+    const { session, pending, store } = await unknown();
+    await store.acquireLease('session', {
+      holder: { id: 'other', host: 'elsewhere', pid: 1, startedAt: '' },
+      ttlMs: 60_000,
+    });
+    await settleToolCall(session, pending, { result: 'ok' });
+    expect(getPendingToolCalls(session)).toMatchObject([{ settlement: { result: 'ok' } }]);
+  });
+});
+
+describe('who settles may be wrong', () => {
+  const acts = {
+    settle: (session: Agent['session'], ref: CallRef) => settleToolCall(session, ref, { result: '' }),
+    approve: approveToolCall,
+    deny: denyToolCall,
+  };
+  test.for(Object.entries(acts))('%s: a call that is not there, and one that ended', async ([, act]) => {
+    const { session, pending, evaluate } = await waiting();
+    const { seq } = session;
+    const wrong = [
+      { ...pending, callId: 'call_9_9' },
+      { ...pending, turn: 2 },
+      { ...pending, evaluationId: 'ev_none' },
+      { ...pending, callId: 'call_1_2' }, // it has its result
+    ];
+    for (const ref of wrong) await expect(act(session, ref)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
+    expect(session.seq).toBe(seq);
+    await evaluate(); // another evaluation in its place
+    await expect(act(session, pending)).rejects.toMatchObject({
+      code: 'TOOL_CALL_NOT_FOUND',
+      message: expect.stringContaining('superseded'),
+    });
+  });
+
+  test.for([{}, { rerun: false }, { isError: true }])('settling with %o says nothing', async (how) => {
+    const { session, pending } = await waiting();
+    await expect(settleToolCall(session, pending, how as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  test('a result that is not JSON is refused, and the call still waits', async () => {
+    const { session, pending } = await waiting();
+    await expect(settleToolCall(session, pending, { result: 1n })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
+    expect(getPendingToolCalls(session)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { agent, call, said, tool } from './agent.ts';
+
+const output = z.object({ verdict: z.enum(['good', 'bad']), score: z.number().default(1) });
+
+describe('an answer by schema', () => {
+  test.for([
+    ['plain', '{"verdict":"good"}'],
+    ['with space around it', '\n {"verdict": "good"} \n'],
+    ['in a code fence', '```json\n{"verdict":"good"}\n```'],
+    ['in a fence without a name', '```\n{"verdict":"good"}\n```'],
+  ])('%s is read, as the schema parses it', async ([, text]) => {
+    const { evaluate, requests } = await agent({ script: [text ?? ''], output });
+    expect(await evaluate()).toMatchObject({ status: 'completed', output: { verdict: 'good', score: 1 }, text });
+    expect(requests[0]?.output).toMatchObject({ name: 'agent', schema: { type: 'object' } });
+  });
+
+  test('without a schema there is no output, and the model is not asked for JSON', async () => {
+    const { evaluate, requests } = await agent({ script: ['{"verdict":"good"}'] });
+    expect(await evaluate()).toMatchObject({ output: undefined, text: '{"verdict":"good"}' });
+    expect(requests[0]).not.toHaveProperty('output');
+  });
+
+  test('a wrong one goes back to the model, which is told what was wrong', async () => {
+    const { session, evaluate } = await agent({
+      script: ['It is good.', '{"verdict":"fine"}', '{"verdict":"good"}'],
+      output,
+    });
+    expect(await evaluate()).toMatchObject({ status: 'completed', output: { verdict: 'good' }, turns: 3 });
+    const lines = said(session);
+    expect(lines[3]).toMatch(/^user: Your answer cannot be used: it was not JSON.*Answer again/);
+    expect(lines[5]).toMatch(/^user: Your answer cannot be used: verdict: /);
+  });
+
+  test.for([
+    [undefined, 3],
+    [0, 1],
+    [1, 2],
+    [4, 5],
+  ] as const)('outputRetries: %s: after %i answers it fails with OUTPUT_INVALID', async ([outputRetries, answers]) => {
+    const { session, evaluate, requests } = await agent({ script: () => 'never JSON', output });
+    await expect(evaluate(outputRetries === undefined ? {} : { outputRetries })).rejects.toMatchObject({
+      code: 'OUTPUT_INVALID',
+      message: expect.stringMatching(/does not fit the output schema: it was not JSON/),
+    });
+    expect(requests).toHaveLength(answers);
+    expect(session.state.record.evaluations.items.at(0)).toMatchObject({ status: 'failed', turn: answers });
+  });
+
+  test('an empty answer is a wrong answer, and the request after it is coherent (I4)', async () => {
+    const { evaluate, session } = await agent({ script: [{}, '{"verdict":"bad"}'], output });
+    expect(await evaluate()).toMatchObject({ output: { verdict: 'bad' } });
+    expect(said(session)[3]).toMatch(/it was empty/);
+  });
+
+  test('corrections count across resumes', async () => {
+    const script = () => 'never JSON';
+    const first = await agent({ script, output });
+    expect(await first.evaluate({ maxTurns: 2 })).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT' });
+    const second = await agent({ script, output, store: first.store });
+    await expect(second.evaluate({ resume: true })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
+    expect(first.requests.length + second.requests.length).toBe(3);
+  });
+
+  test('an answer with calls is not yet an answer', async () => {
+    const { evaluate } = await agent({
+      script: [{ text: 'Let me look.', toolCalls: [call('look')] }, '{"verdict":"good"}'],
+      tools: [tool('look', () => 'seen', { effect: 'read' })],
+      output,
+    });
+    expect(await evaluate()).toMatchObject({ output: { verdict: 'good' }, turns: 2 });
+  });
+
+  test('a schema that transforms and checks asynchronously', async () => {
+    const slow = z.object({ n: z.number() }).transform(async ({ n }) => n * 2);
+    const { evaluate } = await agent({ script: ['{"n":21}'], output: slow });
+    expect(await evaluate()).toMatchObject({ output: 42 });
+  });
+
+  test('the name of the schema is one that providers take', async () => {
+    const { evaluate, requests } = await agent({
+      script: ['{"verdict":"good"}'],
+      output,
+      key: `rév.iew ${'x'.repeat(80)}`,
+    });
+    await evaluate();
+    expect(requests[0]?.output?.name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+});
