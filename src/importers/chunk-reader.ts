@@ -57,20 +57,19 @@ export async function readAhead(path: string, chunkSize: number): Promise<ChunkR
 
 /** Opens the file for every chunk and holds nothing open: for files of which there can be hundreds at once. */
 export function readOnDemand(path: string, chunkSize: number): ChunkReader {
-  let buffer: Buffer | undefined;
   let offset = 0;
   return {
     async next(rest) {
       const handle = await openFile(path);
       try {
-        buffer ??= Buffer.allocUnsafeSlow(HEADROOM + Math.min(chunkSize, (await handle.stat()).size));
-        const kept = Buffer.from(rest.buffer.subarray(rest.start, rest.end));
-        const bytesRead = await readAt(handle, buffer, offset);
+        const kept = rest.end - rest.start;
+        const left = Math.max(0, (await handle.stat()).size - offset);
+        // At least as much as there is already, so that a long line is not copied once per chunk.
+        const buffer = Buffer.allocUnsafeSlow(kept + Math.min(Math.max(chunkSize, kept), left));
+        rest.buffer.copy(buffer, 0, rest.start, rest.end);
+        const { bytesRead } = await handle.read(buffer, kept, buffer.length - kept, offset);
         offset += bytesRead;
-        return join(
-          { buffer: kept, start: 0, end: kept.length },
-          { buffer, start: HEADROOM, end: HEADROOM + bytesRead },
-        );
+        return { buffer, start: 0, end: kept + bytesRead };
       } finally {
         await handle.close();
       }

@@ -67,13 +67,19 @@ export async function countMessages(path: string): Promise<number | undefined> {
       const newline = buffer.indexOf(NEWLINE, start);
       const end = newline < 0 ? buffer.length : newline;
       const prefix = buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
-      if (!prefix.includes('"type":"progress"') && /"role":"(?:user|assistant)"/.test(prefix)) count++;
+      if (isMessage(prefix)) count++;
       start = end + 1;
     }
     return count;
   } finally {
     await handle.close();
   }
+}
+
+function isMessage(prefix: string): boolean {
+  const type = /^\{"type":"([^"]*)"/.exec(prefix)?.[1];
+  if (type !== undefined) return type === 'user' || type === 'assistant';
+  return !prefix.includes('"type":"progress"') && /"role":"(?:user|assistant)"/.test(prefix);
 }
 
 /** The session that lines belong to. */

@@ -34,17 +34,35 @@ export class FileCursor {
 
   /** Goes on to the next entry; false at the end. Answers at once while the chunk lasts. */
   advance(): boolean | Promise<boolean> {
+    return this.#scan() ?? this.#readOn();
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.close();
+  }
+
+  /** Looks for the next entry in what has been read; `undefined` when that is used up. */
+  #scan(): boolean | undefined {
+    const { buffer, end } = this.#chunk;
     while (true) {
-      const newline = this.#chunk.buffer.indexOf(NEWLINE, this.#start);
-      if (newline < 0 || newline >= this.#chunk.end) return this.#isAtEnd ? this.#takeLast() : this.#refill();
+      const newline = buffer.indexOf(NEWLINE, this.#start);
+      if (newline < 0 || newline >= end) return this.#isAtEnd ? this.#takeLast() : undefined;
       const start = this.#start;
       this.#start = newline + 1;
       if (this.#take(start, newline, false)) return true;
     }
   }
 
-  async close(): Promise<void> {
-    await this.#chunks.close();
+  async #readOn(): Promise<boolean> {
+    while (true) {
+      if (this.#chunk.end - this.#start > MAX_LINE) this.#isTooLong = true;
+      const rest = this.#isTooLong ? NOTHING : { ...this.#chunk, start: this.#start };
+      this.#chunk = await this.#chunks.next(rest);
+      this.#start = this.#chunk.start;
+      this.#isAtEnd = this.#chunk.end - this.#chunk.start === rest.end - rest.start;
+      const found = this.#scan();
+      if (found !== undefined) return found;
+    }
   }
 
   /** Reads a line; whether it says something. */
@@ -74,14 +92,5 @@ export class FileCursor {
     if (start < end && this.#take(start, end, true)) return true;
     this.head = undefined;
     return false;
-  }
-
-  async #refill(): Promise<boolean> {
-    if (this.#chunk.end - this.#start > MAX_LINE) this.#isTooLong = true;
-    const rest = this.#isTooLong ? NOTHING : { ...this.#chunk, start: this.#start };
-    this.#chunk = await this.#chunks.next(rest);
-    this.#start = this.#chunk.start;
-    this.#isAtEnd = this.#chunk.end - this.#chunk.start === rest.end - rest.start;
-    return await this.advance();
   }
 }

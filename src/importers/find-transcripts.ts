@@ -1,6 +1,6 @@
 /** Which sessions there are: a look into every file of Claude Code and every database and folder of OpenCode below a root. */
 import { stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { contentText } from '../transcripts/claude/content.ts';
 import { classifyUserText } from '../transcripts/claude/user-text.ts';
 import { asName, asObject, asText, type Json } from '../transcripts/json-access.ts';
@@ -38,7 +38,9 @@ const NOT_SEARCHED: ReadonlySet<string> = new Set(['node_modules', '.git', 'suba
 /** The sessions below a root (`~/.claude`, `~/.local/share/opencode`, a project's folder, …), the newest first. */
 export async function findTranscripts(root: string): Promise<readonly FoundTranscript[]> {
   const found: FoundTranscript[] = [];
-  await search(await resolvePath(root), MAX_DEPTH, found);
+  const path = await resolvePath(root);
+  if ((await stat(path)).isFile()) found.push(...(await lookInto(dirname(path), path)));
+  else await search(path, MAX_DEPTH, found);
   return found.sort((a, b) => ((a.updatedAt ?? '') < (b.updatedAt ?? '') ? 1 : -1));
 }
 

@@ -1,6 +1,7 @@
 /** Transcripts into memory, in the form that `parseTranscript` takes. */
 import { dirname } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
+import { asObject, asText, parseJson } from '../transcripts/json-access.ts';
 import { type OpenCodeExport, parseExport } from '../transcripts/opencode/export.ts';
 import type { Architecture, RawTranscript, SubagentTranscript } from '../transcripts/source.ts';
 import { findAgentFiles, readMeta } from './claude-files.ts';
@@ -57,7 +58,8 @@ async function loadExport(path: string): Promise<LoadedTranscript> {
   const text = await readText(path);
   const main = parseExport(text);
   if (main === undefined) {
-    const isClaude = /^\s*\{\s*"main"\s*:\s*"/.test(text) && !/^\s*\{\s*"main"\s*:\s*"\s*\{\s*\\"info\\"/.test(text);
+    const combined = asText(asObject(parseJson(text))?.main);
+    const isClaude = combined !== undefined && parseExport(combined) === undefined;
     return { architecture: isClaude ? 'claude-sdk' : 'opencode', raw: text };
   }
   const children = await findChildExports(path, main);

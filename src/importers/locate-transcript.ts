@@ -26,7 +26,7 @@ export async function locateTranscript(path: string, options: TranscriptOptions 
   const named = options.sessionId === undefined ? undefined : checkSessionId(options.sessionId);
   const real = await resolvePath(path);
   const session = named === undefined ? {} : { sessionId: named };
-  if (!(await stat(real)).isDirectory()) return await placeOfFile(real, session);
+  if (!(await isDirectory(real))) return await placeOfFile(real, session);
   if (await isStorage(real)) return { kind: 'opencode-storage', path: real, ...session };
   const found = await findTranscripts(real);
   const candidates = found.filter(({ sessionId }) => named === undefined || sessionId === named);
@@ -40,7 +40,10 @@ export async function locateTranscript(path: string, options: TranscriptOptions 
       `there are ${candidates.length} transcripts in ${path}; name one with the option sessionId (findTranscripts lists them)`,
     );
   }
-  return await locateTranscript(newest.path, newest);
+  const { path: place, sessionId, architecture } = newest;
+  if (architecture === 'claude-sdk') return { kind: 'claude-file', path: place };
+  if (await isStorage(place)) return { kind: 'opencode-storage', path: place, sessionId };
+  return await placeOfFile(place, { sessionId });
 }
 
 /** Opens the source that a place names. */

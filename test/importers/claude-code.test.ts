@@ -1,10 +1,10 @@
-import { appendFileSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
 import { asks, call, says, text } from '../transcripts/claude-builders.ts';
-import { plain, realSession, textOfLines } from '../transcripts/fixtures.ts';
+import { claudeSession, linesOf, plain, realSession, textOfLines } from '../transcripts/fixtures.ts';
 import { copyOf, folder, stateOfReading, write, writeRealSession } from './places.ts';
 
 async function load(path: string, sessionId?: string): Promise<ReturnType<typeof plain>> {
@@ -51,6 +51,13 @@ describe('layouts', () => {
     expect((await load(join(root, 's.jsonl'))).subagents).toMatchObject([
       { toolUseId: 't', blocks: [{ content: 'Deep work' }] },
     ]);
+  });
+
+  test('the combined form, written into a file', async () => {
+    const root = write(folder(), { 'nested.json': JSON.stringify(claudeSession('nested')) });
+    const state = await load(join(root, 'nested.json'));
+    expect(state).toEqual(plain(parseTranscript('claude-sdk', claudeSession('nested')).state));
+    expect(plain(await stateOfReading(join(root, 'nested.json')))).toEqual(state);
   });
 
   test('a session of a folder of projects, by its id', async () => {
@@ -242,6 +249,29 @@ describe('finding', () => {
       'Generated',
       'Named',
     ]);
+  });
+
+  test.for([
+    'plain',
+    'thinking',
+    'tools',
+    'parallel',
+    'sub',
+    'nested',
+    'subbg',
+    'resume-killmcp',
+    'fork-killmcp',
+    'long-6',
+  ])('counts the messages of %s as they are, at a glance', async (name) => {
+    const root = copyOf(`claude-code-2.1.325/${name}`);
+    const [found] = await findTranscripts(root);
+    const lines = linesOf(readFileSync(sessionFile(root), 'utf8'));
+    expect(found?.messages).toBe(lines.filter(({ type }) => type === 'user' || type === 'assistant').length);
+  });
+
+  test('looks into a single file too', async () => {
+    const path = writeRealSession(folder());
+    expect(await findTranscripts(path)).toMatchObject([{ path, messages: 408 }]);
   });
 
   test('other files of the same kind of name are none', async () => {
