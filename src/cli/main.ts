@@ -8,6 +8,10 @@ export interface Command {
 }
 
 const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
+  curate: {
+    about: 'see what a history manager would have sent, on a conversation that you have',
+    load: async () => (await import('./curate.ts')).curate,
+  },
   demo: {
     about: 'watch an agent being killed twice and finish its job all the same',
     load: async () => (await import('./demo.ts')).demo,

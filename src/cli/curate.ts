@@ -1,0 +1,82 @@
+/** `holdfast curate`: what a history manager would have sent, on a conversation that you have. */
+import { parseArgs } from 'node:util';
+import { HoldfastError } from '../core/errors.ts';
+import { clearToolResults } from '../history/clear-tool-results.ts';
+import { compose } from '../history/compose.ts';
+import { formatReplays } from '../history/curation-report.ts';
+import type { HistoryManager } from '../history/history-manager.ts';
+import { passthrough } from '../history/passthrough.ts';
+import { replayCuration } from '../history/replay-curation.ts';
+import { slidingWindow } from '../history/sliding-window.ts';
+import { tokenBudget } from '../history/token-budget.ts';
+import { truncateToolResults } from '../history/truncate-tool-results.ts';
+import { openSession } from '../session/session.ts';
+import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
+import type { Command } from './main.ts';
+
+const OPTIONS = {
+  db: { type: 'string', default: 'agent.db' },
+  window: { type: 'string' },
+  low: { type: 'string' },
+  budget: { type: 'string' },
+  truncate: { type: 'string' },
+  clear: { type: 'string' },
+  rows: { type: 'string', default: '12' },
+} as const;
+
+export const curate: Command = {
+  usage: `holdfast curate <session> [--db agent.db] [--window 50 [--low 25]] [--budget 8000] [--truncate 1000] [--clear 10] [--rows 12]
+
+Replays a recorded conversation under a history manager and prints what each request would have held, its tokens, and how much
+of it a provider's prompt cache could have kept, beside sending everything. The record is only read.
+
+  --window n     slidingWindow of n groups; with --low m it moves in steps, down to m
+  --budget n     tokenBudget of n tokens
+  --truncate n   truncateToolResults to n characters
+  --clear n      clearToolResults but for the newest n
+  --rows n       how many requests to list`,
+  async run(args) {
+    const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const [sessionId] = positionals;
+    if (sessionId === undefined)
+      throw new HoldfastError('INVALID_ARGUMENT', 'name the session: holdfast curate <session>');
+    const store = await sqliteStore(values.db, { readOnly: true });
+    try {
+      const session = await openSession({ store, id: sessionId, readOnly: true });
+      const managers = [passthrough(), chosen(values)];
+      const replays = managers.map((manager) => replayCuration(session, manager));
+      console.log(
+        formatReplays(replays, {
+          rows: count('rows', values.rows),
+          width: Math.min(80, (process.stdout.columns ?? 80) - 30),
+        }),
+      );
+      return 0;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+type Values = { readonly [Name in keyof typeof OPTIONS]?: string | undefined };
+
+/** The manager that the options describe, in the order a person would apply them: shorten, then select. */
+function chosen({ window, low, budget, truncate, clear }: Values): HistoryManager {
+  const managers: HistoryManager[] = [];
+  if (truncate !== undefined) managers.push(truncateToolResults({ maxLength: count('truncate', truncate) }));
+  if (clear !== undefined) managers.push(clearToolResults({ size: count('clear', clear) }));
+  if (window !== undefined) {
+    managers.push(
+      slidingWindow({ size: count('window', window), ...(low !== undefined && { low: count('low', low) }) }),
+    );
+  }
+  if (budget !== undefined) managers.push(tokenBudget({ max: count('budget', budget) }));
+  const [first] = managers;
+  if (!first) return slidingWindow({ size: 50, low: 25 });
+  return managers.length === 1 ? first : compose(...managers);
+}
+
+function count(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new HoldfastError('INVALID_ARGUMENT', `--${name} takes a whole number, not "${text}"`);
+  return Number(text);
+}
