@@ -269,6 +269,29 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
+    name: 'a reader never sees half an append, not even of another handle (I1)',
+    async check({ store, reopen }) {
+      const reader = (await reopen?.()) ?? store;
+      let writing = true;
+      const write = async () => {
+        for (let n = 0; n < 30; n++) {
+          const events = Array.from({ length: 5 }, (_, part) => note([n, part]));
+          await store.append('s', events, { id: `a${n}`, expectedSeq: n * 5 });
+        }
+        writing = false;
+      };
+      const read = async () => {
+        while (writing) {
+          const events = await readAll(reader, 's');
+          assert.equal(events.length % 5, 0, `saw ${events.length} events of appends of 5`);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      };
+      await Promise.all([write(), read()]);
+      assert.equal((await readAll(reader, 's')).length, 150);
+    },
+  },
+  {
     name: 'a reader may stop early',
     async check({ store }) {
       await store.append('s', [note(1), note(2), note(3)], { id: 'a', expectedSeq: 0 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SessionEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Case, holder, note, readAll, readNotes, refused, said } from './harness.ts';
 
@@ -112,6 +112,23 @@ export const lifecycleCases: readonly Case[] = [
         'fence',
       );
       assert.equal((await store.search('needle')).length, 1);
+    },
+  },
+  {
+    name: 'what two handles say of a session adds up',
+    shared: true,
+    async check({ store, reopen }) {
+      const other = await reopen?.();
+      if (!other) return;
+      const described = (fields: object) =>
+        ({ type: 'session/described', at: '2026-01-01T00:00:00.000Z', ...fields }) as NewEvent;
+      await store.append('s', [described({ metadata: { a: 1 } })], { id: 'a', expectedSeq: 0 });
+      await other.append('s', [described({ title: 'T', metadata: { b: 2 } })], { id: 'b', expectedSeq: 1 });
+      await store.append('s', [described({ tags: ['x'] })], { id: 'c', expectedSeq: 2 });
+      for (const handle of [store, other]) {
+        const { sessions } = await handle.listSessions();
+        assert.deepEqual([sessions[0]?.title, sessions[0]?.tags, sessions[0]?.metadata], ['T', ['x'], { a: 1, b: 2 }]);
+      }
     },
   },
   {

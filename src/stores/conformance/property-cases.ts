@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import type { NewEvent } from '../../core/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Harness, type HarnessOptions, note, readNotes, withStore } from './harness.ts';
 import { applyOperation, checkAgainstModel, emptyModel, type Operation } from './model.ts';
@@ -84,25 +85,39 @@ function operations(fc: FastCheck): Arbitrary<Operation[]> {
   return fc.array(operation, { maxLength: 40 });
 }
 
+/** More than any writer needs when others make progress: a store that refuses for ever fails instead of hanging. */
+const MAX_ATTEMPTS = 1000;
+
 /** A writer that wants its appends in the log, each of them once, whatever the others do. */
 async function writeAll(store: Store, sessionId: string, writer: string, sizes: readonly number[]): Promise<void> {
   let head = 0;
   for (const [i, size] of sizes.entries()) {
     const id = `${writer}.${i}`;
     const events = Array.from({ length: size }, (_, n) => note({ id, n, size }));
-    for (let done = false; !done; ) {
-      try {
-        const { seq } = await store.append(sessionId, events, { id, expectedSeq: head });
-        // As if the acknowledgement had been lost.
-        assert.deepEqual(await store.append(sessionId, events, { id, expectedSeq: head }), { seq });
-        head = seq;
-        done = true;
-      } catch (error) {
-        if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
-        head = await store.head(sessionId);
-      }
+    const { seq, expectedSeq } = await appendAtEnd(store, sessionId, events, id, head);
+    // As if the acknowledgement had been lost.
+    assert.deepEqual(await store.append(sessionId, events, { id, expectedSeq }), { seq });
+    head = seq;
+  }
+}
+
+async function appendAtEnd(
+  store: Store,
+  sessionId: string,
+  events: readonly NewEvent[],
+  id: string,
+  from: number,
+): Promise<{ readonly seq: number; readonly expectedSeq: number }> {
+  let expectedSeq = from;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    try {
+      return { ...(await store.append(sessionId, events, { id, expectedSeq })), expectedSeq };
+    } catch (error) {
+      if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
+      expectedSeq = await store.head(sessionId);
     }
   }
+  return assert.fail(`append ${id} was refused ${MAX_ATTEMPTS} times`);
 }
 
 async function checkWriters(harness: Harness, sessions: readonly (readonly (readonly number[])[])[]): Promise<void> {
