@@ -246,7 +246,9 @@ function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage |
   let { evaluations } = record;
   let evaluation = evaluations.get(evaluationId);
   if (evaluation) evaluations = evaluations.put({ ...evaluation, usage: addUsage(evaluation.usage, usage) });
-  for (let id: string | undefined = evaluationId, depth = 0; id !== undefined && depth < 100; depth++) {
+  const charged = new Set<string>();
+  for (let id: string | undefined = evaluationId; id !== undefined && !charged.has(id); ) {
+    charged.add(id);
     evaluation = evaluations.get(id);
     if (!evaluation) break;
     evaluations = evaluations.put({ ...evaluation, totalUsage: addUsage(evaluation.totalUsage, usage) });

@@ -1,5 +1,5 @@
 import { HoldfastError } from './errors.ts';
-import type { UserEvent, Without } from './events.ts';
+import type { EventEnvelope, UserEvent, Without } from './events.ts';
 import { List } from './list.ts';
 import { RECORD_SLICES } from './record-items.ts';
 
@@ -46,26 +46,33 @@ export type ItemOf<S> = S extends Slice<infer Item, infer _> ? Item : never;
 
 /** The events that a slice folds, as they are dispatched. */
 export type EventOf<S> =
-  S extends Slice<infer _, infer Handlers>
+  S extends Slice<infer Item, infer Handlers>
     ? {
-        [T in keyof Handlers & string]: Handlers[T] extends (items: never, event: infer Event) => unknown
-          ? { readonly type: T } & Without<Event, 'seq' | 'at' | 'type' | 'discarded'>
-          : never;
+        [T in keyof Handlers & string]: Handlers[T] extends EventReducer
+          ? { readonly type: T } & WithoutEnvelope<Item>
+          : Handlers[T] extends (items: never, event: infer Event) => unknown
+            ? { readonly type: T } & WithoutEnvelope<Event>
+            : never;
       }[keyof Handlers & string]
     : never;
+
+type WithoutEnvelope<Event> = Without<Event, keyof EventEnvelope | 'type'>;
 
 const NAME = /^[a-z][\w-]*$/i;
 const RESERVED = new Set<string>([...RECORD_SLICES, 'constructor']);
 
+/** The items of a slice that begins with a bare `[]`: whatever its events are. */
+type KnownItem<Item> = [Item] extends [never] ? UserEvent : Item;
+
 /** Defines a slice: what it is called, what it starts with and how each event changes it. */
-export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(options: {
+export function defineSlice<Item, const Handlers extends SliceHandlers<KnownItem<Item>>>(options: {
   readonly name: string;
   readonly initial: readonly Item[];
   readonly on: Handlers;
   readonly version?: number;
   readonly rollback?: boolean;
   readonly persist?: boolean;
-}): Slice<Item, Handlers> {
+}): Slice<KnownItem<Item>, Handlers> {
   const { name, initial, on, version = 1, rollback = true, persist = true } = options;
   if (!NAME.test(name) || RESERVED.has(name)) {
     throw new HoldfastError('INVALID_ARGUMENT', `"${name}" cannot name a slice; use letters, digits, - and _`);
@@ -76,24 +83,25 @@ export function defineSlice<Item, const Handlers extends SliceHandlers<Item>>(op
   if (!Number.isSafeInteger(version) || version < 0) {
     throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": version must be a whole number, not ${version}`);
   }
-  return { name, initial, on, version, rollback, persist };
+  return { name, initial: initial as readonly KnownItem<Item>[], on, version, rollback, persist };
 }
 
-/** A reducer that also knows the persistent list, so that it costs the same however long the slice is. */
-interface ListReducer {
-  readonly onList: (items: List<unknown>, event: unknown) => List<unknown>;
+/** A ready-made reducer whose items are the events themselves. It knows the persistent list: its cost does not grow. */
+export interface EventReducer {
+  <Event>(items: readonly Event[], event: Event): readonly Event[];
+  readonly onList: <Event>(items: List<Event>, event: Event) => List<Event>;
 }
 
 /** Appends every event. */
-export const appendAll: <Event>(items: readonly Event[], event: Event) => readonly Event[] = withList(
-  (items, event) => [...items, event],
-  (items, event) => items.push(event),
+export const appendAll: EventReducer = Object.assign(
+  <Event>(items: readonly Event[], event: Event): readonly Event[] => [...items, event],
+  { onList: <Event>(items: List<Event>, event: Event): List<Event> => items.push(event) },
 );
 
 /** Keeps only the newest event. */
-export const replaceLatest: <Event>(items: readonly Event[], event: Event) => readonly Event[] = withList(
-  (_, event) => [event],
-  (_, event) => List.empty<unknown>().push(event),
+export const replaceLatest: EventReducer = Object.assign(
+  <Event>(_: readonly Event[], event: Event): readonly Event[] => [event],
+  { onList: <Event>(_: List<Event>, event: Event): List<Event> => List.empty<Event>().push(event) },
 );
 
 /** Replaces the item with the event's key, or appends the event. */
@@ -105,13 +113,6 @@ export function upsertBy<Event>(
     const at = items.findIndex((item) => key(item) === wanted);
     return at < 0 ? [...items, event] : items.with(at, event);
   };
-}
-
-function withList<F extends (items: readonly never[], event: never) => readonly unknown[]>(
-  reducer: (items: readonly unknown[], event: unknown) => readonly unknown[],
-  onList: ListReducer['onList'],
-): F {
-  return Object.assign(reducer, { onList }) as unknown as F;
 }
 
 /** A slice's items: an array as a user's reducer makes it, or the persistent list of a ready-made one. */
@@ -130,5 +131,5 @@ export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, e
     return next;
   }
   const list = items instanceof List ? items : List.from(items);
-  return (reducer as unknown as ListReducer).onList(list, event);
+  return (reducer as EventReducer).onList(list, event);
 }

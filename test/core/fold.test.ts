@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { createFold, type SessionState } from '../../src/core/fold.ts';
+import { defineSlice } from '../../src/core/slices.ts';
+import { arbitraryLog, SLICES } from './arbitraries.ts';
+import { foldLog, logOf, messageOf, plain, recorded, started, timeOf } from './log.ts';
+
+describe('I7: a fold depends on the events alone', () => {
+  test('any split into batches, with events delivered again, gives the same state', () => {
+    fc.assert(
+      fc.property(
+        arbitraryLog,
+        fc.array(fc.nat(), { maxLength: 8 }),
+        fc.infiniteStream(fc.nat({ max: 5 })),
+        (log, cuts, again) => {
+          const fold = createFold(SLICES);
+          const edges = [...cuts.map((cut) => cut % (log.length + 1)), log.length].sort((a, b) => a - b);
+          let state = fold.initial;
+          let from = 0;
+          for (const edge of edges) {
+            // A batch may begin before where the last one ended: a reader that reconnects is told twice.
+            const back = Math.max(0, from - (again.next().value ?? 0));
+            for (const event of log.slice(back, edge)) {
+              state = fold.apply(state, event);
+              if (again.next().value === 0) state = fold.apply(state, event);
+            }
+            from = edge;
+          }
+          expect(plain(state)).toEqual(plain(foldLog(log, SLICES)));
+        },
+      ),
+    );
+  });
+
+  test('an event that was folded before gives back the same object', () => {
+    fc.assert(
+      fc.property(arbitraryLog, fc.nat(), (log, pick) => {
+        const state = foldLog(log, SLICES);
+        const event = log[pick % Math.max(1, log.length)];
+        if (event) expect(createFold(SLICES).apply(state, event)).toBe(state);
+      }),
+    );
+  });
+
+  test('states are never changed: folding on from one, twice and differently, leaves it and the other as they were', () => {
+    fc.assert(
+      fc.property(arbitraryLog, arbitraryLog, arbitraryLog, (begin, one, other) => {
+        const fold = createFold(SLICES);
+        const base = foldLog(begin, SLICES);
+        const before = plain(base);
+        const on = (log: readonly SessionEvent[]): SessionState =>
+          log.reduce((state, event) => fold.apply(state, { ...event, seq: state.seq + 1 }), base);
+        const first = on(one);
+        const seen = plain(first);
+        on(other);
+        expect(plain(base)).toEqual(before);
+        expect(plain(first)).toEqual(seen);
+      }),
+    );
+  });
+
+  test('every event is accounted for: the seq is the last one’s, whatever the events say', () => {
+    fc.assert(
+      fc.property(arbitraryLog, (log) => {
+        expect(foldLog(log, SLICES).seq).toBe(log.length);
+      }),
+    );
+  });
+});
+
+describe('a fold is total', () => {
+  /** Built-in events as only a foreign program could have written them. */
+  const HOSTILE: readonly (readonly [string, object])[] = [
+    ['a message that is missing', { type: 'message/recorded' }],
+    ['a message that is null', { type: 'message/recorded', message: null }],
+    [
+      'calls that are no list',
+      { type: 'message/recorded', message: { ...messageOf('assistant', '', 0), toolCalls: 7 } },
+    ],
+    ['a restore of nothing', { type: 'session/restored' }],
+    ['a restore of damaged messages', { type: 'session/restored', slices: { messages: [null] } }],
+    ['a restore of text', { type: 'session/restored', slices: { plan: 'text' } }],
+    ['usage that is null', { type: 'history/summarized', evaluationId: 'e1', key: 'k', text: '', usage: null }],
+    ['a description of nothing', { type: 'session/described' }],
+    ['a call of nothing', { type: 'tool/started' }],
+    ['a name of Object.prototype', { type: 'constructor' }],
+    ['a name of Object.prototype', { type: '__proto__' }],
+  ];
+
+  test.for(HOSTILE)('I10: %s stops nothing and changes no other event’s state', ([, hostile]) => {
+    const errors: unknown[] = [];
+    const fold = createFold(SLICES, (slice) => errors.push(slice));
+    const log = [
+      ...logOf(started(), recorded(messageOf('user', 'hi', 0))),
+      { ...hostile, seq: 3, at: timeOf(3) } as SessionEvent,
+      { seq: 4, at: timeOf(4), type: 'plan/added', step: 'on' },
+    ];
+    const state = log.reduce((before, event) => fold.apply(before, event), fold.initial);
+    expect(state.seq).toBe(4);
+    expect(state.record.messages.at(0)).toEqual(messageOf('user', 'hi', 0));
+    expect(JSON.stringify(state.slices.get('plan'))).toContain('on');
+  });
+
+  const REDUCERS: readonly (readonly [string, () => unknown])[] = [
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['forgets to return', () => undefined],
+    ['returns a promise', () => Promise.resolve([])],
+    ['returns an object', () => ({ length: 0 })],
+  ];
+
+  test.for(REDUCERS)('a reducer that %s leaves its slice as it was, is reported, and stops no other', ([, reducer]) => {
+    const broken = defineSlice({ name: 'broken', initial: [1], on: { 'a/b': reducer as () => readonly number[] } });
+    const sound = defineSlice({ name: 'sound', initial: [] as number[], on: { 'a/b': (items) => [...items, 1] } });
+    const reported: string[] = [];
+    const fold = createFold([broken, sound], (slice) => reported.push(slice));
+    const state = fold.apply(fold.initial, { seq: 1, at: timeOf(1), type: 'a/b' });
+    expect([...state.slices]).toEqual([
+      ['broken', [1]],
+      ['sound', [1]],
+    ]);
+    expect(reported).toEqual(['broken']);
+  });
+});
+
+describe('D21: what a failing tool had dispatched', () => {
+  const log = logOf({ type: 'plan/added', step: 'kept' }, { type: 'plan/added', step: 'gone', discarded: true });
+
+  test('is skipped by slices that roll back and kept by those that do not', () => {
+    const { slices } = plain(foldLog(log, SLICES)) as { slices: Record<string, { step?: string }[]> };
+    expect(slices.plan?.map((item) => item.step)).toEqual(['kept']);
+    expect(slices.focus?.map((item) => item.step)).toEqual(['kept']);
+    expect(slices.audit).toEqual(['begin', 'kept', 'gone']);
+  });
+});
+
+describe('D21: a restore', () => {
+  const restored = { type: 'session/restored', slices: { plan: [{ step: 'old' }], audit: ['old'] } } as const;
+
+  test('puts back the slices that roll back and leaves the others and the conversation alone', () => {
+    const log = logOf(started(), recorded(messageOf('user', 'hi', 0)), { type: 'plan/added', step: 'new' }, restored);
+    const { slices, record } = foldLog(log, SLICES);
+    expect(slices.get('plan')).toEqual([{ step: 'old' }]);
+    expect(slices.get('audit')).toEqual(['begin', 'message', 'new']);
+    expect(record.messages.length).toBe(1);
+  });
+
+  test('into an empty session brings every slice that it names', () => {
+    const { slices } = foldLog(logOf(restored), SLICES);
+    expect(slices.get('plan')).toEqual([{ step: 'old' }]);
+    expect(slices.get('audit')).toEqual(['old']);
+  });
+
+  test('that says nothing of the conversation takes none of it away', () => {
+    const captured = {
+      type: 'adapter/captured',
+      snapshot: { id: 'x', evaluationId: 'e1', state: { adapterType: 't' }, resumable: true, capturedAt: 'then' },
+    } as const;
+    expect(foldLog(logOf(captured, restored), SLICES).record.adapterStates.length).toBe(1);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expectTypeOf, test } from 'vitest';
+import {
+  type BuiltInEvent,
+  isBuiltInEvent,
+  type MessageRecorded,
+  type SessionEvent,
+  type ToolStarted,
+} from '../../src/core/events.ts';
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  MediaPart,
+  ReasoningPart,
+  TextPart,
+  ToolCall,
+  ToolMessage,
+} from '../../src/core/messages.ts';
+import type { PlannedCall, ResumePlan } from '../../src/core/resume-plan.ts';
+
+declare const message: ConversationMessage;
+declare const event: SessionEvent;
+declare const plan: ResumePlan;
+
+describe('a message narrows by its role', () => {
+  test('each role has its own fields, and no other’s', () => {
+    if (message.role === 'assistant') {
+      expectTypeOf(message).toEqualTypeOf<AssistantMessage>();
+      expectTypeOf(message.toolCalls).toEqualTypeOf<readonly ToolCall[] | undefined>();
+      expectTypeOf(message.content).toEqualTypeOf<readonly (TextPart | MediaPart | ReasoningPart)[]>();
+    } else if (message.role === 'tool') {
+      expectTypeOf(message).toEqualTypeOf<ToolMessage>();
+      expectTypeOf(message.toolCallId).toEqualTypeOf<string>();
+    } else {
+      // @ts-expect-error: only an assistant calls tools
+      message.toolCalls;
+      expectTypeOf(message.role).toEqualTypeOf<'system' | 'user'>();
+    }
+  });
+
+  test('messages are read, never written', () => {
+    // @ts-expect-error: readonly
+    message.turn = 2;
+    // @ts-expect-error: readonly
+    message.content.push({ type: 'text', text: '' });
+  });
+});
+
+describe('an event narrows by its type once it is known to be ours', () => {
+  test('isBuiltInEvent splits ours from the user’s', () => {
+    if (!isBuiltInEvent(event)) return;
+    expectTypeOf(event).toEqualTypeOf<BuiltInEvent>();
+    if (event.type === 'message/recorded') {
+      expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      expectTypeOf(event.message).toEqualTypeOf<ConversationMessage>();
+    }
+    if (event.type === 'tool/started') expectTypeOf(event).toEqualTypeOf<ToolStarted>();
+  });
+
+  test('a switch over all of them is complete', () => {
+    const noun = (one: BuiltInEvent): string => {
+      switch (one.type) {
+        case 'session/described':
+        case 'session/forked':
+        case 'session/restored':
+          return 'session';
+        case 'evaluation/started':
+        case 'evaluation/suspended':
+        case 'evaluation/completed':
+        case 'evaluation/failed':
+        case 'evaluation/superseded':
+          return 'evaluation';
+        case 'message/recorded':
+        case 'message/interrupted':
+        case 'message/erased':
+          return 'message';
+        case 'tool/started':
+        case 'tool/approved':
+        case 'tool/denied':
+        case 'tool/settled':
+          return 'tool';
+        case 'adapter/captured':
+        case 'history/curated':
+        case 'history/summarized':
+          return 'other';
+        default:
+          return one satisfies never;
+      }
+    };
+    expectTypeOf(noun).returns.toEqualTypeOf<string>();
+  });
+});
+
+test('a plan narrows by what it does', () => {
+  if (plan.do === 'run-calls') expectTypeOf(plan.calls).toEqualTypeOf<readonly PlannedCall[]>();
+  // @ts-expect-error: only a plan that runs calls has them
+  if (plan.do === 'call-model') plan.calls;
+  if (plan.do !== 'nothing') expectTypeOf(plan.turn).toEqualTypeOf<number>();
+});

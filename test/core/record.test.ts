@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import type { Evaluation } from '../../src/core/evaluations.ts';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { createFold } from '../../src/core/fold.ts';
+import { callKey, callsOf, textOf } from '../../src/core/messages.ts';
+import {
+  answer,
+  callOf,
+  type Draft,
+  foldLog,
+  logOf,
+  messageOf,
+  recorded,
+  refOf,
+  result,
+  started,
+  timeOf,
+  toolStarted,
+  user,
+} from './log.ts';
+
+const evaluationIn = (drafts: readonly Draft[], id = 'e1'): Evaluation | undefined =>
+  foldLog(logOf(...drafts)).record.evaluations.get(id);
+
+const suspended: Draft = {
+  type: 'evaluation/suspended',
+  evaluationId: 'e1',
+  reason: 'CANCELLED',
+  message: '',
+  pending: [],
+};
+const completed: Draft = { type: 'evaluation/completed', evaluationId: 'e1' };
+const failed: Draft = {
+  type: 'evaluation/failed',
+  evaluationId: 'e1',
+  error: { code: 'OUTPUT_INVALID', message: 'no' },
+};
+const superseded: Draft = { type: 'evaluation/superseded', evaluationId: 'e1', by: 'e2' };
+
+describe('D13: an evaluation’s status is what the log says last of it while it is open', () => {
+  test.for<readonly [string, readonly Draft[], Evaluation['status']]>([
+    ['started', [], 'running'],
+    ['suspended', [suspended], 'suspended'],
+    ['suspended, then a message', [suspended, user('go on', 0)], 'running'],
+    ['suspended, then a start', [answer(0, ['a']), suspended, toolStarted('a', 'once')], 'running'],
+    [
+      'suspended, then an approval',
+      [answer(0, ['a']), suspended, { type: 'tool/approved', ...refOf('a') }],
+      'suspended',
+    ],
+    [
+      'suspended, then a settlement',
+      [answer(0, ['a']), suspended, { type: 'tool/settled', ...refOf('a'), how: { rerun: true } }],
+      'suspended',
+    ],
+    ['completed', [completed], 'completed'],
+    ['suspended, then completed', [suspended, completed], 'completed'],
+    ['failed', [failed], 'failed'],
+    ['superseded', [superseded], 'superseded'],
+    ['suspended, then superseded', [suspended, superseded], 'superseded'],
+    // D14: what has ended is never run again, whoever comes late.
+    ['completed, then suspended', [completed, suspended], 'completed'],
+    ['failed, then completed', [failed, completed], 'failed'],
+    ['superseded, then suspended', [superseded, suspended], 'superseded'],
+    ['completed, then a message', [completed, user('more', 0)], 'completed'],
+  ])('%s: %s', ([, drafts, status]) => {
+    const evaluation = evaluationIn([started(), ...drafts]);
+    expect(evaluation?.status).toBe(status);
+    expect(evaluation?.reason).toBe(status === 'suspended' ? 'CANCELLED' : undefined);
+    expect(evaluation?.error?.code).toBe(status === 'failed' ? 'OUTPUT_INVALID' : undefined);
+  });
+});
+
+describe('D8, D9: a call’s status is derived from its traces', () => {
+  test.for<readonly [string, readonly Draft[], string, number]>([
+    ['no trace', [], 'pending', 0],
+    ['a start', [toolStarted('a', 'once')], 'started', 1],
+    ['two starts', [toolStarted('a', 'once'), toolStarted('a', 'once', 2)], 'started', 2],
+    ['a result', [result(2, 'a')], 'completed', 0],
+    ['a failed result', [result(2, 'a', { isError: true })], 'failed', 0],
+    ['a start and a result', [toolStarted('a', 'once'), result(2, 'a')], 'completed', 1],
+    ['I2: a result and a start that comes late', [result(2, 'a'), toolStarted('a', 'once')], 'completed', 0],
+    ['D11: a result of another call', [result(2, 'b')], 'pending', 0],
+    ['D11: a result of another turn', [result(2, 'a', { turn: 2 })], 'pending', 0],
+    ['D11: a start of another evaluation', [toolStarted('a', 'once', 1, { evaluationId: 'e2' })], 'pending', 0],
+  ])('%s: %s', ([, traces, status, attempt]) => {
+    const evaluation = evaluationIn([started(), user('hi', 0), answer(1, ['a', 'b']), ...traces]);
+    expect(evaluation?.calls[0]).toMatchObject({ callId: 'a', status, attempt });
+  });
+
+  test('a settlement speaks of the starts before it: another start takes it away', () => {
+    const settled: Draft = { type: 'tool/settled', ...refOf('a'), how: { rerun: true } };
+    const drafts = [started(), answer(0, ['a']), toolStarted('a', 'once'), settled];
+    expect(evaluationIn(drafts)?.calls[0]?.settlement).toEqual({ rerun: true });
+    expect(evaluationIn([...drafts, toolStarted('a', 'once', 2)])?.calls[0]?.settlement).toBeUndefined();
+  });
+
+  test('calls that the provider ran itself are nobody’s to run', () => {
+    const calls = [callOf('a', { providerExecuted: { result: 1 } }), callOf('b')];
+    expect(evaluationIn([started(), answer(0, [], { toolCalls: calls })])?.calls.map((call) => call.callId)).toEqual([
+      'b',
+    ]);
+  });
+
+  test('a new answer brings its own calls; those before it are done with', () => {
+    const evaluation = evaluationIn([started(), answer(0, ['a']), result(1, 'a'), answer(2, ['c'], { turn: 2 })]);
+    expect(evaluation?.calls).toMatchObject([{ callId: 'c', turn: 2, status: 'pending' }]);
+    expect(evaluation?.turn).toBe(2);
+  });
+});
+
+describe('D12: a place in an evaluation is taken once', () => {
+  test('a message that comes again changes nothing, not even what it cost', () => {
+    const once = [
+      started(),
+      recorded(messageOf('assistant', 'hi', 0, { turn: 1 }), { usage: { inputTokens: 1, outputTokens: 2 } }),
+    ];
+    const { record } = foldLog(logOf(...once));
+    const again = foldLog(logOf(...once, ...once.slice(1))).record;
+    expect(again.messages.toArray()).toEqual(record.messages.toArray());
+    expect(again.usage.toArray()).toEqual(record.usage.toArray());
+    expect(again.evaluations.get('e1')?.usage).toEqual({ inputTokens: 1, outputTokens: 2 });
+  });
+
+  test('evaluations are ordered by first appearance, whatever their ids and times are', () => {
+    const log = logOf(started('z'), started('a'), user('x', 0, { evaluationId: 'm' }), started('z'));
+    expect(foldLog(log).record.evaluations.items.map((evaluation) => evaluation.id)).toEqual(['z', 'a', 'm']);
+  });
+
+  test('a message without a start begins its evaluation; a start that comes later says what it could not', () => {
+    const drafts = [user('hi', 0, { promptNs: 'imported' })];
+    expect(evaluationIn(drafts)).toMatchObject({
+      status: 'running',
+      promptNs: 'imported',
+      promptHash: '',
+      startedSeq: 1,
+    });
+    expect(evaluationIn([...drafts, started()])).toMatchObject({ promptHash: 'hash', startedSeq: 1, nextSequence: 1 });
+    expect(evaluationIn([...drafts, started()])?.messages.length).toBe(1);
+  });
+
+  test('a second start changes nothing', () => {
+    expect(evaluationIn([started(), started('e1', { promptHash: 'other' } as object)])?.promptHash).toBe('hash');
+  });
+});
+
+describe('D52: usage counts for the answer, its evaluation and every evaluation above it', () => {
+  const parent = { evaluationId: 'e1', turn: 1, callId: 'a' };
+  const spent = (evaluationId: string, sequence: number, inputTokens: number, costUsd?: number): Draft =>
+    recorded(messageOf('assistant', '', sequence, { evaluationId, turn: 1 }), {
+      model: 'm',
+      usage: { inputTokens, outputTokens: 1, ...(costUsd !== undefined && { costUsd }) },
+    });
+  const log = logOf(
+    started(),
+    spent('e1', 0, 1),
+    started('child', { parent } as object),
+    spent('child', 0, 10, 0.5),
+    started('grandchild', { parent: { ...parent, evaluationId: 'child' } } as object),
+    spent('grandchild', 0, 100),
+    {
+      type: 'history/summarized',
+      evaluationId: 'child',
+      key: 'k',
+      text: 's',
+      usage: { inputTokens: 1000, outputTokens: 0 },
+    },
+  );
+  const { record } = foldLog(log);
+
+  test.for([
+    ['e1', 1, 1111, 3],
+    ['child', 1010, 1110, 2],
+    ['grandchild', 100, 100, 1],
+  ] as const)('%s spent %i itself and %i with its children', ([id, own, total, outputs]) => {
+    const evaluation = record.evaluations.get(id);
+    expect(evaluation?.usage.inputTokens).toBe(own);
+    expect(evaluation?.totalUsage).toMatchObject({ inputTokens: total, outputTokens: outputs });
+  });
+
+  test('money is added up where it is known and absent where it is not', () => {
+    expect(record.evaluations.get('e1')?.usage).not.toHaveProperty('costUsd');
+    expect(record.evaluations.get('e1')?.totalUsage.costUsd).toBe(0.5);
+    expect(record.usage.toArray().map((one) => [one.evaluationId, one.usage.inputTokens, one.model])).toEqual([
+      ['e1', 1, 'm'],
+      ['child', 10, 'm'],
+      ['grandchild', 100, 'm'],
+    ]);
+  });
+
+  test('I10: evaluations that are each other’s parents count once each', () => {
+    const looped = logOf(
+      started('e1', { parent: { evaluationId: 'e2', turn: 1, callId: 'a' } } as object),
+      started('e2', { parent } as object),
+      spent('e1', 0, 1),
+    );
+    const { evaluations } = foldLog(looped).record;
+    expect(evaluations.get('e1')?.totalUsage.inputTokens).toBe(1);
+    expect(evaluations.get('e2')?.totalUsage.inputTokens).toBe(1);
+  });
+});
+
+describe('D58: an erased message', () => {
+  const said = [
+    started(),
+    user('secret question', 0),
+    answer(1, [], {
+      toolCalls: [
+        callOf('a', { arguments: '{"secret":1}', providerData: { provider: 'p', data: { secret: 1 } } }),
+        callOf('b', { arguments: '"secret"', providerExecuted: { result: 'secret' } }),
+      ],
+    }),
+    { type: 'tool/settled', ...refOf('a'), how: { result: 'secret' } } as Draft,
+    result(2, 'a'),
+  ];
+  const erase = (messageId: string): Draft => ({ type: 'message/erased', messageId });
+
+  test('says nothing any more, in the list and in its evaluation, and keeps its place, role and calls’ names', () => {
+    const { record } = foldLog(logOf(...said, erase('e1:0'), erase('e1:1'), erase('e1:2')));
+    expect(JSON.stringify(record)).not.toContain('secret');
+    expect(record.messages.toArray().map((message) => message.role)).toEqual(['user', 'assistant', 'tool']);
+    expect(record.messages.toArray()).toEqual(record.evaluations.get('e1')?.messages.toArray());
+    expect(record.messages.at(1)).toMatchObject({ toolCalls: [{ callId: 'a', name: 'write' }, { callId: 'b' }] });
+    expect(record.evaluations.get('e1')?.calls[0]).toMatchObject({ status: 'completed', arguments: '{}' });
+  });
+
+  test('leaves the others as they were', () => {
+    const { record } = foldLog(logOf(...said, erase('e1:0')));
+    expect(textOf(record.messages.at(0) ?? { content: [] })).toBe('[erased]');
+    expect(record.evaluations.get('e1')?.calls[0]?.arguments).toBe('{"secret":1}');
+    expect(foldLog(logOf(...said, erase('nobody'))).record.messages.toArray()).toEqual(
+      foldLog(logOf(...said)).record.messages.toArray(),
+    );
+  });
+});
+
+test.for<readonly [string, Draft]>([
+  ['a description', { type: 'session/described', title: 't' }],
+  ['a word on nobody’s call', { type: 'tool/approved', ...refOf('nobody') }],
+  ['the end of nobody’s evaluation', { type: 'evaluation/completed', evaluationId: 'nobody' }],
+  ['an erasure of nobody’s message', { type: 'message/erased', messageId: 'nobody' }],
+  ['a message that is there', answer(0, ['a'])],
+  ['a start that is there', started()],
+])('%s gives back the same record', ([, draft]) => {
+  const fold = createFold();
+  const before = foldLog(logOf(started(), answer(0, ['a'])));
+  const after = fold.apply(before, { ...draft, seq: 3, at: timeOf(3) } as SessionEvent);
+  expect(after.record).toBe(before.record);
+});
+
+test('the words about messages: text without reasoning, calls that are ours, a call in one string', () => {
+  const message = messageOf('assistant', 'said', 0, {
+    toolCalls: [callOf('a'), callOf('b', { providerExecuted: {} })],
+  });
+  const content = [...message.content, { type: 'reasoning', text: 'thought' }, { type: 'text', text: '!' }] as const;
+  expect(textOf({ content })).toBe('said!');
+  expect(callsOf(message).map((call) => call.callId)).toEqual(['a']);
+  expect(callsOf(messageOf('user', '', 0))).toEqual([]);
+  expect(callKey(refOf('a'))).toBe('e1/1/a');
+});

@@ -1,0 +1,98 @@
+import { describe, expectTypeOf, test } from 'vitest';
+import type { Evaluation } from '../../src/core/evaluations.ts';
+import type { ConversationMessage } from '../../src/core/messages.ts';
+import { evaluations, messages } from '../../src/core/session-view.ts';
+import { appendAll, defineSlice } from '../../src/core/slices.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { type AnySession, openSession, type Session } from '../../src/session/session.ts';
+
+interface Step {
+  readonly title: string;
+}
+
+const plan = defineSlice({
+  name: 'plan',
+  initial: [] as Step[],
+  on: {
+    'plan/added': (steps, event: { readonly step: Step }) => [...steps, event.step],
+    'plan/cleared': () => [],
+  },
+});
+const notes = defineSlice({
+  name: 'notes',
+  initial: [] as { readonly text: string }[],
+  on: { 'note/added': appendAll },
+});
+
+declare const store: Store;
+const open = () => openSession({ store, id: 's1', slices: [plan, notes] });
+declare const session: Awaited<ReturnType<typeof open>>;
+declare const bare: Session;
+
+describe('dispatch is checked against the session’s slices', () => {
+  test('an event of a slice needs that slice’s fields', () => {
+    session.dispatch({ type: 'plan/added', step: { title: 'x' } });
+    session.dispatch({ type: 'plan/cleared' });
+    session.dispatch({ type: 'note/added', text: 'x' });
+    // @ts-expect-error: a field is missing
+    session.dispatch({ type: 'plan/added' });
+    // @ts-expect-error: a field is wrong
+    session.dispatch({ type: 'plan/added', step: { name: 'x' } });
+    // @ts-expect-error: a field too many
+    session.dispatch({ type: 'plan/cleared', step: 1 });
+    // @ts-expect-error: the items of the other slice
+    session.dispatch({ type: 'note/added', step: { title: 'x' } });
+  });
+
+  test('one of ours needs our fields, in every session', () => {
+    session.dispatch({ type: 'evaluation/completed', evaluationId: 'e1' });
+    bare.dispatch({ type: 'evaluation/completed', evaluationId: 'e1' });
+    // @ts-expect-error: which one?
+    session.dispatch({ type: 'evaluation/completed' });
+    // @ts-expect-error: which one?
+    bare.dispatch({ type: 'evaluation/completed' });
+    // @ts-expect-error: the log gives the place
+    session.dispatch({ type: 'evaluation/completed', evaluationId: 'e1', seq: 1 });
+  });
+
+  test('any other is the caller’s own', () => {
+    session.dispatch({ type: 'my/own', anything: [1, 'two'] });
+    bare.dispatch({ type: 'my/own', anything: [1, 'two'] });
+    // @ts-expect-error: an event has a type
+    session.dispatch({ anything: 1 });
+  });
+
+  test('so is a transaction’s', async () => {
+    await session.transaction(async (tx) => {
+      await tx.dispatch({ type: 'plan/added', step: { title: 'x' } });
+      await tx.dispatch({ type: 'my/own', anything: 1 });
+      // @ts-expect-error: a field is missing
+      await tx.dispatch({ type: 'plan/added' });
+      expectTypeOf(tx.select(plan).all()).toEqualTypeOf<readonly Step[]>();
+    });
+    expectTypeOf(session.transaction(() => 7)).toEqualTypeOf<Promise<number>>();
+  });
+});
+
+describe('what is read has the slice’s items', () => {
+  test('select and observe', () => {
+    expectTypeOf(session.select(plan).all()).toEqualTypeOf<readonly Step[]>();
+    expectTypeOf(session.select(plan).latest()).toEqualTypeOf<Step | undefined>();
+    expectTypeOf(session.select(messages).all()).toEqualTypeOf<readonly ConversationMessage[]>();
+    expectTypeOf(session.select(evaluations).latest()).toEqualTypeOf<Evaluation | undefined>();
+    session.select(plan).where((step) => step.title !== '');
+    session.observe(plan, (before, after) => {
+      expectTypeOf(before).toEqualTypeOf<readonly Step[]>();
+      expectTypeOf(after).toEqualTypeOf<readonly Step[]>();
+    });
+  });
+});
+
+test('a session with slices goes wherever any session may', () => {
+  expectTypeOf(session).toExtend<Session>();
+  expectTypeOf(session).toExtend<AnySession>();
+  expectTypeOf(session.fork()).resolves.toEqualTypeOf<typeof session>();
+  // @ts-expect-error: which slices it has is not known any more
+  const typed: typeof session = bare as AnySession;
+  void typed;
+});
