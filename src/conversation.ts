@@ -40,6 +40,7 @@ export {
   usageTotals,
 } from './conversation/selectors.ts';
 export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';
+export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
 export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
 export {

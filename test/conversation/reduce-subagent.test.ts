@@ -6,9 +6,8 @@ import {
   findBlock,
   findSubagent,
   reduceConversation,
-  threadTree,
 } from '../../src/conversation.ts';
-import { completed, delta, plain, removed, result, spawned, stateAfter, T0, T1, text, upsert } from './builders.ts';
+import { completed, plain, removed, result, spawned, stateAfter, T0, T1, text, upsert } from './builders.ts';
 
 const about = { prompt: 'Look around', subagentType: 'explorer', description: 'Explore' };
 
@@ -216,133 +215,6 @@ describe('D40: threads form a tree', () => {
     const state = stateAfter(spawned('A', about), spawned('B', about), spawned('C', { ...about, conversationId: 'A' }));
     expect(reduceConversation(state, spawned('C', { ...about, conversationId: 'B' }))).toBe(state);
     expect(reduceConversation(state, spawned('A', { ...about, conversationId: 'C' }))).toBe(state);
-  });
-});
-
-describe('D41: tool use id and agent id are aliases', () => {
-  test.for(['t1', 'a1', 'agent-a1'])('blocks for %s reach the thread', (conversationId) => {
-    const state = stateAfter(spawned('t1', { ...about, agentId: 'agent-a1' }), upsert(text('x', 'y'), conversationId));
-    expect(plain(state).subagents).toMatchObject([
-      { toolUseId: 't1', agentId: 'a1', blocks: [{ id: 'x', conversationId: 't1' }] },
-    ]);
-  });
-
-  test('a tool use id is looked for first', () => {
-    const state = stateAfter(
-      spawned('t1', { ...about, agentId: 'same' }),
-      spawned('same', about),
-      upsert(text('x', 'y'), 'same'),
-    );
-    // The spawn of "same" is the agent's thread by another name, so there is one thread only.
-    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', blocks: [{ id: 'x' }] }]);
-    const collision = stateAfter(
-      spawned('same', about),
-      spawned('t1', { ...about, agentId: 'same' }),
-      upsert(text('x', 'y'), 'same'),
-    );
-    expect(plain(collision).subagents).toMatchObject([
-      { toolUseId: 'same', blocks: [{ id: 'x' }] },
-      { toolUseId: 't1', agentId: 'same', blocks: [] },
-    ]);
-  });
-
-  test('blocks that came under the agent id are kept when the spawn brings the link', () => {
-    const state = stateAfter(upsert(text('x', 'y'), 'agent-a1'), spawned('t1', { ...about, agentId: 'a1' }));
-    expect(plain(state).subagents).toMatchObject([
-      { toolUseId: 't1', agentId: 'a1', prompt: 'Look around', blocks: [{ id: 'x', conversationId: 't1' }] },
-    ]);
-    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', agentId: 'a1' }]);
-  });
-
-  test('the provisional thread is merged when the completion brings the link', () => {
-    const state = stateAfter(
-      spawned('t1', about),
-      upsert(text('x', '1'), 't1'),
-      upsert(text('y', '2'), 'agent-a1'),
-      spawned('deep', { ...about, conversationId: 'a1' }),
-      completed('t1', { agentId: 'a1', output: 'done' }),
-    );
-    expect(plain(state).subagents).toMatchObject([
-      {
-        toolUseId: 't1',
-        agentId: 'a1',
-        status: 'success',
-        blocks: [{ id: 'x' }, { id: 'y', conversationId: 't1' }, { id: 'subagent:deep', conversationId: 't1' }],
-      },
-      { toolUseId: 'deep', parentConversationId: 't1' },
-    ]);
-    expect(plain(state).blocks.map((block) => block.id)).toEqual(['subagent:t1']);
-    const more = reduceConversation(state, upsert(text('z', '3'), 'a1'));
-    expect(findBlock(more, 'z', 't1')).toBeDefined();
-  });
-
-  test('of one block in both threads the finished one stays', () => {
-    const state = stateAfter(
-      spawned('t1', about),
-      upsert(text('x', 'part', { status: 'pending' }), 't1'),
-      upsert(text('x', 'whole'), 'a1'),
-      completed('t1', { agentId: 'a1' }),
-    );
-    expect(plain(state).subagents).toMatchObject([{ blocks: [{ id: 'x', content: 'whole', status: 'complete' }] }]);
-  });
-
-  test('an agent that ended before anyone named its call: one thread, one block, ended', () => {
-    const state = stateAfter(completed('a1', { output: 'done' }), spawned('t1', { ...about, agentId: 'a1' }));
-    expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
-    expect(plain(state).blocks).toHaveLength(1);
-    expect(plain(state).subagents).toMatchObject([
-      { toolUseId: 't1', agentId: 'a1', status: 'success', output: 'done' },
-    ]);
-    const merged = stateAfter(
-      spawned('t1', about),
-      completed('a1', { output: 'done' }),
-      spawned('t1', { agentId: 'a1' }),
-    );
-    expect(plain(merged).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
-    expect(plain(merged).subagents).toHaveLength(1);
-  });
-
-  test('one agent in several runs: blocks go to the newest that runs', () => {
-    const first = stateAfter(
-      spawned('t1', { ...about, agentId: 'a1' }),
-      completed('t1'),
-      spawned('t2', { ...about, agentId: 'a1' }),
-    );
-    const second = reduceConversation(first, upsert(text('x', 'again'), 'a1'));
-    expect(findBlock(second, 'x', 't2')).toBeDefined();
-    const ended = reduceConversation(second, completed('t2'));
-    const late = reduceConversation(ended, upsert(text('y', 'late'), 'agent-a1'));
-    expect(findBlock(late, 'y', 't2')).toBeDefined();
-    const overtaken = stateAfter(spawned('t1', { agentId: 'a1' }), spawned('t2', { agentId: 'a1' }), completed('t2'));
-    expect(findBlock(reduceConversation(overtaken, upsert(text('z', ''), 'a1')), 'z', 't1')).toBeDefined();
-  });
-
-  test('a completion may name the agent instead of the call', () => {
-    const state = stateAfter(spawned('t1', { ...about, agentId: 'a1' }), completed('agent-a1', { output: 'done' }));
-    expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', status: 'success', output: 'done' }]);
-    expect(plain(state).blocks).toHaveLength(1);
-  });
-
-  test.for<[string, ConversationEvent[]]>([
-    ['its parent', [spawned('t1', { ...about, conversationId: 'a1' }), completed('t1', { agentId: 'a1' })]],
-    ['its parent, at once', [spawned('t1', { ...about, conversationId: 'a1', agentId: 'a1' })]],
-    ['its child', [spawned('t1', about), completed('a1', { conversationId: 't1' }), spawned('t1', { agentId: 'a1' })]],
-    ['main', [spawned('t1', { ...about, agentId: 'main' })]],
-  ])('an agent id that is %s links nothing, and no loop appears', ([, events]) => {
-    const state = stateAfter(...events);
-    expect(findSubagent(state, 't1')?.agentId).toBeUndefined();
-    const depth = (node: ReturnType<typeof threadTree>): number => 1 + Math.max(0, ...node.children.map(depth));
-    expect(depth(threadTree(state))).toBeLessThanOrEqual(3);
-  });
-
-  test('deltas and removals find the thread by either name', () => {
-    const state = stateAfter(
-      spawned('t1', { ...about, agentId: 'a1' }),
-      upsert(text('x', '', { status: 'pending' }), 't1'),
-      delta('x', 'hi', 0, 'agent-a1'),
-    );
-    expect(findBlock(state, 'x', 'a1')).toMatchObject({ content: 'hi' });
-    expect(findBlock(reduceConversation(state, removed('x', 'a1')), 'x', 't1')).toBeUndefined();
   });
 });
 

@@ -140,14 +140,21 @@ describe('in data', () => {
 
   test('contents of media and providers’ proofs stay as they are', () => {
     const secret = ['ghp', take(36)].join('_');
-    const value = { mediaType: 'image/png', data: secret, more: { signature: secret, redacted: secret } };
+    const encoded = `AKIA${'ABCDEFGH234567QR'}`;
+    const value = { mediaType: 'image/png', data: encoded, more: { signature: secret, redacted: secret } };
     expect(new SecretRedactor().data(value)).toBe(value);
+    const plain = { mediaType: 'text/plain', data: `data:text/plain,${secret}` };
+    expect(new SecretRedactor().data(plain).data).toBe('data:text/plain,[redacted github-token]');
   });
 
   test('what is nested too deeply to be read is left out', () => {
     let value: unknown = ['ghp', take(36)].join('_');
     for (let i = 0; i < 5000; i++) value = [value];
     expect(JSON.stringify(new SecretRedactor().data(value))).not.toContain('ghp_');
+  });
+
+  test('a secret that is a key is taken out too', () => {
+    expect(new SecretRedactor().data({ [['ghp', take(36)].join('_')]: 1 })).toEqual({ '[redacted github-token]': 1 });
   });
 
   test('hostile keys stay keys', () => {

@@ -92,6 +92,11 @@ const SECRET_FIELD =
 /** Proofs and contents that must stay as they are or be useless. */
 const OPAQUE_FIELDS: ReadonlySet<string> = new Set(['signature', 'redacted']);
 
+/** Whether a medium's content is in base64, where no secret can be seen, nor looked for. */
+function isEncoded(data: unknown): boolean {
+  return typeof data === 'string' && /^(?:data:[^,]{0,200};base64,)?[A-Za-z0-9+/=\s]*$/.test(data);
+}
+
 /** What is nested deeper is left out rather than left unread. */
 const MAX_DEPTH = 500;
 
@@ -139,12 +144,14 @@ export class SecretRedactor {
     const isMedia = 'mediaType' in value;
     const entries = Object.entries(value);
     const changed = entries.map(([name, field]): [string, unknown] => {
-      if (OPAQUE_FIELDS.has(name) || (isMedia && name === 'data')) return [name, field];
+      if (OPAQUE_FIELDS.has(name) || (isMedia && name === 'data' && isEncoded(field))) return [name, field];
       if (SECRET_FIELD.test(name) && typeof field === 'string' && field !== '')
         return [name, this.#mark('secret-field')];
-      return [name, this.#value(field, depth + 1)];
+      return [this.text(name), this.#value(field, depth + 1)];
     });
-    return changed.some(([, field], i) => field !== entries[i]?.[1]) ? Object.fromEntries(changed) : value;
+    return changed.some(([name, field], i) => field !== entries[i]?.[1] || name !== entries[i]?.[0])
+      ? Object.fromEntries(changed)
+      : value;
   }
 
   #mark(kind: string): string {

@@ -1,0 +1,150 @@
+/**
+ * A conversation, out of Holdfast: as a document to read, as data to keep, or as messages for someone else's API. Every export
+ * says what its target could not hold.
+ */
+
+import { createConversationState } from '../../conversation/conversation-state.ts';
+import { conversationToEvents } from '../../conversation/conversation-to-events.ts';
+import { reduceConversationEvents } from '../../conversation/reduce-conversation.ts';
+import { reviveConversationState } from '../../conversation/revive.ts';
+import type { SessionConversationState } from '../../conversation/state.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { isBuiltInEvent, type SessionEvent } from '../../core/events.ts';
+import type { ConversationMessage } from '../../core/messages.ts';
+import { TOO_DEEP } from '../json-access.ts';
+import { messagesToEvents } from '../own-log.ts';
+import { anthropicMessages } from './anthropic-messages.ts';
+import { type ChatMessage, chatOfMessages, chatOfState } from './chat.ts';
+import { html } from './html.ts';
+import { type Loss, LossReport } from './losses.ts';
+import { markdown } from './markdown.ts';
+import { openAIMessages } from './openai-messages.ts';
+import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-secrets.ts';
+import { uiMessages } from './ui-messages.ts';
+
+/** What a conversation can be exported as. */
+export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | 'anthropic' | 'ai-sdk';
+
+/** Recorded messages, a log, or what a screen shows. */
+export type ExportSource = readonly ConversationMessage[] | readonly SessionEvent[] | SessionConversationState;
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  readonly title?: string;
+  /** Takes out what looks like a secret. */
+  readonly redact?: boolean | RedactOptions;
+}
+
+/** An exported conversation. */
+export interface ExportedConversation {
+  readonly content: string;
+  readonly mediaType: string;
+  /** For a file name, without the dot. */
+  readonly extension: string;
+  /** What the target has no place for. */
+  readonly losses: readonly Loss[];
+  /** What was taken out, by kind. */
+  readonly redacted: SecretCounts;
+}
+
+const KINDS: Readonly<Record<ExportFormat, { readonly mediaType: string; readonly extension: string }>> = {
+  markdown: { mediaType: 'text/markdown', extension: 'md' },
+  html: { mediaType: 'text/html', extension: 'html' },
+  json: { mediaType: 'application/json', extension: 'json' },
+  jsonl: { mediaType: 'application/x-ndjson', extension: 'jsonl' },
+  openai: { mediaType: 'application/json', extension: 'json' },
+  anthropic: { mediaType: 'application/json', extension: 'json' },
+  'ai-sdk': { mediaType: 'application/json', extension: 'json' },
+};
+
+/** Exports a conversation. Throws `INVALID_ARGUMENT` for a format that is not known. */
+export function exportConversation(source: ExportSource, options: ExportOptions): ExportedConversation {
+  const { format, title = 'Conversation', redact = false } = options;
+  if (!Object.hasOwn(KINDS, format)) {
+    const known = Object.keys(KINDS).join(', ');
+    throw new HoldfastError('INVALID_ARGUMENT', `cannot export as "${format}"; the formats are ${known}`);
+  }
+  const redactor = redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
+  const given = redactor ? withoutSecrets(source, redactor) : source;
+  const losses = new LossReport();
+  const content = write(given, format, redactor ? redactor.text(title) : title, losses);
+  return { ...KINDS[format], content, losses: losses.list(), redacted: redactor?.counts ?? {} };
+}
+
+function write(source: ExportSource, format: ExportFormat, title: string, losses: LossReport): string {
+  switch (format) {
+    case 'markdown':
+      return markdown(stateOf(source), title, losses);
+    case 'html':
+      return html(stateOf(source), title, losses);
+    case 'json':
+      return json(isList(source) ? source : { blocks: source.blocks, subagents: source.subagents });
+    case 'jsonl':
+      return lines(isList(source) ? source : conversationToEvents(source));
+    case 'openai':
+      return json(openAIMessages(chatOf(source, losses), losses));
+    case 'anthropic':
+      return json(anthropicMessages(chatOf(source, losses), losses));
+    case 'ai-sdk':
+      return json(uiMessages(stateOf(source), losses));
+    default:
+      return format satisfies never;
+  }
+}
+
+function stateOf(source: ExportSource): SessionConversationState {
+  if (!isList(source)) return source;
+  return reduceConversationEvents(createConversationState(), messagesToEvents(source));
+}
+
+function chatOf(source: ExportSource, losses: LossReport): ChatMessage[] {
+  if (!isList(source)) return chatOfState(source, losses);
+  const messages: ConversationMessage[] = [];
+  for (const item of source) messages.push(...messageIn(item));
+  return chatOfMessages(messages, losses);
+}
+
+function messageIn(item: ConversationMessage | SessionEvent): ConversationMessage[] {
+  if (!('seq' in item)) return [item as ConversationMessage];
+  return isBuiltInEvent(item) && item.type === 'message/recorded' ? [item.message] : [];
+}
+
+function isList(source: ExportSource): source is readonly ConversationMessage[] | readonly SessionEvent[] {
+  return Array.isArray(source);
+}
+
+function withoutSecrets(source: ExportSource, redactor: SecretRedactor): ExportSource {
+  if (isList(source)) return redactor.data(source) as ExportSource;
+  const blocks = source.blocks.toJSON();
+  const subagents = source.subagents.map((subagent) => ({ ...subagent, blocks: subagent.blocks.toJSON() }));
+  return reviveConversationState(redactor.data({ blocks, subagents }));
+}
+
+function json(value: unknown): string {
+  return `${stringify(value, 2)}\n`;
+}
+
+function lines(values: Iterable<unknown>): string {
+  let text = '';
+  for (const value of values) text += `${stringify(value)}\n`;
+  return text;
+}
+
+/** JSON of anything: what is nested too deeply for JSON's writer is left out. */
+function stringify(value: unknown, indent = 0): string {
+  try {
+    return JSON.stringify(value, null, indent);
+  } catch {
+    return JSON.stringify(shallow(JSON_DEPTH, value), null, indent);
+  }
+}
+
+const JSON_DEPTH = 200;
+
+function shallow(depth: number, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return TOO_DEEP;
+  const plain: unknown = 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
+  if (Array.isArray(plain)) return plain.map((item) => shallow(depth - 1, item));
+  return Object.fromEntries(Object.entries(plain as object).map(([key, field]) => [key, shallow(depth - 1, field)]));
+}

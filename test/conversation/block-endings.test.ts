@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type ConversationEvent,
+  createConversationState,
+  findBlock,
+  reduceConversation,
+  reduceConversationEvents,
+} from '../../src/conversation.ts';
+import {
+  call,
+  completed,
+  delta,
+  idle,
+  plain,
+  removed,
+  result,
+  spawned,
+  stateAfter,
+  T0,
+  T1,
+  text,
+  upsert,
+} from './builders.ts';
+
+const pending = { status: 'pending' } as const;
+
+describe('D45: session:idle has a reason', () => {
+  test.for([
+    [undefined, 'complete'],
+    ['completed', 'complete'],
+    ['interrupted', 'error'],
+    ['failed', 'error'],
+  ] as const)('%s: what is pending ends as %s', ([reason, status]) => {
+    const state = stateAfter(upsert(text('a', 'x', pending)), upsert(call('b')), idle(reason ? { reason } : {}));
+    expect(plain(state).blocks.map((block) => block.status)).toEqual([status, status]);
+  });
+
+  test('what is complete or failed stays as it is', () => {
+    const state = stateAfter(upsert(text('a', 'x')), upsert(text('b', 'x', { status: 'error' })));
+    expect(reduceConversation(state, idle({ reason: 'interrupted' }))).toBe(state);
+    expect(reduceConversation(state, idle())).toBe(state);
+  });
+
+  test('only its own conversation', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', pending)),
+      upsert(text('b', 'y', pending), 'task'),
+      idle({ conversationId: 'task' }),
+    );
+    expect(findBlock(state, 'a')).toMatchObject({ status: 'pending' });
+    expect(findBlock(state, 'b', 'task')).toMatchObject({ status: 'complete' });
+  });
+
+  test('an unknown conversation changes nothing', () => {
+    const state = stateAfter(upsert(text('a', 'x', pending)));
+    expect(reduceConversation(state, idle({ conversationId: 'nowhere' }))).toBe(state);
+  });
+
+  test('a subagent block whose agent still runs is left alone', () => {
+    const state = stateAfter(spawned('task', { prompt: 'p' }), idle({ reason: 'interrupted' }));
+    expect(plain(state).blocks).toMatchObject([{ status: 'pending' }]);
+    const ended = reduceConversation(state, completed('task'));
+    expect(plain(ended).blocks).toMatchObject([{ status: 'complete' }]);
+  });
+
+  test('a pending subagent block without an agent ends like any other', () => {
+    const block = {
+      id: 'subagent:x',
+      type: 'subagent',
+      conversationId: 'main',
+      timestamp: T0,
+      toolUseId: 'x',
+      ...pending,
+    } as const;
+    expect(plain(stateAfter(upsert(block), idle())).blocks).toMatchObject([{ status: 'complete' }]);
+  });
+
+  test('after an idle, new pending blocks are found again by the next one', () => {
+    const state = stateAfter(
+      upsert(text('a', 'x', pending)),
+      idle(),
+      upsert(text('b', 'y', pending)),
+      idle({ reason: 'failed' }),
+    );
+    expect(plain(state).blocks.map((block) => block.status)).toEqual(['complete', 'error']);
+  });
+
+  test('of hundreds of blocks opened and closed in any order, idle ends exactly the open ones', () => {
+    const events: ConversationEvent[] = [];
+    for (let i = 0; i < 500; i++) events.push(upsert(text(`b${i}`, '', pending)));
+    for (let i = 0; i < 500; i++) if (i % 7 !== 3) events.push(upsert(text(`b${(i * 263) % 500}`, 'done')));
+    const before = reduceConversationEvents(createConversationState(), events);
+    const open = before.blocks.filter((block) => block.status === 'pending').length;
+    const after = reduceConversation(before, idle({ reason: 'interrupted' }));
+    expect(open).toBeGreaterThan(50);
+    expect(after.blocks.filter((block) => block.status === 'error')).toHaveLength(open);
+    expect(after.blocks.filter((block) => block.status === 'pending')).toHaveLength(0);
+  });
+});
+
+describe('a tool result closes its tool use', () => {
+  test.for([
+    [false, 'complete'],
+    [true, 'error'],
+  ] as const)('isError %s: %s', ([isError, status]) => {
+    expect(findBlock(stateAfter(upsert(call('c')), upsert(result('c', { isError }))), 'c')).toMatchObject({ status });
+    expect(findBlock(stateAfter(upsert(result('c', { isError })), upsert(call('c'))), 'c')).toMatchObject({ status });
+  });
+
+  test('found by tool use id when the block has another id; of several, the last pending one', () => {
+    const state = stateAfter(
+      upsert(call('one', { toolUseId: 'x' })),
+      upsert(result('x')),
+      upsert(call('two', { toolUseId: 'x' })),
+      upsert(result('x', { id: 'second', isError: true })),
+    );
+    expect([findBlock(state, 'one'), findBlock(state, 'two')]).toMatchObject([
+      { status: 'complete' },
+      { status: 'error' },
+    ]);
+  });
+
+  test('a result that is still pending closes nothing', () => {
+    const state = stateAfter(upsert(call('c')), upsert(result('c', pending)));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+
+  test('a call that was given up is complete once its result is there', () => {
+    const state = stateAfter(upsert(call('c')), idle({ reason: 'interrupted' }), upsert(result('c')));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'complete' });
+  });
+
+  test('only in its own conversation', () => {
+    const state = stateAfter(upsert(call('c')), upsert(result('c'), 'task'));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+
+  test('nothing but a call is closed', () => {
+    const state = stateAfter(upsert(text('c', '', pending)), upsert(result('c')));
+    expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
+  });
+});
+
+describe('D48: an event that says nothing new returns the same object', () => {
+  const block = call('c', { input: { path: ['a', { deep: [1, 2] }] }, message: { id: 'm' } });
+
+  test('an upsert of an equal block', () => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversation(state, upsert(structuredClone(block)))).toBe(state);
+    expect(reduceConversation(state, upsert({ ...block, timestamp: T1 }))).toBe(state);
+    expect(reduceConversation(state, upsert({ ...block, input: { path: ['a', { deep: [1, 3] }] } }))).not.toBe(state);
+  });
+
+  test.for<[string, ConversationEvent]>([
+    ['a delta for an unknown block', delta('nobody', 'x')],
+    ['a delta for an unknown conversation', delta('c', 'x', 0, 'nowhere')],
+    ['removing an unknown block', removed('nobody')],
+    ['removing from an unknown conversation', removed('c', 'nowhere')],
+  ])('%s', ([, event]) => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversation(state, event)).toBe(state);
+    expect(reduceConversationEvents(state, [event, event])).toBe(state);
+  });
+
+  test('an empty batch', () => {
+    const state = stateAfter(upsert(block));
+    expect(reduceConversationEvents(state, [])).toBe(state);
+  });
+
+  test('what an event did not touch is the same object after it', () => {
+    const before = stateAfter(upsert(text('a', 'x')), upsert(text('b', '', pending)), spawned('one'), spawned('two'));
+    const after = reduceConversation(before, delta('b', 'y'));
+    expect(after.blocks.at(0)).toBe(before.blocks.at(0));
+    expect(after.blocks.at(1)).not.toBe(before.blocks.at(1));
+    expect(after.subagents).toBe(before.subagents);
+    const inside = reduceConversation(after, upsert(text('c', 'z'), 'two'));
+    expect(inside.blocks).toBe(after.blocks);
+    expect(inside.subagents[0]).toBe(after.subagents[0]);
+    expect(inside.subagents[1]).not.toBe(after.subagents[1]);
+  });
+});
+
+test('D46: ids are taken as they come, also those that every object has', () => {
+  const ids = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0'];
+  const state = stateAfter(
+    ...ids.map((id) => upsert(text(id, id))),
+    ...ids.map((id) => upsert(text(id, id), `${id}!`)),
+  );
+  expect(state.blocks.map((block) => block.id)).toEqual(ids);
+  expect(ids.map((id) => findBlock(state, id)?.id)).toEqual(ids);
+  expect(ids.map((id) => findBlock(state, id, `${id}!`)?.id)).toEqual(ids);
+  expect(findBlock(state, 'valueOf')).toBeUndefined();
+});

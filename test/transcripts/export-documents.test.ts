@@ -1,0 +1,283 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type ConversationBlock,
+  type ConversationEvent,
+  createConversationState,
+  reduceConversationEvents,
+  reviveConversationState,
+  type SessionConversationState,
+} from '../../src/conversation.ts';
+import { type ExportFormat, exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { anyEvent } from '../conversation/arbitraries.ts';
+import { call, completed, plain, result, spawned, text, upsert } from '../conversation/builders.ts';
+import { makeMessages, stateOf, toolCall } from './own-log-builders.ts';
+
+const FORMATS: readonly ExportFormat[] = ['markdown', 'html', 'json', 'jsonl', 'openai', 'anthropic', 'ai-sdk'];
+
+function notice(id: string, content: string, fields: Partial<ConversationBlock> = {}): ConversationBlock {
+  return { ...text(id), type: 'system', content, ...fields } as ConversationBlock;
+}
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '</style><script>alert(1)</script>',
+  '"><img src=x onerror=alert(1)>',
+  "' onmouseover='alert(1)",
+  '<!-- <svg onload=alert(1)> -->',
+  '</code></pre></details></main><iframe src="https://evil.example">',
+  'javascript:alert(1)',
+  '&lt;script&gt;',
+  '\u0000<b>',
+  ']]><script>',
+  '```\n</pre><script>alert(1)</script>\n```',
+  '`<b onclick=alert(1)>`',
+];
+
+/** A conversation in which everybody says the same, in every place where anything can be said. */
+function everywhere(said: string): SessionConversationState {
+  const events: ConversationEvent[] = [
+    upsert(
+      text('u', said, {
+        type: 'user_message',
+        attachments: [
+          { mediaType: said, data: said, filename: said },
+          { mediaType: 'image/png', data: said },
+          { mediaType: 'image/svg+xml', data: 'PHN2Zz4=' },
+        ],
+      }),
+    ),
+    upsert(text('a', said, { timestamp: `2026-01-01T00:00:00${said}` })),
+    upsert(text('i', said, { status: 'error' })),
+    upsert(text('t', said, { type: 'thinking' })),
+    upsert(call('c', { toolName: said, input: { [said]: said } })),
+    upsert(result('c', { output: said, isError: true })),
+    upsert(call('d', { toolName: said, inputText: said })),
+    spawned('s', { prompt: said, subagentType: said, description: said }),
+    upsert(text('x', said), 's'),
+    completed('s', { output: said }),
+    upsert(text('y', said), `detached ${said}`),
+    upsert(notice('n', said, { subtype: said } as Partial<ConversationBlock>)),
+    upsert(notice('long', said.repeat(100), { subtype: said } as Partial<ConversationBlock>)),
+    upsert({ ...text('e'), type: 'error', subtype: said, content: said }),
+    upsert({ ...text('k'), type: 'unknown', sourceType: said, data: { [said]: [said] } }),
+  ];
+  return stateOf(events);
+}
+
+const TAGS =
+  'html head meta title style body main h1 h2 section article header b time details summary span em div pre code figure img p footer'.split(
+    ' ',
+  );
+const ATTRIBUTES = 'lang charset http-equiv content name class datetime data-status open src alt'.split(' ');
+
+/** The tags and attributes of a document, read as a browser reads them: a tag is `<` and a letter, wherever it stands. */
+function markup(document: string): { tags: Set<string>; attributes: Set<string>; sources: string[] } {
+  const body = document.replace(/<style>[\s\S]*?<\/style>/, '<style></style>');
+  const tags = new Set<string>();
+  const attributes = new Set<string>();
+  const sources: string[] = [];
+  for (const [, tag, rest] of body.matchAll(/<\/?([a-zA-Z][^\s/>]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/g)) {
+    tags.add(tag ?? '');
+    for (const [, name, value] of (rest ?? '').matchAll(/([^\s=/]+)(?:=("[^"]*"|'[^']*'|[^\s]*))?/g)) {
+      attributes.add(name ?? '');
+      if (name === 'src' || name === 'href') sources.push(value ?? '');
+    }
+  }
+  return { tags, attributes, sources };
+}
+
+describe('HTML', () => {
+  test.for(HOSTILE)('%j is text wherever it is said', (said) => {
+    const { content } = exportConversation(everywhere(said), { format: 'html', title: said });
+    const { tags, attributes, sources } = markup(content);
+    expect([...tags].filter((tag) => !TAGS.includes(tag))).toEqual([]);
+    expect([...attributes].filter((name) => !ATTRIBUTES.includes(name))).toEqual([]);
+    expect(
+      sources.filter((source) => !/^"data:image\/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=]*"$/.test(source)),
+    ).toEqual([]);
+    expect(content).not.toContain('\0');
+  });
+
+  test('is one file: no script, nothing from elsewhere, and a policy that says so', () => {
+    const { content, mediaType, extension } = exportConversation(everywhere('hi'), { format: 'html' });
+    expect([mediaType, extension]).toEqual(['text/html', 'html']);
+    expect(content).toContain(
+      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`,
+    );
+    expect(content).not.toMatch(/<script|<link|<iframe|@import|url\(|https?:/i);
+    expect(content).toContain('prefers-color-scheme: dark');
+  });
+
+  test('sets code off and keeps what stands around it', () => {
+    const said = 'Before\n\n```ts\nconst a = 1 < 2;\n```\n\nand `inline` after\n```\n```\n~~~\nopen to the end';
+    const { content } = exportConversation(stateOf([upsert(text('a', said))]), { format: 'html' });
+    expect(content).toContain('<div class="prose">Before</div><pre><code>const a = 1 &lt; 2;</code></pre>');
+    expect(content).toContain('<div class="prose">and <code>inline</code> after</div><pre><code></code></pre>');
+    expect(content).toContain('<pre><code>open to the end</code></pre>');
+  });
+
+  test('shows pictures, and names and reports every other attachment', () => {
+    const attachments = [
+      { mediaType: 'image/png', data: 'AAAA', filename: 'a.png' },
+      { mediaType: 'image/png', data: 'https://example.com/a.png' },
+      { mediaType: 'text/csv', data: 'AAAA', filename: 'b.csv' },
+    ];
+    const { content, losses } = exportConversation(stateOf([upsert(text('a', '', { attachments }))]), {
+      format: 'html',
+    });
+    expect(content).toContain('<img src="data:image/png;base64,AAAA" alt="a.png">');
+    expect(content).not.toContain('example.com');
+    expect(content).toContain('b.csv');
+    expect(losses).toMatchObject([{ what: 'content of an attachment', count: 2, examples: ['a'] }]);
+  });
+
+  test('shows every thread once: nested in its place, lost ones at the end, and no loop without end', () => {
+    const thread = (toolUseId: string, parent: string, blocks: object[]): object => ({
+      ...{ toolUseId, parentConversationId: parent, status: 'running', blocks },
+    });
+    const shows = (toolUseId: string, conversationId: string): object => ({
+      ...{ id: `subagent:${toolUseId}`, type: 'subagent', conversationId, timestamp: '', status: 'pending', toolUseId },
+    });
+    const state = reviveConversationState({
+      blocks: [shows('A', 'main')],
+      subagents: [
+        thread('A', 'B', [text('in-a', 'said in A', { conversationId: 'A' }), shows('B', 'A')]),
+        thread('B', 'A', [text('in-b', 'said in B', { conversationId: 'B' }), shows('A', 'B')]),
+        thread('C', 'gone', [text('in-c', 'said in C', { conversationId: 'C' })]),
+      ],
+    });
+    for (const format of ['html', 'markdown'] as const) {
+      const { content } = exportConversation(state, { format });
+      for (const said of ['said in A', 'said in B', 'said in C']) expect(content.split(said)).toHaveLength(2);
+    }
+  });
+});
+
+describe('Markdown', () => {
+  test('reads as the conversation went', () => {
+    const m = makeMessages();
+    const messages = [
+      m.user('Fix it', { createdAt: '2026-01-01T10:00:00.000Z' }),
+      m.assistant('Reading', [toolCall('c1', '{"path":"a"}')], { createdAt: '2026-01-01T10:00:01.000Z' }),
+      m.tool('c1', 'text with ``` in it'),
+    ];
+    expect(exportConversation(messages, { format: 'markdown', title: 'A *fix*' }).content).toBe(
+      [
+        '# A *fix*',
+        '## User · 2026-01-01 10:00:00',
+        'Fix it',
+        '## Assistant · 2026-01-01 10:00:01',
+        'Reading',
+        '**Tool** `read`',
+        '```json\n{\n  "path": "a"\n}\n```',
+        '**Result**',
+        '````\ntext with ``` in it\n````\n',
+      ].join('\n\n'),
+    );
+  });
+
+  test('no output of a tool ends its own fence', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('`', '``', '```', '````', '\n', 'a', ' '), { maxLength: 20 }), (pieces) => {
+        const output = pieces.join('');
+        const { content } = exportConversation(stateOf([upsert(result('c', { output }))]), { format: 'markdown' });
+        const fence = /\*\*Result\*\*\n\n(`+)\n/.exec(content)?.[1] ?? '';
+        expect(output.match(/`+/g)?.every((run) => run.length < fence.length) ?? true).toBe(true);
+        expect(content.endsWith(`\n${output}\n${fence}\n`)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('JSON and JSONL lose nothing', () => {
+  const m = makeMessages();
+  const messages = [m.user('Hi'), m.assistant('a', [toolCall('c')]), m.tool('c', 'x')];
+
+  test('messages', () => {
+    const asJson = exportConversation(messages, { format: 'json' });
+    expect(JSON.parse(asJson.content)).toEqual(messages);
+    const asLines = exportConversation(messages, { format: 'jsonl' });
+    expect(
+      asLines.content
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(messages);
+    expect([...asJson.losses, ...asLines.losses]).toEqual([]);
+  });
+
+  test('a state: as itself, and as the events that lead to it', () => {
+    const state = stateOf([
+      upsert(text('a', 'x')),
+      spawned('t', { prompt: 'p' }),
+      upsert(text('b', 'y'), 't'),
+      completed('t', { output: 'z' }),
+    ]);
+    expect(plain(reviveConversationState(JSON.parse(exportConversation(state, { format: 'json' }).content)))).toEqual(
+      plain(state),
+    );
+    const lines = exportConversation(state, { format: 'jsonl' }).content.trimEnd().split('\n');
+    expect(
+      plain(
+        reduceConversationEvents(
+          createConversationState(),
+          lines.map((line) => JSON.parse(line)),
+        ),
+      ),
+    ).toEqual(plain(state));
+  });
+});
+
+describe('every format', () => {
+  test('exports anything a screen can show, and an empty conversation', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
+        const state = reduceConversationEvents(createConversationState(), events);
+        for (const format of FORMATS) expect(typeof exportConversation(state, { format }).content).toBe('string');
+      }),
+      { numRuns: 200 },
+    );
+    for (const format of FORMATS) {
+      expect(exportConversation([], { format }).losses).toEqual([]);
+      expect(exportConversation(createConversationState(), { format }).losses).toEqual([]);
+    }
+  });
+
+  test('leaves secrets out when asked to, and counts them', () => {
+    const secret = ['ghp', 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5'].join('_');
+    const state = everywhere(`use ${secret} now`);
+    const m = makeMessages();
+    const messages = [
+      m.user(secret),
+      m.assistant(secret, [toolCall('c', JSON.stringify({ token: secret }))]),
+      m.tool('c', secret),
+    ];
+    for (const format of FORMATS) {
+      for (const source of [state, messages]) {
+        expect(exportConversation(source, { format, title: secret }).content).toContain(secret);
+        const { content, redacted } = exportConversation(source, { format, title: secret, redact: true });
+        expect(content).not.toContain(secret);
+        expect(redacted['github-token']).toBeGreaterThan(3);
+      }
+    }
+    expect(exportConversation(messages, { format: 'json' }).redacted).toEqual({});
+  });
+
+  test('leaves out what is nested too deeply to be written', () => {
+    let data: unknown = 'bottom';
+    for (let i = 0; i < 20_000; i++) data = { data };
+    const state = stateOf([
+      upsert({ ...text('a'), type: 'unknown', sourceType: 's', data }),
+      upsert(call('c', { input: data })),
+    ]);
+    for (const format of FORMATS) expect(exportConversation(state, { format }).content).toContain('nested too deeply');
+  });
+});
+
+test('a format that is not known is refused with the ones that are', () => {
+  expect(() => exportConversation([], { format: 'pdf' as ExportFormat })).toThrow(
+    /cannot export as "pdf"; the formats are markdown, html/,
+  );
+  expect(() => exportConversation([], { format: 'constructor' as ExportFormat })).toThrow(/cannot export/);
+});
