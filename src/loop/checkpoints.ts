@@ -56,29 +56,43 @@ export function fileCheckpoints<Request>(
       }
     },
     async clear(request) {
-      await rm(pathOf(request), { force: true });
+      const path = pathOf(request);
+      try {
+        await rm(path, { force: true });
+      } catch (error) {
+        throw failed('removed', path, error);
+      }
     },
   };
 }
 
-/** What a request is called: itself if it is a string, its `id` if it has one, else the hash of what it says. */
+/** What a request is called: itself if it is a short text, its `id` if it has one, else the hash of what it says. */
 export function requestName(request: unknown): string {
-  if (typeof request === 'string') return request;
-  if (typeof request === 'object' && request !== null && 'id' in request) {
-    if (typeof request.id === 'string' || typeof request.id === 'number') return String(request.id);
-  }
-  return `request-${createHash('sha256').update(canonicalJson(request)).digest('hex').slice(0, 32)}`;
+  const name = typeof request === 'object' && request !== null && 'id' in request ? request.id : request;
+  if ((typeof name === 'string' || typeof name === 'number') && SHORT_TEXT.test(String(name))) return String(name);
+  return `request-${hashOf(canonicalJson(request) ?? String(request)).slice(0, 32)}`;
 }
 
-/** A file name of letters, digits, - and _, different for different names. */
+/** A name that fits on a line, in a session's id and in a listing. */
+const SHORT_TEXT = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+/** Names that are files of their own on every system: on some, case does not tell files apart, and a few names are devices. */
+const PLAIN = /^(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9_-]{1,100}$/;
+
+/** A file name of letters, digits, -, _ and ., different for different names. */
 function safeName(name: string): string {
-  if (/^[\w-]{1,100}$/.test(name)) return name;
+  if (PLAIN.test(name)) return name;
   const readable = name.replace(/[^\w-]+/g, '_').slice(0, 60);
-  return `${readable}.${createHash('sha256').update(name).digest('hex').slice(0, 16)}`;
+  return `${readable}.${hashOf(name).slice(0, 16)}`;
 }
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+let files = 0;
 
 async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${path}.${process.pid}-${++files}.tmp`; // two that save at once must not write into one file
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(text);

@@ -1,4 +1,4 @@
-import { isHoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { openCalls } from '../core/evaluations.ts';
 import type { AnySlice } from '../core/slices.ts';
 import { getLatestEvaluation } from '../core/views.ts';
@@ -18,7 +18,7 @@ import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './pro
 /** What a request becomes: a prompt, its input, and where its conversation is kept. */
 export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session' | 'resume'> {
   readonly prompt: Prompt<Output>;
-  /** The session of this request; by default its id, or the hash of what it says. */
+  /** The session of this request; by default named after its id, itself if it is a short text, or the hash of what it says. */
   readonly sessionId?: string;
   readonly slices?: readonly AnySlice[];
 }
@@ -41,13 +41,11 @@ export interface MainLoopOptions<Request, Output> {
   readonly onInvalid?: 'fail' | 'restart';
 }
 
-const INVALID = new Set([
-  'PROMPT_MISMATCH',
-  'SNAPSHOT_INVALID',
-  'CHECKPOINT_INVALID',
-  'CONVERSATION_NOT_FOUND',
-  'OUTPUT_INVALID',
-]);
+/** Codes of a recorded conversation that cannot be continued. */
+const INVALID = new Set(['PROMPT_MISMATCH', 'SNAPSHOT_INVALID', 'CHECKPOINT_INVALID', 'CONVERSATION_NOT_FOUND']);
+
+/** A recorded answer that the output schema no longer takes. One that failed just now is not this: it would fail again. */
+class StaleAnswer extends Error {}
 
 /**
  * Runs requests. `execute` is called in the same way the first time, after a crash and after the end: it begins, continues, or
@@ -64,7 +62,8 @@ export class MainLoop<Request, Output = undefined> {
   /** Turns a request into a prompt and its options. */
   async prepare(request: Request): Promise<PreparedRequest<Output>> {
     const { prepare } = this.#options;
-    if (!prepare) throw new TypeError('MainLoop needs prepare: pass it as an option or override it');
+    if (!prepare)
+      throw new HoldfastError('INVALID_ARGUMENT', 'MainLoop needs prepare: pass it as an option or override it');
     return prepare(request);
   }
 
@@ -80,7 +79,9 @@ export class MainLoop<Request, Output = undefined> {
     try {
       return await this.#run(request, prepared, 'auto');
     } catch (error) {
-      if (onInvalid === 'fail' || !isHoldfastError(error) || !INVALID.has(error.code)) throw error;
+      const stale = error instanceof StaleAnswer;
+      const invalid = stale || (isHoldfastError(error) && INVALID.has(error.code));
+      if (onInvalid === 'fail' || !invalid) throw stale ? error.cause : error;
       await checkpoints?.clear(request);
       return this.#run(request, prepared, false);
     }
@@ -109,6 +110,10 @@ export class MainLoop<Request, Output = undefined> {
         await checkpoints?.clear(request);
       }
       return response;
+    } catch (error) {
+      const recorded = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+      const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
+      throw stale ? new StaleAnswer('the recorded answer is stale', { cause: error }) : error;
     } finally {
       this.#running.delete(request);
       await session.close();
@@ -125,10 +130,16 @@ export class MainLoop<Request, Output = undefined> {
     const { strategy = 'on-turn' } = this.#options;
     let armed = false;
     let savedAt = 0;
-    const save = async (): Promise<void> => {
-      await session.refresh();
-      await checkpoints.save(request, session.snapshot());
-      savedAt = session.clock.now();
+    let saving: Promise<void> = Promise.resolve();
+    // One after the other, each with what is there when its turn comes: an older one never replaces a newer one.
+    const save = (): Promise<void> => {
+      const next = async (): Promise<void> => {
+        await session.refresh();
+        await checkpoints.save(request, session.snapshot());
+        savedAt = session.clock.now();
+      };
+      saving = saving.then(next, next);
+      return saving;
     };
     const store = checkpointingStore(memoryStore(), async (events) => {
       if (!armed) return;
@@ -140,7 +151,9 @@ export class MainLoop<Request, Output = undefined> {
       };
       if (isDue(strategy, events, since)) await save();
     });
-    const session: AnySession = await openSession({ store, id, slices });
+    // Nothing is stored apart: a checkpoint holds the whole conversation.
+    const whole = { maxInlineLength: Number.POSITIVE_INFINITY, maxEventLength: Number.POSITIVE_INFINITY };
+    const session: AnySession = await openSession({ store, id, slices, ...whole });
     const snapshot = await checkpoints.load(request);
     if (snapshot !== undefined) await session.restore(snapshot);
     savedAt = session.clock.now();
