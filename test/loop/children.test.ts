@@ -218,15 +218,17 @@ describe('D52: a child conversation', () => {
 describe('a child ends with the call that asked for it', () => {
   test('when the tool’s time is up: it stops, and nothing is written behind the parent’s back', async () => {
     const clock = fakeClock();
-    const child = childWith([tool('hang', () => new Promise(() => {}), { effect: 'read' })]);
+    const late = deferred<string>();
+    const child = childWith([tool('slow', () => late.promise, { effect: 'read' })]);
     const { session, evaluate } = await agent({
-      script: script(() => ({ toolCalls: [call('hang')] })),
+      script: script(() => ({ toolCalls: [call('slow')] })),
       tools: [delegate((context) => context.evaluate(child), { timeoutMs: 1_000 })],
       clock,
     });
     expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed', text: 'The end.' });
     expect(resultText(session, 'call_1_1')).toBe('"delegate" did not answer within 1000 ms');
     const { seq } = session;
+    late.resolve('at last');
     for (let i = 0; i < 20; i++) await setImmediate();
     await session.refresh();
     expect(session.seq).toBe(seq);
@@ -234,8 +236,17 @@ describe('a child ends with the call that asked for it', () => {
 
   test('tried again after its time was up, it goes on where it was', async () => {
     const clock = fakeClock();
-    let hangs = 1;
-    const step = tool('step', () => (hangs-- > 0 ? new Promise(() => {}) : 'stepped'), { effect: 'read' });
+    const late = deferred<string>();
+    let runs = 0;
+    const step = tool(
+      'step',
+      () => {
+        if (++runs === 1) return late.promise;
+        late.resolve('too late');
+        return 'stepped';
+      },
+      { effect: 'read' },
+    );
     const child = childWith([step]);
     const { session, evaluate, requests } = await agent({
       script: script(({ turn }) => (turn === 1 ? { toolCalls: [call('step')] } : 'arrived')),
@@ -246,7 +257,12 @@ describe('a child ends with the call that asked for it', () => {
     expect(resultText(session, 'call_1_1')).toBe('arrived');
     const asked = requests.filter(({ prompt }) => prompt.key === 'child').map(({ turn }) => turn);
     expect(asked).toEqual([1, 2]);
-    expect(session.state.record.evaluations.length).toBe(2);
+    expect(said(session, session.state.record.evaluations.items.at(1)?.id)).toEqual([
+      'system: Research.',
+      'assistant: ',
+      'tool: stepped',
+      'assistant: arrived',
+    ]);
   });
 
   test('when the handler does not wait for it', async () => {
