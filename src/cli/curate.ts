@@ -40,17 +40,13 @@ of it a provider's prompt cache could have kept, beside sending everything. The 
     const [sessionId] = positionals;
     if (sessionId === undefined)
       throw new HoldfastError('INVALID_ARGUMENT', 'name the session: holdfast curate <session>');
+    const managers = [passthrough(), chosen(values)];
+    const rows = count('rows', values.rows);
     const store = await sqliteStore(values.db, { readOnly: true });
     try {
       const session = await openSession({ store, id: sessionId, readOnly: true });
-      const managers = [passthrough(), chosen(values)];
       const replays = managers.map((manager) => replayCuration(session, manager));
-      console.log(
-        formatReplays(replays, {
-          rows: count('rows', values.rows),
-          width: Math.min(80, (process.stdout.columns ?? 80) - 30),
-        }),
-      );
+      console.log(formatReplays(replays, { rows, width: Math.min(80, (process.stdout.columns ?? 80) - 30) }));
       return 0;
     } finally {
       await store.close();
