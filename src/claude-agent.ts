@@ -1,10 +1,32 @@
 /** The Claude Agent SDK: its sessions in our store, and its agents as an adapter. Needs `@anthropic-ai/claude-agent-sdk`. */
+export {
+  type AdapterStateChange,
+  type AdapterStateDiff,
+  diffAdapterStates,
+  findResumableState,
+} from './agents/adapter-states.ts';
+export {
+  CLAUDE_AGENT,
+  type ClaudeAgentOptions,
+  type ClaudeAgentState,
+  claudeAgentAdapter,
+  claudeAgentState,
+} from './agents/claude-agent/claude-agent-adapter.ts';
 export { type ClaudeSessionStoreOptions, claudeSessionStore } from './agents/claude-agent/claude-session-store.ts';
 export type {
   ClaudeAgentSdk,
+  ClaudeMessage,
   ClaudeSessionKey,
   ClaudeSessionStore,
   ClaudeSessionSummary,
   ClaudeTranscriptEntry,
   FoldSessionSummary,
 } from './agents/claude-agent/sdk-types.ts';
+export { type RecoverOptions, recoverSession } from './agents/recover-session.ts';
+export type {
+  AgentState,
+  CheckpointStrategy,
+  ResumeValidation,
+  StatefulAdapter,
+  StatefulOptions,
+} from './agents/stateful-adapter.ts';

@@ -9,8 +9,9 @@ let loaded: Promise<ClaudeAgentSdk> | undefined;
 
 /** The SDK: what the caller brought, or the installed package. Throws `DEPENDENCY_MISSING` when there is none that will do. */
 export async function loadClaudeSdk(given?: ClaudeAgentSdk): Promise<ClaudeAgentSdk> {
-  const sdk = given ?? (await (loaded ??= importSdk()));
-  if (typeof sdk.query === 'function' && typeof sdk.foldSessionSummary === 'function') return sdk;
+  if (!given) loaded ??= importSdk();
+  const sdk = given ?? (await loaded);
+  if (typeof sdk?.query === 'function' && typeof sdk.foldSessionSummary === 'function') return sdk;
   throw new HoldfastError(
     'DEPENDENCY_MISSING',
     `this version of ${PACKAGE} has no session store; install ${PACKAGE}@${NEEDED} or newer`,
@@ -23,8 +24,12 @@ async function importSdk(): Promise<ClaudeAgentSdk> {
     return (await import(name)) as ClaudeAgentSdk;
   } catch (cause) {
     loaded = undefined;
-    throw new HoldfastError('DEPENDENCY_MISSING', `the Claude Agent SDK is not installed: npm install ${PACKAGE}`, {
-      cause,
-    });
+    throw missing(cause);
   }
+}
+
+function missing(cause?: unknown): HoldfastError {
+  return new HoldfastError('DEPENDENCY_MISSING', `the Claude Agent SDK is not installed: npm install ${PACKAGE}`, {
+    cause,
+  });
 }

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import type { AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
+import { HoldfastError } from '../core/errors.ts';
+import { isOpen } from '../core/evaluations.ts';
+import { getLatestEvaluation } from '../core/views.ts';
+import { streamEvaluation } from '../loop/create-adapter.ts';
+import type { Prompt } from '../loop/define-prompt.ts';
+import { evaluateInSession, type LoopSettings } from '../loop/evaluate.ts';
+import type { EvaluateOptions, EvaluationResponse, ResumeOption } from '../loop/provider-adapter.ts';
+import type { Agent, Run } from '../loop/run.ts';
+import type { Model } from '../ports/model.ts';
+import { type AnySession, openSession } from '../session/session.ts';
+import { memoryStore } from '../stores/memory.ts';
+import { latestSnapshot } from './adapter-states.ts';
+import { endOrphans } from './agent-process.ts';
+import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
+import { DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './validate-state.ts';
+
+/** What differs from agent to agent; everything else about a stateful adapter is here. */
+export interface AgentKind<T extends AgentState> {
+  readonly stateType: AdapterStateType<T>;
+  readonly options: StatefulOptions;
+  readonly workspacePath: string;
+  /** Refuses prompts that the agent cannot run. */
+  check(prompt: Prompt<unknown>): void;
+  /** Whether the agent's own record of a session is still there. */
+  exists(session: AnySession, state: T): Promise<boolean>;
+  /** Brings the log up to what the agent's own record has. Orphans are gone, the state is valid. */
+  catchUp(run: Run, state: T | undefined): Promise<void>;
+  /** Runs the agent until it has nothing more to do. `from` is where it left off, here or in the evaluation before. */
+  ask(run: Run, context: AskContext<T>): Promise<void>;
+  runCalls: Agent['runCalls'];
+}
+
+/** What an agent is asked with. */
+export interface AskContext<T> {
+  readonly turn: number;
+  readonly from: T | undefined;
+  /** Lets `adapter.capture` reach the agent while it runs. */
+  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
+}
+
+/** Makes a stateful adapter of an agent: the same evaluations, limits, resumes and answers as in our own loop. */
+export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): StatefulAdapter {
+  const { stateType, options } = kind;
+  const { adapterType } = stateType;
+  const captures = new Map<string, () => Promise<AdapterStateSnapshot | undefined>>();
+
+  async function evaluate<Output>(
+    prompt: Prompt<Output>,
+    given: EvaluateOptions = {},
+  ): Promise<EvaluationResponse<Output>> {
+    refuseHistory(given);
+    kind.check(prompt as Prompt<unknown>);
+    const session = given.session ?? (await openSession({ store: memoryStore(), id: randomUUID() }));
+    await session.refresh();
+    const begin = await chooseStart(session, prompt as Prompt<unknown>, given);
+    let response: EvaluationResponse<unknown>;
+    try {
+      response = await run(session, prompt as Prompt<unknown>, begin);
+    } catch (error) {
+      if (!(error instanceof StateRefused)) throw error;
+      if (options.onInvalid !== 'restart') throw error.cause;
+      response = await run(session, prompt as Prompt<unknown>, {
+        options: { ...given, resume: false },
+        from: undefined,
+      });
+    }
+    const state = latestSnapshot(session, response.evaluationId, adapterType)?.state;
+    return { ...response, ...(state && { adapterState: state }) } as EvaluationResponse<Output>;
+  }
+
+  /** Where to begin: an evaluation of this session, or a state that was captured elsewhere. */
+  async function chooseStart(session: AnySession, prompt: Prompt<unknown>, given: EvaluateOptions): Promise<Start<T>> {
+    const { resume = autoResume(session, prompt) } = given;
+    const relaxed = options.resumeValidation === 'relaxed' || options.resumeValidation === 'none';
+    const base: EvaluateOptions = { ...(relaxed && { promptValidation: 'relaxed' }), ...given };
+    if (typeof resume !== 'object' || !('adapterState' in resume))
+      return { options: { ...base, resume }, from: undefined };
+    const state = stateType.parse(resume.adapterState);
+    const known = session.state.record.adapterStates
+      .toArray()
+      .findLast((one) => one.state.adapterType === adapterType && one.state.sessionId === state.sessionId);
+    const newest = known && latestSnapshot(session, known.evaluationId, adapterType);
+    const judged = (newest?.state as T | undefined) ?? state;
+    try {
+      validateState(judged, surroundings(session, prompt));
+    } catch (error) {
+      if (options.onInvalid !== 'restart') throw error;
+      return { options: { ...base, resume: false }, from: undefined };
+    }
+    const evaluation = known && session.state.record.evaluations.get(known.evaluationId);
+    if (evaluation && isOpen(evaluation)) {
+      return { options: { ...base, resume: { evaluationId: evaluation.id } }, from: undefined };
+    }
+    if (!(await kind.exists(session, judged))) {
+      if (options.onInvalid === 'restart') return { options: { ...base, resume: false }, from: undefined };
+      throw new HoldfastError(
+        'SESSION_NOT_FOUND',
+        `there is no agent session ${judged.sessionId} in this store; resume it from the store that it was recorded in, or evaluate with onInvalid: 'restart'`,
+      );
+    }
+    return { options: { ...base, resume: false }, from: judged };
+  }
+
+  function autoResume(session: AnySession, prompt: Prompt<unknown>): ResumeOption {
+    if (!options.autoResume) return false;
+    const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+    const snapshot = newest && isOpen(newest) ? latestSnapshot(session, newest.id, adapterType) : undefined;
+    return newest && snapshot?.resumable ? { evaluationId: newest.id } : false;
+  }
+
+  function surroundings(session: AnySession, prompt: Prompt<unknown>): ResumeSurroundings {
+    const { maxAge = DEFAULT_MAX_AGE, resumeValidation: validation = 'strict' } = options;
+    return { workspacePath: kind.workspacePath, prompt, clock: session.clock, maxAge, validation };
+  }
+
+  async function run(
+    session: AnySession,
+    prompt: Prompt<unknown>,
+    start: Start<T>,
+  ): Promise<EvaluationResponse<unknown>> {
+    const newestOf = (evaluationId: string): T | undefined =>
+      latestSnapshot(session, evaluationId, adapterType)?.state as T | undefined;
+    const agent: Agent = {
+      adapterType,
+      async prepare(running) {
+        const state = newestOf(running.evaluationId);
+        if (state && !state.complete) {
+          try {
+            validateState(state, surroundings(session, prompt));
+          } catch (cause) {
+            throw new StateRefused(cause);
+          }
+        }
+        await endOrphans(session);
+        await kind.catchUp(running, state);
+      },
+      async ask(running, turn) {
+        const evaluation = session.state.record.evaluations.get(running.evaluationId);
+        const earlier = evaluation?.continues === undefined ? undefined : newestOf(evaluation.continues);
+        const from = newestOf(running.evaluationId) ?? earlier ?? start.from;
+        try {
+          await kind.ask(running, { turn, from, running: (capture) => captures.set(session.id, capture) });
+        } finally {
+          captures.delete(session.id);
+        }
+      },
+      runCalls: (running, calls) => kind.runCalls(running, calls),
+    };
+    const settings: LoopSettings = {
+      model: ITS_OWN_MODEL,
+      summaryModel: ITS_OWN_MODEL,
+      agent,
+      maxModelRetries: 0,
+      leaseTtlMs: options.leaseTtlMs,
+      random: Math.random,
+    };
+    return evaluateInSession(settings, session, prompt, start.options);
+  }
+
+  return {
+    adapterType,
+    evaluate,
+    stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
+    capture: async (session) => captures.get(session.id)?.(),
+  };
+}
+
+interface Start<T> {
+  readonly options: EvaluateOptions;
+  readonly from: T | undefined;
+}
+
+/** The state of the evaluation that was to be resumed is not valid here (D29). Never leaves the adapter. */
+class StateRefused extends Error {
+  constructor(cause: unknown) {
+    super('the state was refused', { cause });
+  }
+}
+
+/** An agent asks its model itself: nobody else may. */
+const ITS_OWN_MODEL: Model = {
+  provider: 'agent',
+  modelId: 'agent',
+  stream: () => {
+    throw new HoldfastError('INVALID_ARGUMENT', 'an agent asks its model itself');
+  },
+};
+
+function refuseHistory(given: EvaluateOptions): void {
+  const name = (['history', 'limits'] as const).find((one) => given[one] !== undefined);
+  if (name === undefined) return;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `this agent makes its own requests, so \`${name}\` has no effect on them; leave it out, or use createAdapter with a model`,
+  );
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
+import type { Run } from '../loop/run.ts';
+import { nowOf, record } from '../loop/run.ts';
+import { latestSnapshot } from './adapter-states.ts';
+import type { CheckpointStrategy } from './stateful-adapter.ts';
+
+/** Records a state in the log, as the successor of the evaluation's newest of its kind (D25). */
+export async function captureState<T extends AdapterState>(
+  run: Run,
+  type: AdapterStateType<T>,
+  state: T,
+): Promise<AdapterStateSnapshot> {
+  const parsed = type.parse(state);
+  const supersedes = latestSnapshot(run.session, run.evaluationId, type.adapterType)?.id;
+  const snapshot: AdapterStateSnapshot = {
+    id: `as_${randomBytes(9).toString('base64url')}`,
+    evaluationId: run.evaluationId,
+    state: parsed,
+    resumable: type.resumable(parsed),
+    capturedAt: nowOf(run),
+    ...(supersedes !== undefined && { supersedes }),
+  };
+  await record(run, [{ type: 'adapter/captured', snapshot }]);
+  return snapshot;
+}
+
+/** When a running agent's state is captured (D24). */
+export class Checkpoints {
+  readonly #capture: () => Promise<AdapterStateSnapshot | undefined>;
+  readonly #strategy: CheckpointStrategy;
+  #cancel: () => void = () => {};
+
+  constructor(run: Run, strategy: CheckpointStrategy, capture: () => Promise<AdapterStateSnapshot | undefined>) {
+    this.#capture = capture;
+    this.#strategy = strategy;
+    if (typeof strategy !== 'object') return;
+    const arm = (): void => {
+      this.#cancel = run.session.clock.after(
+        strategy.periodic,
+        () => {
+          capture().then(arm, () => {}); // an append that fails stops the run by itself
+        },
+        { background: true },
+      );
+    };
+    arm();
+  }
+
+  /** The agent's session has begun: captured whatever the strategy, for without it nothing can be resumed. */
+  async begun(): Promise<void> {
+    await this.#capture();
+  }
+
+  async toolUsed(): Promise<void> {
+    if (this.#strategy === 'on-tool-use') await this.#capture();
+  }
+
+  async ended(): Promise<void> {
+    this.#cancel();
+    await this.#capture();
+  }
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import type { AdapterStateType } from '../../core/adapter-state.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { type Evaluation, isOpen } from '../../core/evaluations.ts';
+import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { type PlannedCall, planEvaluation } from '../../core/resume-plan.ts';
+import type { SessionView } from '../../core/session-view.ts';
+import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { currentEvaluation, nowOf, type Run, record } from '../../loop/run.ts';
+import { runCalls } from '../../loop/run-calls.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
+import { defineAgentState } from '../agent-state.ts';
+import { captureState } from '../capture-state.ts';
+import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { asContent, ThreadRecorder } from '../thread-recorder.ts';
+import { isBuiltIn, isSubagentCall, withBuiltIns } from './built-in-tools.ts';
+import { runClaudeQuery } from './claude-query.ts';
+import { claudeSessionStore } from './claude-session-store.ts';
+import { subagentEvaluationId } from './claude-threads.ts';
+import { importTranscript, linesSince, prepareTranscript } from './claude-transcript.ts';
+import { loadClaudeSdk } from './load-sdk.ts';
+import type { ClaudeAgentSdk, ClaudeMessage, ClaudeSessionStore, ClaudeTranscriptEntry } from './sdk-types.ts';
+
+/** What the Claude Agent SDK needs to continue: the name of its session, and what tells whether it still fits (D25). */
+export interface ClaudeAgentState extends AgentState {
+  readonly adapterType: 'claude-agent-sdk';
+}
+
+/** The adapter type of the Claude Agent SDK. */
+export const CLAUDE_AGENT: ClaudeAgentState['adapterType'] = 'claude-agent-sdk';
+
+/** The kind of adapter state that the Claude Agent SDK has. */
+export const claudeAgentState: AdapterStateType<ClaudeAgentState> = defineAgentState<ClaudeAgentState>(CLAUDE_AGENT);
+
+export interface ClaudeAgentOptions extends StatefulOptions {
+  /** Where the agent works. A stable directory, so that a resume finds the same files. */
+  readonly cwd?: string;
+  readonly model?: string;
+  /** The agent's whole environment; by default this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Whether the prompt's instructions follow Claude Code's own (the default) or take their place. */
+  readonly systemPrompt?: 'append' | 'replace';
+  /** Further options for the SDK's `query`: permissions, tools, settings, MCP servers, hooks, subagents. */
+  readonly query?: Readonly<Record<string, unknown>>;
+  /** The SDK's module, to bring a version of your own; by default the installed package. */
+  readonly sdk?: ClaudeAgentSdk;
+  /** Told every message of the SDK's stream, before it is recorded. */
+  readonly onMessage?: (message: ClaudeMessage) => void;
+}
+
+const CONTINUATION = 'Continue where you left off.';
+
+/** Runs prompts with the Claude Agent SDK: its loop, our log. A process that dies anywhere is continued with `resume`. */
+export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAdapter {
+  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  return createAgentAdapter<ClaudeAgentState>({
+    stateType: claudeAgentState,
+    options,
+    workspacePath: cwd,
+    check(prompt) {
+      const taken = prompt.tools.find((tool) => isBuiltIn(tool.name));
+      if (!taken) return;
+      throw new HoldfastError('INVALID_ARGUMENT', `Claude Code has a tool "${taken.name}" of its own; rename yours`);
+    },
+    exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
+    catchUp,
+    runCalls: runOpenCalls,
+    async ask(run, { turn, from, running }) {
+      const evaluation = currentEvaluation(run);
+      checkSpending(evaluation.totalUsage, turn, run.options);
+      const sdk = await loadClaudeSdk(options.sdk);
+      const { session } = run;
+      const sessions = claudeSessionStore(session.store, {
+        clock: session.clock,
+        ...(sdk.foldSessionSummary && { foldSessionSummary: sdk.foldSessionSummary }),
+      });
+      const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
+      if (!start.prompt) await new ThreadRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
+      const startedAt = nowOf(run);
+      const budget = run.options.budget?.maxCostUsd;
+      await runClaudeQuery(run, {
+        sdk,
+        running,
+        onMessage: options.onMessage,
+        prompt: start.prompt ?? asContent(options.continuation ?? CONTINUATION),
+        checkpoint: options.checkpoint ?? 'on-tool-use',
+        options: {
+          ...options.query,
+          cwd,
+          ...(options.model !== undefined && { model: options.model }),
+          ...(options.env && { env: options.env }),
+          ...systemPrompt(evaluation, options.systemPrompt ?? 'append'),
+          ...(start.resumes ? { resume: start.sessionId } : { sessionId: start.sessionId }),
+          ...(budget !== undefined && { maxBudgetUsd: Math.max(0, budget - (from?.costUsd ?? 0)) }),
+          sessionStore: sessions,
+        },
+        capture: async ({ complete, costUsd }) =>
+          capturing
+            ? captureState(run, claudeAgentState, {
+                adapterType: CLAUDE_AGENT,
+                sessionId: start.sessionId,
+                createdAt: from?.createdAt ?? startedAt,
+                lastActivityAt: nowOf(run),
+                workspacePath: cwd,
+                promptNs: run.prompt.ns,
+                promptKey: run.prompt.key,
+                promptHash: run.prompt.hash,
+                messageCount: currentEvaluation(run).nextSequence,
+                complete,
+                ...(costUsd !== undefined && { costUsd }),
+              })
+            : undefined,
+      });
+    },
+  });
+}
+
+function transcriptsOf(store: Parameters<typeof claudeSessionStore>[0]): ClaudeSessionStore {
+  return claudeSessionStore(store);
+}
+
+async function transcript(
+  sessions: ClaudeSessionStore,
+  state: ClaudeAgentState,
+): Promise<readonly ClaudeTranscriptEntry[]> {
+  return (await sessions.load({ projectKey: '', sessionId: state.sessionId })) ?? [];
+}
+
+function systemPrompt(evaluation: Evaluation, mode: 'append' | 'replace'): Record<string, unknown> {
+  const system = evaluation.messages.at(0);
+  const text = system?.role === 'system' ? textOf(system) : '';
+  if (mode === 'replace') return { systemPrompt: text };
+  return { systemPrompt: { type: 'preset', preset: 'claude_code', ...(text !== '' && { append: text }) } };
+}
+
+/**
+ * Makes the session that Claude Code goes on in. A copy unless told otherwise (D28), so that the original stays as it was; either
+ * way it holds what our log has and the transcript lacked, durably, before the agent starts (D57).
+ */
+async function prepareSession(
+  run: Run,
+  sessions: ClaudeSessionStore,
+  how: { readonly from: ClaudeAgentState | undefined; readonly cwd: string; readonly fork: boolean },
+): Promise<{
+  readonly sessionId: string;
+  readonly resumes: boolean;
+  readonly prompt: ReturnType<typeof prepareTranscript>['prompt'];
+}> {
+  const { from, cwd } = how;
+  const { session } = run;
+  const entries = from ? await transcript(sessions, from) : [];
+  const messages = await session.resolve(conversationOf(session, currentEvaluation(run)));
+  const ours = new Set(run.prompt.tools.map((tool) => tool.name));
+  const copyId = randomUUID();
+  const context = { cwd, ours, now: nowOf(run) };
+  const first = prepareTranscript(entries, messages, { ...context, sessionId: from?.sessionId ?? copyId });
+  if (first.entries.length + first.missing.length === 0)
+    return { sessionId: copyId, resumes: false, prompt: first.prompt };
+  const projectKey = cwd.replace(/[^a-zA-Z0-9]/g, '-');
+  if (from && !how.fork && first.entries.length === entries.length) {
+    await sessions.append({ projectKey, sessionId: from.sessionId }, first.missing);
+    return { sessionId: from.sessionId, resumes: true, prompt: first.prompt };
+  }
+  const renamed = (lines: readonly ClaudeTranscriptEntry[]): ClaudeTranscriptEntry[] =>
+    lines.map((line) => ('sessionId' in line ? { ...line, sessionId: copyId } : line));
+  if (from) {
+    for (const subpath of await sessions.listSubkeys({ projectKey, sessionId: from.sessionId })) {
+      const lines = await sessions.load({ projectKey, sessionId: from.sessionId, subpath });
+      await sessions.append({ projectKey, sessionId: copyId, subpath }, renamed(lines ?? []));
+    }
+  }
+  await sessions.append({ projectKey, sessionId: copyId }, renamed([...first.entries, ...first.missing]));
+  return { sessionId: copyId, resumes: true, prompt: first.prompt };
+}
+
+/** The messages of an evaluation and of those that it continues (D50), without their instructions. */
+function conversationOf(session: SessionView, evaluation: Evaluation): readonly ConversationMessage[] {
+  const { evaluations } = session.state.record;
+  const chain: Evaluation[] = [evaluation];
+  for (let id = evaluation.continues; id !== undefined; ) {
+    const earlier = evaluations.get(id);
+    if (!earlier || chain.includes(earlier)) break;
+    chain.unshift(earlier);
+    id = earlier.continues;
+  }
+  return chain.flatMap((one) => one.messages.filter((message) => message.role !== 'system'));
+}
+
+/** Brings our log up to what the SDK had mirrored before the crash: its own conversation, and its subagents'. */
+async function catchUp(run: Run, state: ClaudeAgentState | undefined): Promise<void> {
+  if (!state) return;
+  const sessions = transcriptsOf(run.session.store);
+  await importTranscript(run, linesSince(await transcript(sessions, state), currentEvaluation(run)));
+  const key = { projectKey: '', sessionId: state.sessionId };
+  for (const subpath of await sessions.listSubkeys(key)) {
+    const entries = (await sessions.load({ ...key, subpath })) ?? [];
+    const toolUseId = entries.findLast(({ toolUseId: id }) => id !== undefined)?.toolUseId;
+    const evaluation = run.session.state.record.evaluations.items
+      .toArray()
+      .findLast((one) => one.parent !== undefined && one.parent.callId === toolUseId && isOpen(one));
+    if (evaluation) await importTranscript({ ...run, evaluationId: evaluation.id }, entries);
+  }
+}
+
+/**
+ * Carries out calls that a crash, an approval or a person's word left open: ours by their policy, in their subagents first;
+ * Claude Code's own by theirs.
+ */
+async function runOpenCalls(run: Run, calls: readonly PlannedCall[]): Promise<void> {
+  const waits: Suspension[] = [];
+  const ready: PlannedCall[] = [];
+  for (const planned of calls) {
+    const child = isSubagentCall(planned.call.name)
+      ? run.session.state.record.evaluations.get(subagentEvaluationId(planned.call))
+      : undefined;
+    const waiting = child && (await endSubagent(run, child));
+    if (waiting) waits.push(waiting);
+    else ready.push(planned);
+  }
+  const report = (callId: string): string => {
+    const planned = calls.find(({ call }) => call.callId === callId);
+    const child = planned && run.session.state.record.evaluations.get(subagentEvaluationId(planned.call));
+    return subagentReport(child);
+  };
+  const prompt = withBuiltIns(
+    run.prompt,
+    calls.map(({ call }) => call.name),
+    report,
+  );
+  try {
+    await runCalls({ ...run, prompt }, ready);
+  } catch (error) {
+    if (!(error instanceof Suspension) || !Array.isArray(error.cause)) throw error;
+    waits.unshift(error);
+  }
+  const [first] = waits;
+  if (first) throw new Suspension(first.reason, first.message, { cause: waits.flatMap(({ cause }) => cause) });
+}
+
+/** Settles what an interrupted subagent left open. It is not continued: its parent is told what it had done. */
+async function endSubagent(run: Run, child: Evaluation): Promise<Suspension | undefined> {
+  if (!isOpen(child)) return undefined;
+  const plan = planEvaluation(child);
+  try {
+    if (plan.do === 'run-calls') await runOpenCalls({ ...run, evaluationId: child.id }, plan.calls);
+  } catch (error) {
+    if (error instanceof Suspension && Array.isArray(error.cause)) return error;
+    throw error;
+  }
+  await record(run, [{ type: 'evaluation/superseded', evaluationId: child.id }]);
+  return undefined;
+}
+
+function subagentReport(child: Evaluation | undefined): string {
+  const calls = new Map<string, string>();
+  const done: string[] = [];
+  for (const message of child?.messages ?? []) {
+    if (message.role === 'assistant') {
+      for (const call of message.toolCalls ?? []) calls.set(call.callId, `${call.name} ${call.arguments}`);
+    } else if (message.role === 'tool') {
+      const outcome = message.isError ? 'failed' : 'done';
+      done.push(`- ${calls.get(message.toolCallId) ?? message.toolName}: ${outcome}: ${textOf(message)}`);
+    }
+  }
+  const before = done.length > 0 ? `Before that these of its calls had ended:\n${done.join('\n')}\n` : '';
+  return `The session was interrupted and this subagent did not answer. ${before}Start it again if you still need its answer, without repeating what is done.`;
+}

@@ -1,0 +1,312 @@
+import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { callKey, type UserMessage } from '../../core/messages.ts';
+import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { prepareCall } from '../../loop/prepare-call.ts';
+import { currentEvaluation, isRefusedEvent, type Run } from '../../loop/run.ts';
+import { runCall } from '../../loop/run-call.ts';
+import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
+import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
+import { Checkpoints, captureState } from '../capture-state.ts';
+import type { CheckpointStrategy } from '../stateful-adapter.ts';
+import { builtInEffect, recordedName, TOOL_SERVER } from './built-in-tools.ts';
+import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
+import { ClaudeThreads } from './claude-threads.ts';
+import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeSpawnOptions } from './sdk-types.ts';
+import { toolServer } from './tool-server.ts';
+
+/** What one run of Claude Code is started with. */
+export interface ClaudeQueryOptions {
+  readonly sdk: ClaudeAgentSdk;
+  readonly prompt: UserMessage['content'];
+  /** Options for the SDK's `query`: the caller's, with what says which session it is. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly checkpoint: CheckpointStrategy;
+  /** Records the state as it is now; `complete` once the agent has said that it is done. */
+  readonly capture: (progress: {
+    readonly complete: boolean;
+    readonly costUsd?: number;
+  }) => Promise<AdapterStateSnapshot | undefined>;
+  readonly onMessage?: ((message: ClaudeMessage) => void) | undefined;
+  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
+}
+
+/** Why a run was stopped from here: to be planned again, or with an error. */
+type Stop = { readonly plan: true } | { readonly error: unknown };
+
+/** A hook that is not answered: the agent waits there until its process is ended. */
+const NEVER = new Promise<never>(() => {});
+/** How long a hook may wait for an answer to be recorded, in seconds: as long as an answer may take. */
+const HOOK_TIMEOUT_S = 3_600;
+
+/** Runs Claude Code once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
+export async function runClaudeQuery(run: Run, given: ClaudeQueryOptions): Promise<void> {
+  await new ClaudeQueryRun(run, given).toEnd();
+}
+
+class ClaudeQueryRun {
+  readonly #run: Run;
+  readonly #given: ClaudeQueryOptions;
+  readonly #threads: ClaudeThreads;
+  readonly #checkpoints: Checkpoints;
+  readonly #stopped = Promise.withResolvers<Stop>();
+  readonly #calls = new Map<string, Promise<ToolOutcome>>();
+  /** The same calls, as they end for us. */
+  readonly #inFlight = new Set<Promise<unknown>>();
+  /** The process is in the log: from then on it may act. */
+  readonly #registered = Promise.withResolvers<void>();
+  #process: OwnedProcess | undefined;
+  #taking: Promise<void> = Promise.resolve();
+  #closed = false;
+  #result: ClaudeMessage | undefined;
+
+  constructor(run: Run, given: ClaudeQueryOptions) {
+    this.#run = run;
+    this.#given = given;
+    this.#threads = new ClaudeThreads(run);
+    const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
+    this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
+    this.#registered.promise.catch(() => {}); // whoever waits for it is told
+    given.running(capture);
+  }
+
+  async toEnd(): Promise<void> {
+    const { limits } = this.#run;
+    const abort = (): void => this.#stopped.resolve({ error: limits.signal.reason });
+    limits.check();
+    limits.signal.addEventListener('abort', abort, { once: true });
+    let stop: Stop | undefined;
+    try {
+      const failed = this.#consume().then(
+        () => undefined,
+        (error: unknown) => ({ error: this.#failure(error) }),
+      );
+      stop = await Promise.race([failed, this.#stopped.promise]);
+    } finally {
+      limits.signal.removeEventListener('abort', abort);
+      await this.#close();
+    }
+    if (stop && 'plan' in stop) return;
+    if (stop) throw stop.error;
+    this.#judge();
+  }
+
+  async #consume(): Promise<void> {
+    const { sdk, onMessage } = this.#given;
+    const query = sdk.query({ prompt: this.#prompt(), options: this.#options() });
+    for await (const message of query) {
+      if (this.#closed) return;
+      onMessage?.(message);
+      this.#taking = this.#take(message);
+      await this.#taking;
+    }
+  }
+
+  async #take(message: ClaudeMessage): Promise<void> {
+    const toolUsed = await this.#threads.take(message);
+    if (toolUsed) await this.#checkpoints.toolUsed();
+    if (message.type === 'system' && message.subtype === 'init') await this.#checkpoints.begun();
+    if (message.type === 'result') this.#result = message;
+  }
+
+  /** A text goes as it is; with images or files it is a message of its own. */
+  #prompt(): unknown {
+    const { prompt } = this.#given;
+    const [only] = prompt;
+    if (prompt.length === 1 && only?.type === 'text') return only.text;
+    const message = {
+      type: 'user',
+      message: { role: 'user', content: writeContent(prompt) },
+      parent_tool_use_id: null,
+    };
+    return (async function* () {
+      yield message;
+    })();
+  }
+
+  #options(): Record<string, unknown> {
+    const { prompt, options: evaluate } = this.#run;
+    const given = this.#given.options;
+    const hooks = given.hooks as Readonly<Record<string, readonly unknown[]>> | undefined;
+    const hook = (react: (input: ClaudeHookInput) => Promise<Record<string, unknown>>): unknown => ({
+      hooks: [react],
+      timeout: HOOK_TIMEOUT_S,
+      onFailure: 'block', // what cannot be recorded must not be done
+    });
+    const turns = currentEvaluation(this.#run).turn;
+    return {
+      ...given,
+      includePartialMessages: true,
+      forwardSubagentText: true,
+      sessionStoreFlush: 'eager',
+      spawnClaudeCodeProcess: (options: ClaudeSpawnOptions) => this.#spawn(options),
+      mcpServers: {
+        ...(given.mcpServers as object | undefined),
+        ...(prompt.tools.length > 0 && { [TOOL_SERVER]: toolServer(prompt.tools, (callId) => this.#call(callId)) }),
+      },
+      hooks: {
+        ...hooks,
+        PreToolUse: [hook((input) => this.#beforeTool(input)), ...(hooks?.PreToolUse ?? [])],
+        PostToolBatch: [hook((input) => this.#afterTools(input)), ...(hooks?.PostToolBatch ?? [])],
+      },
+      ...(prompt.output && { outputFormat: { type: 'json_schema', schema: prompt.output.jsonSchema } }),
+      ...(evaluate.maxTurns !== undefined && { maxTurns: Math.max(1, evaluate.maxTurns - turns) }),
+    };
+  }
+
+  #spawn(options: ClaudeSpawnOptions): OwnedProcess['child'] {
+    const { command, args, cwd, env } = options;
+    const process = startAgentProcess({ command, args, cwd, env });
+    this.#process = process;
+    const registered = Promise.all([
+      captureState(this.#run, agentProcessState, process.state),
+      this.#checkpoints.begun(),
+    ]);
+    registered.then(() => this.#registered.resolve(), this.#registered.reject);
+    process.child.once('error', (error) => this.#stopped.resolve({ error: this.#failure(error) }));
+    return process.child;
+  }
+
+  /** Before a tool runs: its call is in the log, and that it starts (D57). */
+  async #beforeTool(input: ClaudeHookInput): Promise<Record<string, unknown>> {
+    const { tool_use_id: callId = '', tool_name: name = '' } = input;
+    await this.#registered.promise;
+    await this.#threads.recorded(callId);
+    const thread = this.#threads.threadOf(callId);
+    if (name === OUTPUT_TOOL || !thread) return {};
+    const ours = recordedName(name) !== name;
+    if (!ours) {
+      await thread.start(callId, builtInEffect(name));
+      return {};
+    }
+    const call = thread.call(callId);
+    const prepared = call && (await prepareCall(this.#run.prompt, call));
+    if (call && prepared?.ok) {
+      if (call.approval !== 'approved' && (await prepared.needsApproval())) {
+        this.#stopped.resolve({ plan: true });
+        return NEVER;
+      }
+      await thread.start(callId, prepared.tool.effect);
+      if (prepared.tool.effect !== 'read') this.#run.startedHere.add(callKey(call));
+    }
+    return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
+  }
+
+  /** Between two requests to the model: whether another one may be made (D23). */
+  async #afterTools(input: ClaudeHookInput): Promise<Record<string, unknown>> {
+    if (input.agent_id !== undefined) return {};
+    const { totalUsage, turn } = currentEvaluation(this.#run);
+    try {
+      checkSpending(totalUsage, turn + 1, this.#run.options);
+      return {};
+    } catch (error) {
+      await this.#results();
+      this.#stopped.resolve({ error });
+      return NEVER;
+    }
+  }
+
+  /** Waits until the results that were streamed are recorded. */
+  async #results(): Promise<void> {
+    for (let taking: Promise<void> | undefined; taking !== this.#taking; ) {
+      taking = this.#taking;
+      await taking;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Runs one of our tools for the model, as our own loop would. A call that has its result is not run again (I2). */
+  #call(callId: string): Promise<ToolOutcome> {
+    const known = this.#calls.get(callId);
+    if (known) return known;
+    const work = this.#runCall(callId);
+    this.#inFlight.add(work);
+    const told = work.catch((error: unknown) => {
+      this.#stopped.resolve({ error });
+      return NEVER;
+    });
+    this.#calls.set(callId, told);
+    return told;
+  }
+
+  async #runCall(callId: string): Promise<ToolOutcome> {
+    const thread = this.#threads.threadOf(callId);
+    const call = thread?.call(callId);
+    if (!thread || !call) return failure(`call ${callId} is not known; make it again`);
+    const result = await runCall(thread.run, { action: 'run', call });
+    if (result.type === 'waits') {
+      const { evaluationId, turn } = call;
+      throw new Suspension(result.reason, result.message, {
+        cause: result.pending ?? [{ evaluationId, turn, callId }],
+      });
+    }
+    let { outcome } = result;
+    try {
+      await thread.result(callId, outcome, result.staged);
+    } catch (error) {
+      if (!isRefusedEvent(error)) throw error;
+      outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
+      await thread.result(callId, outcome);
+    }
+    await this.#checkpoints.toolUsed();
+    return outcome;
+  }
+
+  /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
+  async #close(): Promise<void> {
+    const { limits } = this.#run;
+    this.#closed = true;
+    await Promise.allSettled(this.#inFlight);
+    if (this.#process) await endAgentProcess(this.#process.state);
+    await this.#taking.catch(() => {});
+    // Whoever lost the lease can write nothing more; whoever was cancelled can.
+    if (!limits.signal.aborted || limits.signal.reason instanceof Suspension) await this.#checkpoints.ended();
+  }
+
+  #progress(): { readonly complete: boolean; readonly costUsd?: number } {
+    const result = this.#result;
+    const complete = result?.subtype === 'success' && result.is_error !== true;
+    return { complete, ...(typeof result?.total_cost_usd === 'number' && { costUsd: result.total_cost_usd }) };
+  }
+
+  /** What a run that ended by itself came to. Thrown unless the agent has answered. */
+  #judge(): void {
+    const result = this.#result;
+    const said = typeof result?.result === 'string' ? result.result : '';
+    const why =
+      said || (Array.isArray(result?.errors) ? result.errors.join('; ') : '') || String(result?.subtype ?? 'no result');
+    switch (result?.subtype) {
+      case 'success':
+        if (result.is_error === true) throw providerFailed(why);
+        if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant')
+          throw providerFailed('it gave no answer');
+        return;
+      case 'error_max_turns':
+        throw new Suspension('TURN_LIMIT', 'the turns were not enough; resume with a higher maxTurns to go on');
+      case 'error_max_budget_usd':
+        throw new Suspension('BUDGET_EXCEEDED', 'the budget is used up; resume with a larger one to go on');
+      default:
+        throw providerFailed(why);
+    }
+  }
+
+  #failure(error: unknown): unknown {
+    const text = messageOf(error);
+    if (error instanceof Suspension || error instanceof HoldfastError) return error;
+    if (this.#result) {
+      try {
+        this.#judge();
+      } catch (judged) {
+        return judged;
+      }
+    }
+    const errors = this.#process?.errors();
+    return providerFailed(errors ? `${text} (${errors})` : text, error);
+  }
+}
+
+function providerFailed(why: string, cause?: unknown): Suspension {
+  return new Suspension('PROVIDER_FAILED', `Claude Code gave no answer: ${why}; resume to go on`, {
+    cause: cause instanceof Error ? cause : undefined,
+  });
+}

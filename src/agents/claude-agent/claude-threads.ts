@@ -1,0 +1,290 @@
+import { type CallRef, callKey } from '../../core/messages.ts';
+import type { Usage } from '../../core/usage.ts';
+import { type Run, record } from '../../loop/run.ts';
+import { ThreadRecorder } from '../thread-recorder.ts';
+import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './claude-blocks.ts';
+import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
+
+/**
+ * The SDK's stream, written into our log as it comes: the agent's own conversation, and each subagent's as a child conversation of
+ * the call that started it.
+ *
+ * The SDK sends an answer block by block. An answer is recorded once it is whole, which the main conversation's stream tells; a
+ * subagent's does not, so its answer is recorded in pieces when a call of it wants to run (D57).
+ */
+export class ClaudeThreads {
+  readonly #run: Run;
+  readonly #main: Thread;
+  readonly #subagents = new Map<string, Thread>();
+  /** Calls that wait for their answer to be recorded. */
+  readonly #waiting = new Map<string, { readonly promise: Promise<void>; readonly resolve: () => void }>();
+  /** Calls of the output tool: recorded as answers, not as calls. */
+  readonly #outputCalls = new Set<string>();
+
+  constructor(run: Run) {
+    this.#run = run;
+    this.#main = new Thread(run);
+  }
+
+  /** Takes in one message of the stream. Resolves when what it says is durable, with whether it brought a new tool result. */
+  async take(message: ClaudeMessage): Promise<boolean> {
+    if (message.type === 'user') return this.#user(message);
+    if (message.type === 'assistant') await this.#assistant(message);
+    else if (message.type === 'result') await this.flush();
+    else if (message.type === 'stream_event' && !message.parent_tool_use_id)
+      await this.#event(message.event as StreamEvent);
+    return false;
+  }
+
+  /** Resolves when the answer that makes this call is in the log. */
+  async recorded(callId: string): Promise<void> {
+    if (this.#outputCalls.has(callId) || this.threadOf(callId)) return;
+    const thread = this.#threads().find((one) => one.parentToolUseId !== undefined && one.buffered(callId));
+    if (thread) return this.#flush(thread);
+    let waiting = this.#waiting.get(callId);
+    if (!waiting) {
+      waiting = Promise.withResolvers<void>();
+      this.#waiting.set(callId, waiting);
+    }
+    return waiting.promise;
+  }
+
+  /** The conversation that a recorded call belongs to. */
+  threadOf(callId: string): ThreadRecorder | undefined {
+    return this.#threads().find(({ recorder }) => recorder.hasCall(callId))?.recorder;
+  }
+
+  /** Records what is still held back. */
+  async flush(): Promise<void> {
+    for (const thread of this.#threads()) await this.#flush(thread);
+  }
+
+  #threads(): readonly Thread[] {
+    return [this.#main, ...this.#subagents.values()];
+  }
+
+  async #event(event: StreamEvent): Promise<void> {
+    const thread = this.#main;
+    if (event.type === 'message_start') {
+      await this.#flush(thread);
+      thread.begin(event.message?.usage);
+    } else if (event.type === 'content_block_start') thread.startBlock(event);
+    else if (event.type === 'content_block_delta') thread.emitDelta(event);
+    else if (event.type === 'message_delta') thread.addUsage(event.usage);
+    else if (event.type === 'message_stop') await this.#flush(thread);
+  }
+
+  async #assistant(message: ClaudeMessage): Promise<void> {
+    const said = message.message as { readonly id: string; readonly model?: string; readonly usage?: unknown };
+    if (said.model === '<synthetic>') return; // said by the program, not by the model
+    const thread = await this.#thread(message);
+    if (thread.answerId !== said.id) await this.#flush(thread);
+    const blocks = blocksOf(said);
+    for (const block of blocks) if (block.name === OUTPUT_TOOL) this.#outputCalls.add(String(block.id));
+    thread.add(said, blocks);
+    // The main conversation's stream says when an answer is whole; a subagent's call cannot wait for that.
+    const wanted = blocks.some((block) => block.type === 'tool_use' && this.#waiting.has(String(block.id)));
+    if (wanted && thread !== this.#main) await this.#flush(thread);
+  }
+
+  async #user(message: ClaudeMessage): Promise<boolean> {
+    if (message.isReplay === true) return false;
+    let fresh = false;
+    const thread = await this.#thread(message);
+    await this.#flush(thread);
+    const { recorder } = thread;
+    for (const block of blocksOf(message.message)) {
+      if (block.type === 'tool_result') fresh = (await this.#result(recorder, block)) || fresh;
+      else if (block.type === 'text' && thread !== this.#main)
+        await recorder.user([{ type: 'text', text: String(block.text) }]);
+    }
+    return fresh;
+  }
+
+  async #result(recorder: ThreadRecorder, block: ClaudeBlock): Promise<boolean> {
+    const callId = String(block.tool_use_id);
+    const outcome = readResult(block);
+    if (this.#outputCalls.has(callId)) {
+      if (outcome.isError) await recorder.user(outcome.content); // the answer was refused: the model is told and answers again
+      return false;
+    }
+    const fresh = await recorder.result(callId, outcome);
+    const subagent = this.#subagents.get(callId);
+    if (!subagent) return fresh;
+    await this.#flush(subagent);
+    this.#subagents.delete(callId);
+    await record(this.#run, [{ type: 'evaluation/completed', evaluationId: subagent.recorder.run.evaluationId }]);
+    return fresh;
+  }
+
+  async #flush(thread: Thread): Promise<void> {
+    const answer = thread.takeAnswer();
+    if (!answer) return;
+    await thread.recorder.answer(answer);
+    for (const [callId, { resolve }] of this.#waiting) {
+      if (!thread.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
+      this.#waiting.delete(callId);
+      resolve();
+    }
+  }
+
+  /** The conversation that a message belongs to; a subagent's first message begins its own. */
+  async #thread(message: ClaudeMessage): Promise<Thread> {
+    const { parent_tool_use_id: parent } = message;
+    if (typeof parent !== 'string') return this.#main;
+    const known = this.#subagents.get(parent);
+    if (known) return known;
+    await this.flush();
+    const run = await beginSubagent(
+      this.#run,
+      this.threadOf(parent)?.run ?? this.#run,
+      parent,
+      String(message.subagent_type ?? 'agent'),
+    );
+    const thread = new Thread(run, parent);
+    this.#subagents.set(parent, thread);
+    return thread;
+  }
+}
+
+/** The evaluation of a subagent: named by the call that started it, so that it is found again. */
+export function subagentEvaluationId(call: CallRef): string {
+  return `${callKey(call)}/agent`;
+}
+
+async function beginSubagent(run: Run, parentRun: Run, callId: string, agentType: string): Promise<Run> {
+  const parent = parentRun.session.state.record.evaluations
+    .get(parentRun.evaluationId)
+    ?.calls.find((call) => call.callId === callId);
+  const ref: CallRef = { evaluationId: parentRun.evaluationId, turn: parent?.turn ?? 1, callId };
+  const evaluationId = subagentEvaluationId(ref);
+  if (!run.session.state.record.evaluations.has(evaluationId)) {
+    await record(run, [
+      {
+        type: 'evaluation/started',
+        evaluationId,
+        conversationId: evaluationId,
+        promptNs: 'claude-agent',
+        promptKey: agentType,
+        promptHash: '-',
+        inputHash: '',
+        parent: ref,
+        ...(run.agent && { adapterType: run.agent.adapterType }),
+      },
+    ]);
+  }
+  return { ...run, evaluationId };
+}
+
+interface StreamEvent {
+  readonly type: string;
+  readonly index?: number;
+  readonly message?: { readonly usage?: unknown };
+  readonly usage?: unknown;
+  readonly content_block?: ClaudeBlock;
+  readonly delta?: { readonly text?: string; readonly thinking?: string; readonly partial_json?: string };
+}
+
+/** One conversation while it is streamed: the answer that is being given, not yet recorded. */
+class Thread {
+  readonly recorder: ThreadRecorder;
+  readonly parentToolUseId: string | undefined;
+  readonly #run: Run;
+  #id: string | undefined;
+  #model: string | undefined;
+  #usage: Usage | undefined;
+  #streamed: Usage | undefined;
+  #blocks: ClaudeBlock[] = [];
+  readonly #open = new Map<
+    number,
+    { readonly id: string; readonly kind: 'text' | 'reasoning' | 'tool-input'; offset: number }
+  >();
+  #texts = 0;
+
+  constructor(run: Run, parentToolUseId?: string) {
+    this.#run = run;
+    this.parentToolUseId = parentToolUseId;
+    this.recorder = new ThreadRecorder(run);
+  }
+
+  get answerId(): string | undefined {
+    return this.#id;
+  }
+
+  buffered(callId: string): boolean {
+    return this.#blocks.some((block) => block.type === 'tool_use' && block.id === callId);
+  }
+
+  begin(usage: unknown): void {
+    this.#streamed = readUsage(usage);
+    this.#open.clear();
+    this.#texts = 0;
+  }
+
+  addUsage(usage: unknown): void {
+    const said = readUsage(usage);
+    if (said && this.#streamed) this.#streamed = { ...this.#streamed, outputTokens: said.outputTokens };
+  }
+
+  add(
+    message: { readonly id: string; readonly model?: string; readonly usage?: unknown },
+    blocks: readonly ClaudeBlock[],
+  ): void {
+    this.#id = message.id;
+    this.#model = message.model;
+    this.#usage = readUsage(message.usage);
+    this.#blocks.push(...blocks);
+  }
+
+  /** The answer so far. Its cost goes with the first piece. */
+  takeAnswer(): Parameters<ThreadRecorder['answer']>[0] | undefined {
+    if (this.#id === undefined || this.#blocks.length === 0) return undefined;
+    const first = !this.recorder.hasAnswer(this.#id);
+    const answer = {
+      providerMessageId: this.#id,
+      ...readAnswer(this.#blocks),
+      usage: first ? (this.#streamed ?? this.#usage) : undefined,
+      model: this.#model,
+    };
+    this.#blocks = [];
+    this.#streamed = undefined;
+    return answer;
+  }
+
+  /** A block has the id that it will have in the recorded message (D46). */
+  startBlock({ index = 0, content_block: block }: StreamEvent): void {
+    const { evaluationId, session } = this.#run;
+    const evaluation = session.state.record.evaluations.get(evaluationId);
+    if (!block || !evaluation) return;
+    if (block.type === 'tool_use') {
+      this.#open.set(index, {
+        id: `${evaluationId}/${evaluation.turn + 1}/${block.id}`,
+        kind: 'tool-input',
+        offset: 0,
+      });
+    } else if (block.type === 'text' || block.type === 'thinking') {
+      const id = `${evaluationId}:${evaluation.nextSequence}:${this.#texts++}`;
+      this.#open.set(index, { id, kind: block.type === 'text' ? 'text' : 'reasoning', offset: 0 });
+    }
+  }
+
+  emitDelta({ index = 0, delta }: StreamEvent): void {
+    const block = this.#open.get(index);
+    const text = delta?.text ?? delta?.thinking ?? delta?.partial_json;
+    if (!block || !text) return;
+    const { evaluationId, session } = this.#run;
+    const evaluation = session.state.record.evaluations.get(evaluationId);
+    this.#run.emit({
+      type: 'message/delta',
+      evaluationId,
+      conversationId: evaluation?.conversationId ?? 'main',
+      turn: (evaluation?.turn ?? 0) + 1,
+      attempt: 1,
+      blockId: block.id,
+      kind: block.kind,
+      delta: text,
+      offset: block.offset,
+    });
+    block.offset += text.length;
+  }
+}

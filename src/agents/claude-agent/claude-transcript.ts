@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import type { Evaluation } from '../../core/evaluations.ts';
+import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
+import type { Run } from '../../loop/run.ts';
+import { ThreadRecorder } from '../thread-recorder.ts';
+import {
+  blocksOf,
+  OUTPUT_TOOL,
+  readAnswer,
+  readResult,
+  readUsage,
+  writeAnswer,
+  writeContent,
+} from './claude-blocks.ts';
+import type { ClaudeBlock, ClaudeTranscriptEntry } from './sdk-types.ts';
+
+/**
+ * The SDK's transcript and our log tell the same conversation, but a crash may have cut either one earlier. Before a resume each
+ * is given what only the other has, so that no finished call is told to the model as unknown (D57).
+ */
+
+interface Line extends ClaudeTranscriptEntry {
+  readonly parentUuid?: string | null;
+  readonly message?: {
+    readonly id?: string;
+    readonly model?: string;
+    readonly stop_reason?: string | null;
+    readonly usage?: unknown;
+  };
+}
+
+/** Writes into our log what the transcript has of this conversation after the newest thing that the agent was told. */
+export async function importTranscript(run: Run, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
+  const recorder = new ThreadRecorder(run);
+  const lines = chainOf(entries);
+  const unfinished = unfinishedAnswers(lines);
+  const outputCalls = new Set<unknown>();
+  for (const [i, line] of lines.entries()) {
+    const { message } = line;
+    const blocks = blocksOf(message);
+    for (const block of blocks) if (block.name === OUTPUT_TOOL) outputCalls.add(block.id);
+    if (line.type === 'user') {
+      for (const block of blocks) {
+        if (block.type !== 'tool_result' || outputCalls.has(block.tool_use_id)) continue;
+        await recorder.result(String(block.tool_use_id), readResult(block));
+      }
+      continue;
+    }
+    const id = message?.id;
+    if (id === undefined || unfinished.has(id) || recorder.hasAnswer(id)) continue;
+    const whole = lines.slice(i).filter((other) => other.type === 'assistant' && other.message?.id === id);
+    const read = readAnswer(whole.flatMap((other) => blocksOf(other.message)));
+    await recorder.answer({ providerMessageId: id, ...read, usage: readUsage(message?.usage), model: message?.model });
+  }
+}
+
+/** The lines after the newest prompt that our log knows of; none when the transcript does not have it. */
+export function linesSince(
+  entries: readonly ClaudeTranscriptEntry[],
+  evaluation: Evaluation,
+): readonly ClaudeTranscriptEntry[] {
+  const newest = evaluation.messages.filter((message) => message.role === 'user').at(-1);
+  if (!newest) return [];
+  const wanted = textOf(newest);
+  const at = entries.findLastIndex((entry) => isPrompt(entry as Line) && promptText(entry as Line) === wanted);
+  return at < 0 ? [] : entries.slice(at + 1);
+}
+
+/** What a resume needs: the transcript to go on from, and what the agent is told next. */
+export interface PreparedTranscript {
+  /** The lines as they are, those that lack something to be whole left out. */
+  readonly entries: readonly ClaudeTranscriptEntry[];
+  /** Lines that our log has and the transcript lacks. */
+  readonly missing: readonly ClaudeTranscriptEntry[];
+  /** What our log says the agent was told and the transcript lacks: the prompt. Absent: it was told everything. */
+  readonly prompt: UserMessage['content'] | undefined;
+}
+
+/** What every line says of its session. */
+export interface LineContext {
+  readonly sessionId: string;
+  readonly cwd: string;
+  /** Names of our own tools. */
+  readonly ours: ReadonlySet<string>;
+  readonly now: string;
+}
+
+/** Compares the transcript with our messages, oldest first and without the instructions. */
+export function prepareTranscript(
+  entries: readonly ClaudeTranscriptEntry[],
+  messages: readonly ConversationMessage[],
+  context: LineContext,
+): PreparedTranscript {
+  const usable = isBroken(entries) ? [] : entries;
+  const unfinished = unfinishedAnswers(chainOf(usable));
+  const kept = usable.filter((entry) => !unfinished.has((entry as Line).message?.id ?? ''));
+  const writer = new LineWriter(kept as readonly Line[], context);
+  const lastAnswered = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
+  const trailing: UserMessage[] = [];
+  for (const [i, message] of messages.entries()) {
+    if (message.role === 'user' && i > lastAnswered) {
+      if (!writer.takePrompt(message)) trailing.push(message);
+    } else writer.write(message);
+  }
+  const prompt = trailing.flatMap((message) => message.content);
+  return { entries: kept, missing: writer.missing, prompt: prompt.length > 0 ? prompt : undefined };
+}
+
+/** Lines of the conversation itself: what was said, by whom. Not subagents', not the program's own notes. */
+function chainOf(entries: readonly ClaudeTranscriptEntry[]): readonly Line[] {
+  return (entries as readonly Line[]).filter(
+    ({ type, isMeta, message }) =>
+      (type === 'assistant' || type === 'user') && isMeta !== true && message?.model !== '<synthetic>',
+  );
+}
+
+/** Answers that were cut: they announce calls that are not there, or were never ended. */
+function unfinishedAnswers(lines: readonly Line[]): ReadonlySet<string> {
+  const answers = new Map<string, { stop: string | null | undefined; calls: boolean }>();
+  for (const { type, message } of lines) {
+    if (type !== 'assistant' || message?.id === undefined) continue;
+    const calls =
+      blocksOf(message).some((block) => block.type === 'tool_use') || (answers.get(message.id)?.calls ?? false);
+    answers.set(message.id, { stop: message.stop_reason, calls });
+  }
+  const cut = [...answers].filter(([, { stop, calls }]) => !calls && (stop === 'tool_use' || !stop));
+  return new Set(cut.map(([id]) => id));
+}
+
+/** Whether lines are missing in the middle, as when a batch could not be mirrored: then our log is the better record. */
+function isBroken(entries: readonly ClaudeTranscriptEntry[]): boolean {
+  const known = new Set(entries.map(({ uuid }) => uuid));
+  return (entries as readonly Line[]).some(
+    ({ parentUuid }) => typeof parentUuid === 'string' && !known.has(parentUuid),
+  );
+}
+
+function isPrompt(line: Line): boolean {
+  return (
+    line.type === 'user' &&
+    line.isMeta !== true &&
+    blocksOf(line.message).every((block) => block.type !== 'tool_result')
+  );
+}
+
+function promptText(line: Line): string {
+  return blocksOf(line.message)
+    .map((block) => (block.type === 'text' ? String(block.text) : ''))
+    .join('');
+}
+
+/** Writes lines as Claude Code would have, after those that are there. */
+class LineWriter {
+  readonly missing: ClaudeTranscriptEntry[] = [];
+  readonly #context: LineContext;
+  readonly #answers = new Set<string>();
+  readonly #results = new Set<string>();
+  readonly #prompts: string[] = [];
+  /** The line of each call: its result hangs off it. */
+  readonly #calls = new Map<string, string>();
+  readonly #version: unknown;
+  #leaf: string | null = null;
+
+  constructor(lines: readonly Line[], context: LineContext) {
+    this.#context = context;
+    this.#version = lines.find(({ version }) => typeof version === 'string')?.version ?? '2.1.325';
+    for (const line of lines) {
+      if (line.uuid !== undefined && 'parentUuid' in line) this.#leaf = line.uuid;
+      if (line.type === 'assistant' && line.message?.id !== undefined) this.#answers.add(line.message.id);
+      if (isPrompt(line)) this.#prompts.push(promptText(line));
+      for (const block of blocksOf(line.message)) this.#note(block, line.uuid);
+    }
+  }
+
+  /** Whether the transcript has this prompt; each is found once. */
+  takePrompt(message: UserMessage): boolean {
+    const at = this.#prompts.indexOf(textOf(message));
+    if (at < 0) return false;
+    this.#prompts.splice(at, 1);
+    return true;
+  }
+
+  write(message: ConversationMessage): void {
+    if (message.role === 'user') {
+      if (!this.takePrompt(message)) this.#line('user', { role: 'user', content: writeContent(message.content) });
+    } else if (message.role === 'tool') {
+      if (!this.#results.has(message.toolCallId) && this.#calls.has(message.toolCallId)) this.#result(message);
+    } else if (message.role === 'assistant') {
+      const id = message.providerMessageId ?? `msg_${message.id.replace(/\W/g, '_')}`;
+      const blocks = writeAnswer(message, this.#context.ours);
+      const calls = blocks.some((block) => block.type === 'tool_use');
+      // An answer may have been recorded in pieces: the transcript's blocks tell which of them it has.
+      const fresh = this.#answers.has(id)
+        ? blocks.filter((block) => block.type === 'tool_use' && !this.#calls.has(String(block.id)))
+        : blocks;
+      for (const block of fresh) {
+        const stop_reason = calls ? 'tool_use' : 'end_turn';
+        const usage = { input_tokens: 0, output_tokens: 0 };
+        this.#line('assistant', {
+          id,
+          type: 'message',
+          role: 'assistant',
+          model: 'claude',
+          content: [block],
+          stop_reason,
+          usage,
+        });
+      }
+    }
+  }
+
+  #result(message: Extract<ConversationMessage, { readonly role: 'tool' }>): void {
+    const { toolCallId: id, isError, content } = message;
+    const source = this.#calls.get(id) ?? null;
+    // An empty result that is an error is refused by the API.
+    const said = writeContent(content).filter((block) => block.type !== 'text' || String(block.text).trim() !== '');
+    const text = said.length > 0 ? said : [{ type: 'text', text: isError ? 'failed' : '(no output)' }];
+    const block = { type: 'tool_result', tool_use_id: id, content: text, ...(isError && { is_error: true }) };
+    this.#line('user', { role: 'user', content: [block] }, { parentUuid: source, sourceToolAssistantUUID: source });
+  }
+
+  #line(
+    type: 'user' | 'assistant',
+    message: { readonly content: readonly ClaudeBlock[] } & Record<string, unknown>,
+    more: Record<string, unknown> = {},
+  ): void {
+    const uuid = randomUUID();
+    const { sessionId, cwd, now } = this.#context;
+    this.missing.push({
+      parentUuid: this.#leaf,
+      isSidechain: false,
+      type,
+      message,
+      uuid,
+      timestamp: now,
+      userType: 'external',
+      entrypoint: 'sdk-ts',
+      cwd,
+      sessionId,
+      version: this.#version,
+      ...more,
+    });
+    this.#leaf = uuid;
+    for (const block of message.content) this.#note(block, uuid);
+  }
+
+  #note(block: ClaudeBlock, uuid: string | undefined): void {
+    if (block.type === 'tool_use' && uuid !== undefined) this.#calls.set(String(block.id), uuid);
+    if (block.type === 'tool_result') this.#results.add(String(block.tool_use_id));
+  }
+}

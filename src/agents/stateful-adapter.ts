@@ -1,0 +1,66 @@
+import type { AdapterState, AdapterStateSnapshot } from '../core/adapter-state.ts';
+import type { ProviderAdapter } from '../loop/provider-adapter.ts';
+import type { AnySession } from '../session/session.ts';
+
+/**
+ * When an adapter's state is captured (D24). The start of its session is always captured, for without it nothing can be
+ * resumed; and the end.
+ */
+export type CheckpointStrategy =
+  | 'on-tool-use'
+  | 'on-complete'
+  | 'on-demand'
+  /** Every so many milliseconds. */
+  | { readonly periodic: number };
+
+/** How a captured state is judged before it is resumed from (D29): workspace, prompt and age; that it can be resumed; nothing. */
+export type ResumeValidation = 'strict' | 'relaxed' | 'none';
+
+/** What every stateful adapter is configured with. */
+export interface StatefulOptions {
+  /** Whether to capture state; without it only our own log is resumed from. */
+  readonly captureState?: boolean;
+  readonly checkpoint?: CheckpointStrategy;
+  /** Resume an open evaluation of the prompt when `evaluate` does not say otherwise. */
+  readonly autoResume?: boolean;
+  readonly resumeValidation?: ResumeValidation;
+  /** How old a state may be under strict validation, in milliseconds. */
+  readonly maxAge?: number;
+  /** What to do with a state that validation refuses: throw, or begin again. */
+  readonly onInvalid?: 'throw' | 'restart';
+  /** Resume in a copy of the agent's session (the default), or go on in the session itself (D28). */
+  readonly fork?: boolean;
+  /** What the agent is told when it is resumed in the middle. */
+  readonly continuation?: string;
+  /** How long a lease lasts when its process goes silent. */
+  readonly leaseTtlMs?: number;
+}
+
+/**
+ * An adapter whose agent keeps state outside our log.
+ *
+ * Contract: it is a `ProviderAdapter`; its responses carry `adapterState`, and `evaluate` takes one back as
+ * `resume: { adapterState }`. `capture` records the state of the evaluation that this adapter is running in a session now.
+ */
+export interface StatefulAdapter extends ProviderAdapter {
+  readonly adapterType: string;
+  capture(session: AnySession): Promise<AdapterStateSnapshot | undefined>;
+}
+
+/** The fields that states of agents share: what validation looks at. */
+export interface AgentState extends AdapterState {
+  /** The agent's own name of the session. */
+  readonly sessionId: string;
+  readonly createdAt: string;
+  readonly lastActivityAt: string;
+  readonly workspacePath: string;
+  readonly promptNs: string;
+  readonly promptKey: string;
+  readonly promptHash: string;
+  /** Messages that our log had of the evaluation. */
+  readonly messageCount: number;
+  /** The agent said that it was done: there is nothing to resume. */
+  readonly complete: boolean;
+  /** What it has cost so far, as the agent estimates. */
+  readonly costUsd?: number;
+}

@@ -1,0 +1,128 @@
+import type { CallState } from '../core/evaluations.ts';
+import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
+import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
+import type { Usage } from '../core/usage.ts';
+import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
+import type { ToolOutcome } from '../loop/tool-result.ts';
+
+/** An agent's answer, or a piece of one. */
+export interface AgentAnswer {
+  readonly providerMessageId: string;
+  readonly content: AssistantMessage['content'];
+  readonly toolCalls: readonly ToolCall[];
+  readonly usage?: Usage | undefined;
+  readonly model?: string | undefined;
+}
+
+/**
+ * Writes one conversation of an agent into our log, in the order it is told: one evaluation, the agent's own or a subagent's.
+ * What is there already, by the provider's message id or the call's, is not written again (D57).
+ */
+export class ThreadRecorder {
+  readonly run: Run;
+  readonly #calls = new Map<string, { readonly turn: number; readonly name: string; done: boolean }>();
+  readonly #answers = new Set<string>();
+  #sequence: number;
+  #turn: number;
+  #newest: string | undefined;
+
+  constructor(run: Run) {
+    this.run = run;
+    const evaluation = currentEvaluation(run);
+    this.#sequence = evaluation.nextSequence;
+    this.#turn = evaluation.turn;
+    for (const message of evaluation.messages) {
+      if (message.role === 'assistant') this.#note(message);
+      else if (message.role === 'tool') this.#done(message.toolCallId);
+    }
+  }
+
+  hasAnswer(providerMessageId: string): boolean {
+    return this.#answers.has(providerMessageId);
+  }
+
+  hasCall(callId: string): boolean {
+    return this.#calls.has(callId);
+  }
+
+  hasResult(callId: string): boolean {
+    return this.#calls.get(callId)?.done ?? false;
+  }
+
+  /** Records an answer; a further piece of the newest one stays in its turn. */
+  async answer(answer: AgentAnswer): Promise<void> {
+    const { providerMessageId, content, usage, model } = answer;
+    const toolCalls = answer.toolCalls.filter((call) => !this.#calls.has(call.callId));
+    if (content.length === 0 && toolCalls.length === 0) return;
+    if (this.#newest !== providerMessageId) this.#turn++;
+    const message: AssistantMessage = {
+      ...this.#base(this.#turn),
+      role: 'assistant',
+      content,
+      ...(toolCalls.length > 0 && { toolCalls }),
+      providerMessageId,
+    };
+    this.#note(message);
+    const event: Without<MessageRecorded, 'seq' | 'at'> = {
+      type: 'message/recorded',
+      message,
+      ...(usage && { usage }),
+      ...(model !== undefined && { model }),
+    };
+    await record(this.run, [event]);
+  }
+
+  /** Records what the agent was told. */
+  async user(content: UserMessage['content']): Promise<void> {
+    await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0), role: 'user', content } }]);
+  }
+
+  /** Records a call's outcome, with what its tool dispatched. A call that has one keeps it, and the answer is false. */
+  async result(callId: string, outcome: ToolOutcome, staged: readonly NewEvent[] = []): Promise<boolean> {
+    const call = this.#calls.get(callId);
+    if (!call || call.done) return false;
+    call.done = true;
+    const { evaluationId } = this.run;
+    const message = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
+    const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
+    await record(this.run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
+    return true;
+  }
+
+  /** Records that a call is about to act (D9). */
+  async start(callId: string, effect: ToolEffect): Promise<void> {
+    const call = this.#calls.get(callId);
+    if (!call || effect === 'read') return;
+    const { evaluationId } = this.run;
+    await record(this.run, [
+      { type: 'tool/started', evaluationId, turn: call.turn, callId, toolName: call.name, effect, attempt: 1 },
+    ]);
+  }
+
+  /** What the log says of a call of the newest answer. */
+  call(callId: string): CallState | undefined {
+    return currentEvaluation(this.run).calls.find((call) => call.callId === callId);
+  }
+
+  #base(turn: number): ReturnType<typeof messageBase> {
+    return messageBase(currentEvaluation(this.run), { sequence: this.#sequence++, turn }, nowOf(this.run));
+  }
+
+  #note(message: AssistantMessage): void {
+    this.#newest = message.providerMessageId;
+    if (message.providerMessageId !== undefined) this.#answers.add(message.providerMessageId);
+    for (const { callId, name } of message.toolCalls ?? []) {
+      if (!this.#calls.has(callId)) this.#calls.set(callId, { turn: message.turn, name, done: false });
+    }
+  }
+
+  #done(callId: string): void {
+    const call = this.#calls.get(callId);
+    if (call) call.done = true;
+  }
+}
+
+/** Text as the content of a message. */
+export function asContent(text: string): readonly (TextPart | MediaPart)[] {
+  return [{ type: 'text', text }];
+}
