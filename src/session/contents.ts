@@ -116,21 +116,13 @@ function messageOfEvent(event: NewEvent): ConversationMessage | undefined {
 /** Every character of a text may become six in JSON. */
 const LONGEST_ESCAPE = 6;
 
-/** Refuses an event whose JSON is longer than the limit. Counts characters first: most events are far below it. */
-export function checkEventSize(event: NewEvent, maxLength: number): void {
-  if (charactersIn(event) * LONGEST_ESCAPE < maxLength) return;
+/** Refuses an event whose JSON is longer than the limit. `characters`, if they were counted, say at once that most are not. */
+export function checkEventSize(event: NewEvent, characters: number | undefined, maxLength: number): void {
+  if (characters !== undefined && characters * LONGEST_ESCAPE < maxLength) return;
   const { length } = JSON.stringify(event);
   if (length <= maxLength) return;
   throw new HoldfastError(
     'EVENT_TOO_LARGE',
     `this ${event.type} event is ${length} characters long, over the limit of ${maxLength}; store the content elsewhere and refer to it, or raise maxEventLength`,
   );
-}
-
-function charactersIn(value: unknown): number {
-  if (typeof value === 'string') return value.length + 2;
-  if (typeof value !== 'object' || value === null) return 8;
-  let sum = 2;
-  for (const key in value) sum += key.length + 4 + charactersIn((value as Readonly<Record<string, unknown>>)[key]);
-  return sum;
 }

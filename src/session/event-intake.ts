@@ -2,7 +2,7 @@ import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { checkEventSize, hasLargeContent, storeApart } from './contents.ts';
-import { plainCopy } from './plain-copy.ts';
+import { measuredCopy } from './plain-copy.ts';
 import { validateEvent } from './validate-event.ts';
 
 const DEFAULT_MAX_EVENT_LENGTH = 4 * 1024 * 1024;
@@ -20,7 +20,8 @@ export interface EventIntakeOptions {
 /** What happens to an event before it may be appended: it is copied, checked, dated and redacted, and its large content moved. */
 export class EventIntake {
   readonly #options: EventIntakeOptions;
-  readonly #prepared = new WeakSet<object>();
+  /** The events that are ready, and how many characters each holds. */
+  readonly #prepared = new WeakMap<object, number>();
 
   constructor(options: EventIntakeOptions) {
     this.#options = options;
@@ -31,16 +32,22 @@ export class EventIntake {
     if (this.#prepared.has(event)) return event as NewEvent;
     const { clock, redact } = this.#options;
     const at = new Date(clock.now()).toISOString();
-    let ready = { ...validateEvent(plainCopy(event, maxDepth)), at } as NewEvent;
-    if (redact) ready = { ...validateEvent(plainCopy(redact(ready), maxDepth)), at } as NewEvent;
-    this.#prepared.add(ready);
+    const asGiven = this.#take(event, at, maxDepth);
+    return redact ? this.#take(redact(asGiven), at, maxDepth) : asGiven;
+  }
+
+  #take(event: unknown, at: string, maxDepth: number | undefined): NewEvent {
+    const { value, characters } = measuredCopy(event, maxDepth);
+    const ready = { ...validateEvent(value), at } as NewEvent;
+    this.#prepared.set(ready, characters);
     return ready;
   }
 
   /** A ready event with a mark: it stays ready. */
   mark(event: NewEvent, mark: { readonly discarded: true }): NewEvent {
     const marked = { ...event, ...mark };
-    if (this.#prepared.has(event)) this.#prepared.add(marked);
+    const characters = this.#prepared.get(event);
+    if (characters !== undefined) this.#prepared.set(marked, characters);
     return marked;
   }
 
@@ -55,7 +62,7 @@ export class EventIntake {
 
   #checkSizes(events: readonly NewEvent[]): readonly NewEvent[] {
     const { maxEventLength = DEFAULT_MAX_EVENT_LENGTH } = this.#options;
-    for (const event of events) checkEventSize(event, maxEventLength);
+    for (const event of events) checkEventSize(event, this.#prepared.get(event), maxEventLength);
     return events;
   }
 }
