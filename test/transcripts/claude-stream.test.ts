@@ -98,6 +98,46 @@ describe('while a message is being said', () => {
   });
 });
 
+describe('the blocks of a message (D46)', () => {
+  test('each finished block is the one that was begun for it', () => {
+    const state = run(
+      [
+        messageStart('m'),
+        blockStart(0, text('')),
+        says('u1', 'm', text('First')),
+        blockStop(0),
+        blockStart(1, text('')),
+        says('u2', 'm', text('Second')),
+        blockStop(1),
+      ],
+      false,
+    );
+    expect(state.blocks.map(({ id, content }) => [id, content])).toEqual([
+      ['m:0', 'First'],
+      ['m:1', 'Second'],
+    ]);
+  });
+
+  test('are counted as their source counts them, though the first ones were missed', () => {
+    const state = run([messageStart('m'), blockStart(3, text('')), blockDelta(3, textDelta('Late'))], false);
+    expect(state.blocks).toMatchObject([{ id: 'm:3', content: 'Late' }]);
+  });
+
+  test('keep the usage of the stream, whatever a finished message that comes later says', () => {
+    const state = run(
+      [
+        messageStart('m'),
+        blockStart(0, text('')),
+        blockStop(0),
+        partial({ type: 'message_delta', usage: { output_tokens: 77 } }),
+        says('u1', 'm', text('Hi')),
+      ],
+      false,
+    );
+    expect(state.blocks).toMatchObject([{ message: { usage: { outputTokens: 77 } } }]);
+  });
+});
+
 describe('a call', () => {
   const streamed = [
     messageStart('m'),
@@ -230,6 +270,16 @@ describe('subagents', () => {
     };
     const after = run([INIT, spawned, launched, DONE, notification]);
     expect(after.subagents).toMatchObject([{ status: 'success', output: 'found it', durationMs: 9 }]);
+  });
+
+  test('in the background dies with a host that dies', () => {
+    const launched = returns('r', 't', 'launched', { tool_use_result: { isAsync: true, agentId: 'a1' } });
+    expect(run([INIT, spawned, launched], 'interrupted').subagents).toMatchObject([{ status: 'error' }]);
+  });
+
+  test('answer in their own words where the source tells these from the harness’s', () => {
+    const outputs = run(claudeStream('sub')).subagents.map(({ output, durationMs }) => [output, durationMs]);
+    expect(outputs).toEqual([['Child result: from-child', 287]]);
   });
 
   test('that a dead host left behind have failed', () => {

@@ -166,6 +166,28 @@ describe('the tree of lines', () => {
   });
 });
 
+describe('the blocks of a message (D46)', () => {
+  test('are counted across lines, each with its own place', () => {
+    const lines = [
+      says('a1', 'm', text('A')),
+      says('a2', 'm', call('c')),
+      returns('r', 'c', 'x'),
+      says('a3', 'm', text('B')),
+    ];
+    expect(parse(lines).blocks.map(({ id }) => id)).toEqual(['m:0', 'c', 'result:c', 'm:2']);
+  });
+
+  test('have the place that their line gives them, though others are missing', () => {
+    const lines = [says('a1', 'm', text('A'), { apiBlockIndex: 1 }), says('a2', 'm', text('B'), { apiBlockIndex: 4 })];
+    expect(parse(lines).blocks.map(({ id }) => id)).toEqual(['m:1', 'm:4']);
+  });
+
+  test('are never one for two, though their lines claim the same place', () => {
+    const lines = ['A', 'B', 'C'].map((value, i) => says(`a${i}`, 'm', text(value), { apiBlockIndex: 0 }));
+    expect(contents(parse(lines))).toEqual(['A', 'B', 'C']);
+  });
+});
+
 describe('compactions', () => {
   const boundary = {
     type: 'system',

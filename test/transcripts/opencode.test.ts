@@ -161,6 +161,25 @@ describe('calls', () => {
     expect(run(events, {}, false).blocks).toMatchObject([{ id: 'c', status: 'error' }]);
   });
 
+  test('a result that came before the next part was begun stands before it, also from an export', () => {
+    const time = { start: CREATED, end: CREATED + 5 };
+    const parts = [
+      { id: 'p1', sessionID: 's', messageID: 'm', ...tool('a', { status: 'completed', input: {}, output: 'a', time }) },
+      { id: 'p2', sessionID: 's', messageID: 'm', ...text('Then', { start: CREATED + 10, end: CREATED + 11 }) },
+    ];
+    const info = { id: 'm', sessionID: 's', role: 'assistant', time: { created: CREATED } };
+    const { blocks } = plain(parseTranscript('opencode', { info: { id: 's' }, messages: [{ info, parts }] }).state);
+    expect(blocks.map(({ id }) => id)).toEqual(['a', 'result:a', 'p2']);
+  });
+
+  test('D36: a task that would be called main is a call like any other', () => {
+    const state = run([
+      message('s', 'm'),
+      part('s', 'm', 'p', tool('main', { status: 'running', input: INPUT }, 'task')),
+    ]);
+    expect(state).toMatchObject({ blocks: [{ id: 'main', type: 'tool_use', status: 'error' }], subagents: [] });
+  });
+
   test('results come in the order in which they came, also from an export', () => {
     const done = (id: string, end: number): Line => ({
       id: `prt_${id}`,
@@ -238,6 +257,12 @@ describe('sessions', () => {
     expect(
       reasonOf([message('s', 'm'), busy('s'), message('s', 'm', 'assistant', { error }), idle('s')]),
     ).toMatchObject({ reason: 'interrupted' });
+  });
+
+  test('is told once, though the server tells it twice', () => {
+    const status = event('session.status', { sessionID: 's', status: { type: 'idle' } });
+    const events = convert([message('s', 'm'), busy('s'), status, idle('s')], {}, false);
+    expect(events.filter(({ type }) => type === 'session:idle')).toHaveLength(1);
   });
 
   test('an error is shown once, by its message or, if none tells of it, by the session', () => {
@@ -318,6 +343,11 @@ describe('messages', () => {
     const all = plain(parseTranscript('opencode', exported).state).blocks;
     const rest = plain(parseTranscript('opencode', { ...exported, info: { ...exported.info, revert } }).state).blocks;
     expect(rest).toEqual(all.slice(0, 4));
+  });
+
+  test('D43: a part that changes its type stays what it was, and ends', () => {
+    const state = run([message('s', 'm'), part('s', 'm', 'p', text('Hi')), part('s', 'm', 'p', { type: 'hologram' })]);
+    expect(state.blocks).toMatchObject([{ type: 'assistant_text', content: 'Hi', status: 'error' }]);
   });
 
   test('D49: an unknown part is kept and counted, bookkeeping only counted', () => {

@@ -129,13 +129,13 @@ export class OpenCodeConversation {
     this.#writer.upsert(errorBlock(`error:${message.id}`, message.conversationId, error, timestamp), at);
   }
 
+  /** A message stays in the thread it began in; one begun before its session's call was known is moved by the reducer (D41). */
   #message(id: string, sessionId: string): OpenCodeMessage {
-    const conversationId = this.conversationOf(sessionId);
-    const known = this.#messages.get(id);
-    // One begun before its session's call was known moves to that call's thread, as the reducer moves its blocks (D41).
-    if (known && (known.conversationId !== sessionId || conversationId === sessionId)) return known;
-    const message = known ? { ...known, conversationId } : newMessage(id, sessionId, conversationId);
-    this.#messages.set(id, message);
+    let message = this.#messages.get(id);
+    if (message === undefined) {
+      message = newMessage(id, sessionId, this.conversationOf(sessionId));
+      this.#messages.set(id, message);
+    }
     return message;
   }
 }

@@ -6,6 +6,7 @@ import type {
   ConversationBlock,
   NoticeBlock,
 } from '../../conversation/blocks.ts';
+import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { blockBase } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
@@ -14,7 +15,7 @@ import type { OpenCodeMessage } from './message.ts';
 import { isoTime, partTime, timeField } from './time.ts';
 
 /** The tool that starts a child session. */
-export const TASK_TOOL = 'task';
+const TASK_TOOL = 'task';
 
 /** Parts that keep books: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['step-start', 'step-finish', 'snapshot', 'patch', 'agent']);
@@ -49,7 +50,7 @@ export class PartWriter {
       this.writeUser(message, at);
     } else if (type === 'text' || type === 'reasoning') this.#addText(message, id, part, at);
     else if (type !== 'tool') this.#addNotice(message, id, part, at, type);
-    else if (part.tool === TASK_TOOL) this.#addTask(message, id, part, at);
+    else if (part.tool === TASK_TOOL && part.callID !== MAIN_CONVERSATION) this.#addTask(message, id, part, at);
     else this.#addTool(message, id, part, at);
   }
 
