@@ -2,7 +2,7 @@ import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { checkEventSize, hasLargeContent, storeApart } from './contents.ts';
-import { measuredCopy } from './plain-copy.ts';
+import { plainCopy } from './plain-copy.ts';
 import { validateEvent } from './validate-event.ts';
 
 const DEFAULT_MAX_EVENT_LENGTH = 4 * 1024 * 1024;
@@ -37,7 +37,7 @@ export class EventIntake {
   }
 
   #take(event: unknown, at: string, maxDepth: number | undefined): NewEvent {
-    const { value, characters } = measuredCopy(event, maxDepth);
+    const { value, characters } = plainCopy(event, maxDepth);
     const ready = { ...validateEvent(value), at } as NewEvent;
     this.#prepared.set(ready, characters);
     return ready;

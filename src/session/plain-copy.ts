@@ -3,20 +3,18 @@ import { HoldfastError } from '../core/errors.ts';
 /** Deeper events are refused: whatever reads them later would have to nest as deep. */
 export const MAX_EVENT_DEPTH = 100;
 
+/** A copy, and at least a sixth of how long its JSON is: every character may become six. */
+export interface PlainCopy {
+  readonly value: unknown;
+  readonly characters: number;
+}
+
 /**
  * A value as its JSON would read it back, and a copy: what is folded now is what a restart folds, whatever the caller does with
  * his object meanwhile. The same as a round trip through JSON, without copying texts. Throws `EVENT_INVALID` for what JSON
  * cannot carry.
  */
-export function plainCopy(value: unknown, maxDepth: number = MAX_EVENT_DEPTH): unknown {
-  return measuredCopy(value, maxDepth).value;
-}
-
-/** A plain copy, and at least a sixth of how long its JSON is: every character may become six. */
-export function measuredCopy(
-  value: unknown,
-  maxDepth: number = MAX_EVENT_DEPTH,
-): { readonly value: unknown; readonly characters: number } {
+export function plainCopy(value: unknown, maxDepth: number = MAX_EVENT_DEPTH): PlainCopy {
   const counter = { characters: 0 };
   return { value: copy(value, '', maxDepth, counter), characters: counter.characters };
 }
