@@ -1,0 +1,43 @@
+/** What group commit gives: 32 sessions that append at the same time against one that appends alone. */
+import { sqliteStore } from '../../src/sqlite.ts';
+import { atLeast, type Figure, median } from '../figure.ts';
+import { inDirectory, message, timed } from './workload.ts';
+
+const SESSIONS = 32;
+const APPENDS = 20;
+const ROUNDS = 40;
+
+export function concurrentSessions(section: string): AsyncIterable<Figure> {
+  return inDirectory(async function* (path) {
+    const store = await sqliteStore(path('store.db'));
+    const seqs = new Map<string, number>();
+    /** One session appends a number of times, each after the one before was acknowledged. */
+    const appendSome = async (id: string): Promise<void> => {
+      for (let i = 0; i < APPENDS; i++) {
+        const expectedSeq = seqs.get(id) ?? 0;
+        const { seq } = await store.append(id, [message(expectedSeq)], { id: `append-${expectedSeq}`, expectedSeq });
+        seqs.set(id, seq);
+      }
+    };
+    const one: number[] = [];
+    const many: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const alone = await timed(() => appendSome('alone'));
+      const together = await timed(() =>
+        Promise.all(Array.from({ length: SESSIONS }, (_, i) => appendSome(`session-${i}`))),
+      );
+      // The first rounds compile the code.
+      if (round < 5) continue;
+      one.push(APPENDS / alone);
+      many.push((SESSIONS * APPENDS) / together);
+    }
+    yield atLeast(
+      section,
+      '32 concurrent sessions / one session, appends per second',
+      median(many) / median(one),
+      8,
+      `${(median(many) * 1000).toFixed(0)} against ${(median(one) * 1000).toFixed(0)} a second`,
+    );
+    await store.close();
+  });
+}
