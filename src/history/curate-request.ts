@@ -57,6 +57,9 @@ export type CurationRecord = Pick<
 
 /** What a request leaves for the next: only time is lost with it. */
 export interface RequestMemo {
+  readonly history: History;
+  readonly estimator: TokenEstimator;
+  readonly stage: unknown;
   readonly run: unknown;
   /** Every request for an answer from this position on began with the request before it. */
   readonly unbroken: number;
@@ -77,11 +80,11 @@ export function curateRequest(options: CurateRequestOptions): CuratedRequest {
 
 function make(options: CurateRequestOptions, previous: CuratedRequest | undefined): CuratedRequest {
   const { history = everything, messages, context = NO_CONTEXT, estimator = estimateTokens } = options;
-  const stage = withinLimits(asStage(history), estimator);
+  const stage = stageFor(history, estimator, previous?.memo);
   const repairs: Repair[] = [];
   const { output, result, memo } = run(stage, messages, context, previous?.memo.run, repairs);
   for (const repair of repairsIn(output.view)) repairs.push(repair);
-  for (const note of output.notes ?? []) repairs.push({ code: 'over-budget', repair: note });
+  if (output.notes) for (const note of output.notes) repairs.push({ code: 'over-budget', repair: note });
   let unbroken = previous?.memo.unbroken ?? 0;
   let sent: readonly ConversationMessage[] = options.boundReasoning
     ? withoutThoughtsBefore(result, messages, unbroken)
@@ -104,8 +107,13 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
     },
     repairs,
     needs: output.needs ?? NO_NEEDS,
-    memo: { run: memo, unbroken },
+    memo: { history, estimator, stage, run: memo, unbroken },
   };
+}
+
+function stageFor(history: History, estimator: TokenEstimator, memo: RequestMemo | undefined): Stage {
+  if (memo?.history === history && memo.estimator === estimator) return memo.stage as Stage;
+  return withinLimits(asStage(history), estimator);
 }
 
 function sumTokens(messages: readonly ConversationMessage[], estimator: TokenEstimator): number {

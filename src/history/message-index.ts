@@ -102,18 +102,23 @@ export class MessageIndex {
    * message, the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
+    const fixed = this.#head();
+    addAfter(fixed, this.groups - 1);
+    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
+  }
+
+  /** What is fixed before the newest group. */
+  #head(): number[] {
     const { firstUser, newestUser, newestSystem } = this;
     const fixed: number[] = [];
-    const add = (group: number): void => void (group > (fixed.at(-1) ?? -1) && fixed.push(group));
     for (let group = 0; group < this.leading; group++) fixed.push(group);
-    // Ascending, wherever the newest system message stands; `add` leaves out what is there already.
-    if (newestSystem < firstUser) add(newestSystem);
-    add(firstUser);
-    if (newestSystem < newestUser) add(newestSystem);
-    add(newestUser);
-    add(newestSystem);
-    add(this.groups - 1);
-    return preserve || this.additions.length > 0 ? this.#alsoPreserved(fixed, preserve ?? {}) : fixed;
+    // Ascending, wherever the newest system message stands, and each once.
+    if (newestSystem < firstUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, firstUser);
+    if (newestSystem < newestUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, newestUser);
+    addAfter(fixed, newestSystem);
+    return fixed;
   }
 
   #alsoPreserved(fixed: readonly number[], preserve: Preserve): readonly number[] {
@@ -227,6 +232,12 @@ interface Asking {
   /** By call: where its result stands. */
   readonly results: (number | undefined)[];
   answered: number;
+}
+
+/** Adds a group that comes after those that are there. */
+function addAfter(groups: number[], group: number): void {
+  const last = groups[groups.length - 1] ?? -1;
+  if (group > last) groups.push(group);
 }
 
 const NOBODY: Asking = { group: -1, position: -1, calls: [], results: [], answered: 0 };

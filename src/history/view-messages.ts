@@ -74,9 +74,21 @@ export function emit(
       for (let group = first; group < last; group++)
         for (const message of messagesOf(view, group, mend)) result.push(message);
     } else if (shape) emitShaped(view, shape, from, to, result);
-    else if (to - from < 8) for (let i = from; i < to; i++) result.push(current[i] as ConversationMessage);
-    else result = result.length === 0 ? current.slice(from, to) : result.concat(current.slice(from, to));
+    else result = joined(result, current, from, to);
   }
+  return result;
+}
+
+/** `head` and the messages from `from` to `to`: one copy, taken a little earlier and overwritten, instead of two. */
+function joined(
+  head: ConversationMessage[],
+  messages: readonly ConversationMessage[],
+  from: number,
+  to: number,
+): ConversationMessage[] {
+  if (head.length > from) return head.concat(messages.slice(from, to));
+  const result = messages.slice(from - head.length, to);
+  for (let i = 0; i < head.length; i++) result[i] = head[i] as ConversationMessage;
   return result;
 }
 
