@@ -12,7 +12,7 @@ export interface ResumeSurroundings {
 }
 
 /** A day: what strict validation takes for old unless told otherwise. */
-export const DEFAULT_MAX_AGE = 24 * 60 * 60 * 1000;
+export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 
 /** Throws when a state may not be resumed from here and now (D29). */
 export function validateState(state: AgentState, around: ResumeSurroundings): void {

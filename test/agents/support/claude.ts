@@ -27,6 +27,7 @@ export function claudeOptions(where: {
       DISABLE_AUTOUPDATER: '1',
       DISABLE_ERROR_REPORTING: '1',
       CLAUDE_CODE_MAX_RETRIES: '1',
+      EFFECTS: process.env.EFFECTS,
     },
     query: {
       permissionMode: 'bypassPermissions',

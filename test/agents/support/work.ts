@@ -1,0 +1,73 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Prompt } from '../../../src/loop/define-prompt.ts';
+import { definePrompt } from '../../../src/loop/define-prompt.ts';
+import { defineTool } from '../../../src/loop/define-tool.ts';
+
+/** The work that agents are killed at: what its tools do stands in a file, so that doing it twice shows. */
+
+const EFFECTS = 'effects.log';
+const RELEASE = 'release';
+
+/** What the tools have done so far. */
+export function effectsIn(directory: string): readonly string[] {
+  const path = join(directory, EFFECTS);
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
+}
+
+/** The file that lets a tool that waits go on. */
+export function releasePath(directory: string): string {
+  return join(directory, RELEASE);
+}
+
+/** Resolves when something has been done. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+/** `note` is quick; `step` may be repeated and `pay` may not: both wait until they are released. */
+export function workPrompt(directory: string): Prompt {
+  const act = (what: string): void => appendFileSync(join(directory, EFFECTS), `${what}\n`);
+  const released = (): Promise<void> => until(() => existsSync(releasePath(directory)));
+  const input = z.object({ text: z.string() });
+  return definePrompt({
+    ns: 'work',
+    key: 'job',
+    instructions: 'You do the job.',
+    tools: [
+      defineTool({
+        name: 'note',
+        description: 'Notes a text',
+        input,
+        effect: 'once',
+        execute: ({ text }) => {
+          act(`note ${text}`);
+          return `noted ${text}`;
+        },
+      }),
+      defineTool({
+        name: 'step',
+        description: 'Makes a step',
+        input,
+        effect: 'idempotent',
+        execute: async ({ text }, { isResume }) => {
+          act(`step ${text}${isResume ? ' again' : ''}`);
+          if (!isResume) await released();
+          return `stepped ${text}`;
+        },
+      }),
+      defineTool({
+        name: 'pay',
+        description: 'Pays',
+        input,
+        effect: 'once',
+        execute: async ({ text }) => {
+          act(`pay ${text}`);
+          await released();
+          return `paid ${text}`;
+        },
+      }),
+    ],
+  });
+}
