@@ -6,7 +6,7 @@ import { asName, type Json } from '../transcripts/json-access.ts';
 import { isSafeId, listDirectory, openFile, readFileBelow } from './safe-files.ts';
 
 /** A subagent's file. */
-export interface AgentFile {
+interface AgentFile {
   readonly agentId: string;
   readonly path: string;
 }

@@ -51,7 +51,7 @@ export async function readFileBelow(root: string, path: string, maxBytes: number
 }
 
 /** Whether a path really leads to a place below a root, which has no links in it. */
-export async function isBelow(root: string, path: string): Promise<boolean> {
+async function isBelow(root: string, path: string): Promise<boolean> {
   try {
     return (await realpath(path)).startsWith(root.endsWith(sep) ? root : root + sep);
   } catch {

@@ -15,7 +15,7 @@ import { makeSubagentBlock, textField } from './subagent-block.ts';
 export type EndReason = NonNullable<SessionIdle['reason']>;
 
 /** What is said of a subagent when it begins; later spawns fill what was left out. */
-export interface Spawn {
+interface Spawn {
   readonly toolUseId: string;
   readonly agentId?: string | undefined;
   readonly prompt?: string | undefined;
@@ -24,7 +24,7 @@ export interface Spawn {
 }
 
 /** What is said of a subagent when it ends. */
-export interface Completion {
+interface Completion {
   readonly status: 'completed' | 'error' | 'failed';
   readonly agentId?: string | undefined;
   readonly output?: string | undefined;

@@ -358,6 +358,49 @@ describe('subagents in their own files', () => {
     expect(state.subagents).toMatchObject([{ toolUseId: 't', blocks: [{ content: 'Work' }, { content: 'Working' }] }]);
   });
 
+  test('an agent that is asked again works for the newer call (D41)', () => {
+    const [first, between, second] = [
+      says('a1', 'm', call('t1', 'Task', { prompt: 'One' })),
+      says('c1', 'n', text('First')),
+      says('a2', 'm2', call('t2', 'Task', { prompt: 'Two', resume: 'x1' })),
+    ];
+    const state = parse({
+      main: textOfLines([first, second]),
+      subagents: [
+        { id: 'x1', transcript: textOfLines([between, says('c2', 'n2', text('Second'))]), meta: { toolUseId: 't1' } },
+      ],
+    });
+    expect(state.subagents).toMatchObject([
+      { toolUseId: 't1', blocks: [{ content: 'First' }] },
+      { toolUseId: 't2', blocks: [{ content: 'Second' }] },
+    ]);
+  });
+
+  test('what an agent’s file tells of an agent below it goes to that one', () => {
+    const progress = {
+      type: 'progress',
+      uuid: 'p',
+      sessionId: 's',
+      timestamp: at(),
+      parentToolUseID: 't2',
+      data: { type: 'agent_progress', agentId: 'x2', message: says('d1', 'k', text('Deep')) },
+    };
+    const state = parse({
+      main: textOfLines([spawn]),
+      subagents: [
+        {
+          id: 'x1',
+          transcript: textOfLines([says('c1', 'n', call('t2', 'Task', { prompt: 'Deeper' })), progress]),
+          meta: { toolUseId: 't' },
+        },
+      ],
+    });
+    expect(state.subagents).toMatchObject([
+      { toolUseId: 't', blocks: [{ type: 'subagent' }] },
+      { toolUseId: 't2', agentId: 'x2', parentConversationId: 't', blocks: [{ content: 'Deep' }] },
+    ]);
+  });
+
   test('runs of the compaction are none', () => {
     expect(parse(realSession()).subagents.map(({ agentId }) => agentId)).toEqual(['a2898e3']);
   });

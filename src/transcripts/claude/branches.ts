@@ -12,7 +12,7 @@
 /** What a line is to the tree: a prompt, something else that was said, or something beside (a result, a notice). */
 export type LineRole = 'prompt' | 'speech' | 'aside';
 
-export type Placement =
+type Placement =
   | {
       readonly kind: 'placed';
       readonly position: number /** Lines after this one no longer count. */;

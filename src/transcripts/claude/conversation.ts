@@ -20,7 +20,7 @@ import type { PartialMessages } from './partial-messages.ts';
 import type { TaskNotification } from './user-text.ts';
 
 /** A finished content block of an assistant's message, and where it belongs. */
-export interface SaidBlock {
+interface SaidBlock {
   readonly conversationId: string;
   readonly message: BlockMessage;
   readonly block: Json;
@@ -161,8 +161,11 @@ export class ClaudeConversation {
     const toolUseId = this.#writer.callId(conversationId, asName(block.id) ?? ordinalId, message.id);
     if (isAgentTool(toolName) && toolUseId !== MAIN_CONVERSATION) {
       const input = asObject(block.input);
+      const agentId = asName(input?.resume); // an agent that worked before goes on (D41)
+      if (agentId !== undefined) this.link(agentId, toolUseId);
       const spawn = {
         toolUseId,
+        agentId,
         prompt: asText(input?.prompt),
         subagentType: asText(input?.subagent_type),
         description: asText(input?.description),

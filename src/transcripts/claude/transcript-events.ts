@@ -69,7 +69,7 @@ export function earliest(cursors: readonly { readonly head: ClaudeEntry | undefi
 }
 
 /** The parts of a raw transcript; `undefined` when it is nothing of the kind. */
-export function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
+function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
   if (typeof raw === 'string') {
     const combined = /^\s*\{\s*"main"\s*:/.test(raw) ? asObject(parseJson(raw)) : undefined;
     return combined && typeof combined.main === 'string'

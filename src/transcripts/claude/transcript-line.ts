@@ -67,7 +67,7 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
 /** What was read in a line, and how it had to be mended for that. */
-export interface ParsedLine {
+interface ParsedLine {
   readonly line: Json;
   readonly mended?: 'nul-bytes' | 'glued-line';
 }

@@ -14,7 +14,7 @@ import { parseLine } from './transcript-line.ts';
 import { classifyUserText } from './user-text.ts';
 
 /** One file of a session. */
-export interface ClaudeFile {
+interface ClaudeFile {
   /** The subagent's id; absent for the main conversation. */
   readonly agentId?: string;
   readonly meta?: unknown;
@@ -155,9 +155,10 @@ export class ClaudeTranscript {
     return this.#filed.has(entry.agentId) ? undefined : entry;
   }
 
-  /** Who said an entry: a file's own agent, or the agent that a line of the main file names. */
+  /** Who said an entry: a file's own agent, or the agent that a line of it names. */
   #speaker(thread: ClaudeThread, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
-    if (thread.agentId !== undefined) return { agentId: thread.agentId, parentToolUseId: undefined };
+    const isTold = entry.parentToolUseId !== undefined; // in a progress line, of another agent
+    if (thread.agentId !== undefined && !isTold) return { agentId: thread.agentId, parentToolUseId: undefined };
     if (!entry.isSidechain) return { agentId: undefined, parentToolUseId: undefined };
     const { agentId, parentToolUseId } = entry;
     if (agentId !== undefined) return { agentId, parentToolUseId };

@@ -3,7 +3,7 @@
  * a text tells which it is.
  */
 
-export type UserText =
+type UserText =
   | { readonly kind: 'prompt' }
   | { readonly kind: 'notification' }
   | { readonly kind: 'skill' }
