@@ -1,9 +1,23 @@
-/** `holdfast/transcripts`: the sessions of other agents, found, loaded and read. Node only. */
+/** `holdfast/transcripts`: the sessions of other agents, found, loaded, read and continued, and exporters. Node only. */
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export type { TranscriptOptions } from './importers/locate-transcript.ts';
 export { readTranscript, type TranscriptReading } from './importers/read-transcript.ts';
 export type { ProblemCode, TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
+export {
+  type ExportedConversation,
+  type ExportFormat,
+  type ExportOptions,
+  type ExportSource,
+  exportConversation,
+} from './transcripts/export/export-conversation.ts';
+export type { Loss } from './transcripts/export/losses.ts';
+export {
+  type RedactOptions,
+  redactSecrets,
+  type SecretCounts,
+  type SecretPattern,
+} from './transcripts/export/redact-secrets.ts';
 export type { ImportedMessagesOptions } from './transcripts/message-builder.ts';
 export type {
   Architecture,
