@@ -1,0 +1,35 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { HoldfastError } from '../../src/core/errors.ts';
+import type { SessionEvent } from '../../src/core/events.ts';
+import type { Store } from '../../src/ports/store.ts';
+
+/** A session's log as the store has it. */
+export async function logIn(store: Store, sessionId = 's1'): Promise<SessionEvent[]> {
+  const log: SessionEvent[] = [];
+  for await (const event of store.read(sessionId)) log.push(event);
+  return log;
+}
+
+/** Every event in order, without a gap. */
+export function expectGapless(log: readonly SessionEvent[]): void {
+  expect(log.map((event) => event.seq)).toEqual(log.map((_, i) => i + 1));
+}
+
+/** What a promise was rejected with. */
+export async function rejection(promise: Promise<unknown>): Promise<HoldfastError> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as HoldfastError;
+  }
+  throw new Error('it was not rejected');
+}
+
+/** Waits for a condition that others bring about: turns of the event loop, not time, are counted. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turns = 0; !condition(); turns++) {
+    if (turns > 20_000) throw new Error('it never came true');
+    await setImmediate();
+  }
+}

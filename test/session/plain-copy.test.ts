@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { plainCopy } from '../../src/session/plain-copy.ts';
+
+const anything = fc.anything({
+  withDate: true,
+  withMap: true,
+  withSet: true,
+  withBoxedValues: true,
+  withNullPrototype: true,
+  withObjectString: true,
+  withSparseArray: true,
+  withTypedArray: true,
+});
+
+test('a copy is what JSON would read back, for any value', () => {
+  fc.assert(
+    fc.property(anything, (value) => {
+      const text = JSON.stringify(value) as string | undefined;
+      const copied = plainCopy(value);
+      expect(copied.value).toStrictEqual(text === undefined ? undefined : JSON.parse(text));
+      // What is counted along the way never says that an event is short when it is not.
+      expect(text?.length ?? 0).toBeLessThanOrEqual(copied.characters * 6);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('and shares nothing that can be changed', () => {
+  const value = { list: [{ text: 'a' }], when: new Date(0) };
+  const copied = plainCopy(value).value as typeof value;
+  expect(copied).not.toBe(value);
+  expect(copied.list).not.toBe(value.list);
+  expect(copied.list[0]).not.toBe(value.list[0]);
+});
+
+test('__proto__ stays a field and reaches no prototype', () => {
+  const copied = plainCopy(JSON.parse('{"__proto__":{"polluted":true}}')).value as object;
+  expect(Object.getPrototypeOf(copied)).toBe(Object.prototype);
+  expect(Object.keys(copied)).toEqual(['__proto__']);
+  expect((copied as { polluted?: boolean }).polluted).toBeUndefined();
+});
+
+const nested = (levels: number): unknown => {
+  let value: unknown = 'x';
+  for (let i = 0; i < levels; i++) value = { inner: value };
+  return value;
+};
+const circle: { self?: unknown; other?: unknown } = {};
+circle.self = circle;
+circle.other = circle;
+
+test.for<readonly [string, unknown]>([
+  ['nested too deep', nested(101)],
+  ['nested 100,000 levels deep', nested(100_000)],
+  ['in a circle, twice over', circle],
+  ['a bigint', { n: 1n }],
+])('I10: %s is refused', ([, value]) => {
+  expect(() => plainCopy(value)).toThrow(expect.objectContaining({ code: 'EVENT_INVALID' }));
+});
+
+test('as deep as is allowed is taken', () => {
+  expect(plainCopy(nested(100)).value).toEqual(nested(100));
+});
