@@ -10,7 +10,7 @@ export type Json = Readonly<Record<string, unknown>>;
 const MAX_DEPTH = 200;
 
 /** What stands in the place of a value that was nested too deeply. */
-const TOO_DEEP = '[nested too deeply to be kept]';
+export const TOO_DEEP = '[nested too deeply to be kept]';
 
 export function asObject(value: unknown): Json | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
