@@ -2,6 +2,7 @@ import type { ConversationMessage } from '../core/messages.ts';
 import { checkCoherence, type Violation, withBreaches } from './coherence.ts';
 import { beginsSigned, findBreaches, type Provider, type ProviderViolation } from './provider-rules.ts';
 
+/** What else the request asks for. */
 export interface CanSendOptions {
   /** The request asks for extended thinking. */
   readonly thinking?: boolean;

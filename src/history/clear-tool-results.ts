@@ -4,6 +4,7 @@ import { lowMark } from './sliding-window.ts';
 import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
 import { reshape, type Shape, type View } from './view.ts';
 
+/** How many results stay. */
 export interface ClearToolResultsOptions {
   /** How many groups may hold their results, at most. */
   readonly size: number;

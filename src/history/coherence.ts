@@ -30,6 +30,7 @@ export interface Violation {
   readonly repair: string;
 }
 
+/** What to check against. */
 export interface CoherenceOptions {
   /** The conversation that the messages were selected from. */
   readonly original?: readonly ConversationMessage[];
@@ -41,6 +42,7 @@ export interface Coherence {
   readonly violations: readonly Violation[];
 }
 
+/** What to repair for. */
 export interface RepairOptions extends CoherenceOptions {
   /** Also what this provider refuses. What comes out is for sending: its ids may no longer be those of the record. */
   readonly provider?: Provider;

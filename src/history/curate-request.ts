@@ -16,8 +16,9 @@ import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
  * adds and what is sent, not what the conversation holds.
  */
 
+/** The conversation, the manager, and what is known from the request before. */
 export interface CurateRequestOptions {
-  /** Absent: everything is sent. */
+  /** Absent: everything is sent. A manager that is not built in gets to see messages frozen, and a list of its own. */
   readonly history?: History;
   /**
    * The conversation so far, in log order. The array may be grown between calls; a message in it may be replaced (as by an erasure)
@@ -27,7 +28,7 @@ export interface CurateRequestOptions {
   readonly context?: Omit<CurationContext, 'previous'>;
   /** The answer for the request before this one. Without it the same answer takes longer: the conversation is read once. */
   readonly previous?: CuratedRequest;
-  /** Counts the tokens of `record.estimatedTokens`. */
+  /** Counts the tokens of `record.estimatedTokens`; give the same function each time, so that it counts each message once. */
   readonly estimator?: TokenEstimator;
   /**
    * The model signs each thought together with everything before it and refuses a request where that has changed: leave out the
@@ -36,6 +37,7 @@ export interface CurateRequestOptions {
   readonly boundReasoning?: boolean;
 }
 
+/** A request, ready to be sent. */
 export interface CuratedRequest {
   /** What is sent: coherent, and a fresh array. */
   readonly messages: readonly ConversationMessage[];
@@ -161,7 +163,7 @@ function isSame(a: ConversationMessage, b: ConversationMessage): boolean {
   return a === b || (a.id === b.id && a.role === b.role && JSON.stringify(a) === JSON.stringify(b));
 }
 
-const limited = new WeakMap<Stage, Map<TokenEstimator, Stage>>();
+const limited = new WeakMap<Stage, WeakMap<TokenEstimator, Stage>>();
 
 /** A stage whose answer is cut to the limit that the caller named, if it exceeds it: a provider would refuse the request. */
 function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
@@ -169,7 +171,7 @@ function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
   if (known) return known;
   const budget = budgetStage({ estimator });
   const guarded: Stage = {
-    name: stage.name,
+    ...stage,
     apply(view, input) {
       const output = applyStage(stage, view, input);
       const most = input.context.limits?.maxTokens;
@@ -179,6 +181,7 @@ function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
       return { ...output, view: cut.view, notes: [...(output.notes ?? []), ...(cut.notes ?? [])] };
     },
   };
-  limited.set(stage, new Map([...(limited.get(stage) ?? []), [estimator, guarded]]));
+  const guards = limited.get(stage) ?? new WeakMap<TokenEstimator, Stage>();
+  limited.set(stage, guards.set(estimator, guarded));
   return guarded;
 }

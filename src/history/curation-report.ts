@@ -2,6 +2,7 @@ import type { CurationReplay, ReplayedRequest } from './replay-curation.ts';
 
 /** Replays as text: a line for each strategy, a small chart of its requests, and, if asked, every request. */
 
+/** How much to print. */
 export interface CurationReportOptions {
   /** How many columns a chart may take. */
   readonly width?: number;

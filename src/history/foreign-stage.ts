@@ -15,17 +15,17 @@ import { emit, messagesOf, type Repair } from './view-messages.ts';
  * was not said, and holds the system messages, the newest group and what is pinned.
  */
 export function foreignStage(history: History): Stage {
-  const name = (typeof history === 'function' ? history.name : history.name) || 'function';
+  const name = history.name || 'function';
   return {
     name,
+    readsAll: true,
     apply(view, { context, state, repairs }) {
       const before = state as ForeignState | undefined;
       const origin = repairs ? originOf(view, before?.origin) : undefined;
       const given = origin ? origin.messages.slice() : (emit(view, view.index.messages, false) ?? []);
-      if (repairs) for (const message of given) freeze(message);
       const curation = ask(history, given, withPrevious(context, before?.previous), name);
       const messages =
-        origin && repairs ? mend(view, curation.messages, { origin, repairs, context, name }) : curation.messages;
+        origin && repairs ? mend(view, curation.messages, { origin, repairs, context }) : curation.messages;
       const index = new MessageIndex();
       index.grow(messages);
       const { needs, notes } = curation;
@@ -68,18 +68,18 @@ function originOf(view: View, before: ForeignState['origin']): Origin {
   const { index } = view;
   const plain =
     view.whole && !view.shape && index.arranged.size === 0 && index.flawed.size === 0 && index.starts[0] === 0;
-  if (!plain || before?.index !== index || before.origin.messages.length > index.messages.length) {
-    return new Origin(emit(view, index.messages, true) ?? []);
-  }
-  before.origin.grow(index.messages);
-  return before.origin;
+  const known = plain && before?.index === index ? before.origin : undefined;
+  const frozenBefore = known?.messages.length ?? 0;
+  known?.grow(index.messages);
+  const origin = known ?? new Origin(emit(view, index.messages, true) ?? []);
+  for (let i = frozenBefore; i < origin.messages.length; i++) freeze(origin.messages[i]);
+  return origin;
 }
 
 interface Mending {
   readonly origin: Origin;
   readonly repairs: Repair[];
   readonly context: CurationContext;
-  readonly name: string;
 }
 
 function mend(

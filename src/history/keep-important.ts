@@ -6,6 +6,7 @@ import { managerOf, wholeNumber } from './stage.ts';
 import { keepOnly, type View } from './view.ts';
 import { messagesOf } from './view-messages.ts';
 
+/** How much stays, and what matters. */
 export interface KeepImportantOptions {
   /** The most groups to send, beside those that always are (D31). */
   readonly size: number;

@@ -34,7 +34,7 @@ export class MessageIndex {
   newestUser = -1;
   newestSystem = -1;
   #asking: Asking | undefined;
-  readonly #sums = new Map<TokenEstimator, number[]>();
+  readonly #sums = new WeakMap<TokenEstimator, number[]>();
   readonly #pins = new Map<string, PinnedGroups>();
 
   /** How many groups there are. */

@@ -19,7 +19,7 @@ export interface ObservedCuration {
 export function observe(history: History, listener: (curation: ObservedCuration) => void): HistoryManager {
   const inner = asStage(history);
   return managerOf({
-    name: inner.name,
+    ...inner,
     apply(view, input) {
       const output = applyStage(inner, view, input);
       const newest = view.index.messages.at(-1);

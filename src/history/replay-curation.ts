@@ -43,6 +43,7 @@ export interface CurationReplay {
   };
 }
 
+/** How to replay. */
 export interface ReplayOptions extends Pick<CurateRequestOptions, 'estimator' | 'boundReasoning'> {
   readonly context?: Omit<CurationContext, 'previous'>;
   /** Only this evaluation's requests; absent: those of every evaluation of the main conversation. */
@@ -69,7 +70,7 @@ export function replayCuration(
         const asked = { ...options, context, history, messages: grown };
         const next = curateRequest({ ...asked, ...(previous && { previous }) });
         if (previous) shares.push(next.record.prefixKept);
-        requests.push(describe(answer, next, previous, { ...asked, messages: messages.slice(0, position) }));
+        requests.push(describe(answer, next, previous, { ...asked, messages }, position));
         newest.set(answer.evaluationId, next);
         previous = next;
       }
@@ -96,6 +97,7 @@ function describe(
   request: CuratedRequest,
   previous: CuratedRequest | undefined,
   asked: CurateRequestOptions,
+  position: number,
 ): ReplayedRequest {
   const { strategy, originalCount, curatedCount, estimatedTokens, prefixKept, repairs = [] } = request.record;
   const counter = TokenCounter.of(asked.estimator ?? estimateTokens);
@@ -105,7 +107,7 @@ function describe(
     evaluationId: answer.evaluationId,
     turn: answer.turn,
     cachedTokens: request.messages.slice(0, cached).reduce((sum, message) => sum + counter.count(message), 0),
-    messages: () => curateRequest(asked).messages,
+    messages: () => curateRequest({ ...asked, messages: asked.messages.slice(0, position) }).messages,
   };
 }
 

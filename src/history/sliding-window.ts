@@ -3,6 +3,7 @@ import type { HistoryManager } from './history-manager.ts';
 import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
 import { dropBefore } from './view.ts';
 
+/** How wide the window is. */
 export interface SlidingWindowOptions {
   /** The most groups to send, beside those that always are (D31). */
   readonly size: number;

@@ -14,9 +14,12 @@ import { emit, type Repair } from './view-messages.ts';
  */
 export interface Stage {
   readonly name: string;
+  /** It shows the whole conversation to foreign code: nothing of it may be out of date. */
+  readonly readsAll?: boolean;
   apply(view: View, input: StageInput): StageOutput;
 }
 
+/** What a stage is given beside the view. */
 export interface StageInput {
   readonly context: CurationContext;
   /** What this stage returned the last time, for the same conversation. */
@@ -25,6 +28,7 @@ export interface StageInput {
   readonly repairs: Repair[] | undefined;
 }
 
+/** What a stage leaves. */
 export interface StageOutput {
   readonly view: View;
   readonly state?: unknown;
@@ -82,7 +86,7 @@ export function run(
   memo: unknown,
   repairs: Repair[] | undefined,
 ): { readonly output: StageOutput; readonly result: ConversationMessage[]; readonly memo: Memo } {
-  const known = memo instanceof Memo && memo.stage === stage && memo.index.grow(messages) ? memo : undefined;
+  const known = memo instanceof Memo && memo.stage === stage && isCurrent(memo, messages) ? memo : undefined;
   const index = known?.index ?? new MessageIndex();
   if (!known) index.grow(messages);
   const output = applyStage(stage, wholeView(index), { context, state: known?.state, repairs });
@@ -94,6 +98,11 @@ export function run(
     return run(stage, messages, context, undefined, repairs);
   }
   return { output, result, memo: new Memo(stage, index, output.state) };
+}
+
+/** Whether what is remembered is of this conversation; then it has been brought up to date. */
+function isCurrent({ stage, index }: Memo, messages: readonly ConversationMessage[]): boolean {
+  return index.grow(messages) && !(stage.readsAll && messages.some((message, i) => message !== index.messages[i]));
 }
 
 /** Applies a stage. When the answer is to be sent, a stage that throws is left out, and the request is sent without it. */
@@ -112,6 +121,7 @@ export function applyStage(stage: Stage, view: View, input: StageInput): StageOu
 export function sequence(name: string, parts: readonly Stage[]): Stage {
   return {
     name,
+    readsAll: parts.some(({ readsAll }) => readsAll),
     apply(view, input) {
       const before = Array.isArray(input.state) ? (input.state as readonly unknown[]) : [];
       const state: unknown[] = [];

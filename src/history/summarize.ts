@@ -5,6 +5,7 @@ import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.
 import { addAt, at, dropBefore, type View } from './view.ts';
 import { messagesAt } from './view-messages.ts';
 
+/** When to summarise, and how. */
 export interface SummarizeOptions {
   /** How many groups are sent as they are, at most, before the oldest are summarised. */
   readonly size: number;
@@ -29,7 +30,7 @@ const LOOK_BACK = 8;
 /**
  * Replaces the oldest groups by a summary. The manager only says what it needs (D56): the loop has it made, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
- * it cannot be made, the request goes on with the summary before and the groups since. What always stays (D31) is not summarised.
+ * it cannot be made, the request goes on with the summary before and the groups since. The first user message is never summarised.
  */
 export function summarize(options: SummarizeOptions): HistoryManager {
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;

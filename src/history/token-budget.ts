@@ -8,6 +8,7 @@ import { TRUNCATION_SUFFIX, truncateResult } from './truncate-tool-results.ts';
 import { contains, dropBefore, newestGroup, reshape, type View } from './view.ts';
 import { groupTokens, messagesOf } from './view-messages.ts';
 
+/** How large a request may be. */
 export interface TokenBudgetOptions {
   /** The most tokens of a request. Absent: the limit of the model, from `models` or from the context. */
   readonly max?: number;

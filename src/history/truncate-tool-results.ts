@@ -3,6 +3,7 @@ import type { HistoryManager } from './history-manager.ts';
 import { managerOf, wholeNumber } from './stage.ts';
 import { reshape } from './view.ts';
 
+/** How long a result may be. */
 export interface TruncateToolResultsOptions {
   /** The most characters of a result's text, the suffix among them; never less than the suffix (D34). */
   readonly maxLength?: number;

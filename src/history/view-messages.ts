@@ -71,8 +71,12 @@ export function emit(
     const to = last < index.groups ? (index.starts[last] as number) : index.messages.length;
     for (let i = from; i < to; i++) if (current[i] !== index.messages[i]) return undefined;
     if (!straight) {
-      for (let group = first; group < last; group++)
+      for (let group = first; group < last; group++) {
+        // A late result stands outside the piece.
+        if (index.arranged.get(group)?.some((position) => current[position] !== index.messages[position]))
+          return undefined;
         for (const message of messagesOf(view, group, mend)) result.push(message);
+      }
     } else if (shape) emitShaped(view, shape, from, to, result);
     else result = joined(result, current, from, to);
   }

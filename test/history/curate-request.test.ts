@@ -116,20 +116,36 @@ describe('what is sent', () => {
 });
 
 describe('what is remembered is only an aid', () => {
-  test('a message that was erased is not sent as it was', () => {
+  const histories: readonly History[] = [
+    slidingWindow({ size: 6 }),
+    compose(truncateToolResults(), slidingWindow({ size: 6 })),
+    passthrough(),
+    tokenBudget({ max: 300 }),
+    (given) => given.slice(-7),
+    compose(slidingWindow({ size: 9 }), (given) => given.slice(-7)),
+  ];
+  test.for([...histories.keys()])('a message that was erased is not sent as it was (manager %i)', (which) => {
+    const history = histories[which] as History;
     const build = talk(20);
-    for (const history of [
-      slidingWindow({ size: 6 }),
-      compose(truncateToolResults(), slidingWindow({ size: 6 })),
-      passthrough(),
-    ]) {
-      const previous = curateRequest({ history, messages: build.messages });
-      const at = build.messages.length - 3;
-      const erased = { ...build.messages[at], content: [{ type: 'text', text: '[erased]' }] } as ConversationMessage;
-      const { messages } = curateRequest({ history, messages: build.messages.with(at, erased), previous });
-      expect(messages).toContain(erased);
-      expect(messages).not.toContain(build.messages[at]);
-    }
+    const previous = curateRequest({ history, messages: build.messages });
+    const at = build.messages.length - 3;
+    const erased = { ...build.messages[at], content: [{ type: 'text', text: '[erased]' }] } as ConversationMessage;
+    const { messages } = curateRequest({ history, messages: build.messages.with(at, erased), previous });
+    expect(messages.map(({ content }) => content)).toContainEqual(erased.content);
+    expect(messages).not.toContain(build.messages[at]);
+  });
+
+  test('an erased result that came late is not sent as it was', () => {
+    const build = talk(1).asks('x').user('wait').result('x', 'secret').calls('y').calls('z');
+    const at = build.messages.findIndex(
+      ({ role, content }) => role === 'tool' && JSON.stringify(content).includes('secret'),
+    );
+    const history = compose(pin({ tools: ['tool_x'] }), slidingWindow({ size: 1 }));
+    const previous = curateRequest({ history, messages: build.messages });
+    expect(JSON.stringify(previous.messages)).toContain('secret');
+    const erased = { ...build.messages[at], content: [{ type: 'text', text: '[erased]' }] } as ConversationMessage;
+    const { messages } = curateRequest({ history, messages: build.messages.with(at, erased), previous });
+    expect(JSON.stringify(messages)).not.toContain('secret');
   });
 
   test('an answer of another manager, or for another conversation, changes nothing', () => {
