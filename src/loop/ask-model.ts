@@ -4,7 +4,7 @@ import { type AssistantMessage, type ConversationMessage, callKey, type ToolCall
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
 import { checkOutput, correction } from './finish.ts';
 import { checkSpending, pause, Suspension } from './limits.ts';
-import { prepareCall } from './prepare-call.ts';
+import { type Prepared, prepareCall } from './prepare-call.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
 import { streamAnswer } from './stream-answer.ts';
 
@@ -45,9 +45,16 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     await recordAnswer(run, [...events, recorded, ...after]);
     return;
   }
-  const starts = await startsOf(run, own, turn);
+  const starting = await callsToStart(run, own);
+  const starts = starting.map(({ call, prepared }): Without<ToolStarted, 'seq' | 'at'> => {
+    const { evaluationId } = run;
+    const { effect } = prepared.tool;
+    return { type: 'tool/started', evaluationId, turn, callId: call.callId, toolName: call.name, effect, attempt: 1 };
+  });
   await recordAnswer(run, [...events, recorded, ...starts]);
-  for (const start of starts) run.startedHere.add(callKey(start));
+  for (const { call, prepared } of starting) {
+    run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
+  }
 }
 
 /** Records an answer and what goes with it; its draft has served. */
@@ -62,28 +69,19 @@ function completed(run: Run): readonly Without<NewEvent, 'at'>[] {
   return [{ type: 'evaluation/completed', evaluationId: run.evaluationId }];
 }
 
-/** The starts that go with the answer: of every call that will act at once. Others are recorded when their turn comes. */
-async function startsOf(
+/** The calls whose starts go with the answer: all that will act at once. Others are recorded when their turn comes. */
+async function callsToStart(
   run: Run,
   calls: readonly ToolCall[],
-  turn: number,
-): Promise<readonly Without<ToolStarted, 'seq' | 'at'>[]> {
+): Promise<readonly { readonly call: ToolCall; readonly prepared: Prepared }[]> {
   const { maxParallelCalls = Number.POSITIVE_INFINITY } = run.options;
-  const starts: Without<ToolStarted, 'seq' | 'at'>[] = [];
+  const starting: { readonly call: ToolCall; readonly prepared: Prepared }[] = [];
   for (const call of calls.slice(0, maxParallelCalls)) {
     const prepared = await prepareCall(run.prompt, call);
     if (!prepared.ok || prepared.tool.effect === 'read' || (await prepared.needsApproval())) continue;
-    starts.push({
-      type: 'tool/started',
-      evaluationId: run.evaluationId,
-      turn,
-      callId: call.callId,
-      toolName: call.name,
-      effect: prepared.tool.effect,
-      attempt: 1,
-    });
+    starting.push({ call, prepared });
   }
-  return starts;
+  return starting;
 }
 
 function requestFor(run: Run, turn: number, messages: readonly ConversationMessage[]): ModelRequest {

@@ -120,7 +120,7 @@ async function evaluateConversation(
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
-    startedHere: new Set(),
+    startedHere: new Map(),
     attempts: 0,
     draft: undefined,
     ...(place.parent && { parent: place.parent.run }),

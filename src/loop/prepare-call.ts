@@ -4,16 +4,17 @@ import type { Prompt } from './define-prompt.ts';
 import type { AnyTool } from './define-tool.ts';
 import { validate } from './json-schema.ts';
 
+/** A call that may run. */
+export interface Prepared {
+  readonly ok: true;
+  readonly tool: AnyTool;
+  readonly input: unknown;
+  /** Whether a person must approve it. A check that throws asks a person. */
+  needsApproval(): Promise<boolean>;
+}
+
 /** A call that may run, or why it cannot: the model is told and goes on (D20). */
-export type PreparedCall =
-  | {
-      readonly ok: true;
-      readonly tool: AnyTool;
-      readonly input: unknown;
-      /** Whether a person must approve it. A check that throws asks a person. */
-      needsApproval(): Promise<boolean>;
-    }
-  | { readonly ok: false; readonly problem: string };
+export type PreparedCall = Prepared | { readonly ok: false; readonly problem: string };
 
 /** Finds a call's tool and reads its arguments. */
 export async function prepareCall(

@@ -4,7 +4,7 @@ import type { CallRef } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
-import { type PreparedCall, prepareCall } from './prepare-call.ts';
+import { type Prepared, prepareCall } from './prepare-call.ts';
 import { type Run, record, takeStartedHere } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
@@ -20,8 +20,6 @@ export type CallResult =
       readonly pending?: readonly CallRef[];
     };
 
-type Prepared = Extract<PreparedCall, { readonly ok: true }>;
-
 /** Carries out one call as the plan demands. */
 export async function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
   const { call } = planned;
@@ -33,15 +31,14 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
   if (planned.action === 'deny') {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
-  const prepared = await prepareCall(run.prompt, call);
-  run.limits.check(); // whatever has not begun by now does not begin any more
-
-  // A start that this process recorded together with the answer: the call has not run yet.
+  // A start that this process recorded together with the answer: the call is prepared and has not run yet.
   const startedHere = takeStartedHere(run, call);
+  const prepared = startedHere ?? (await prepareCall(run.prompt, call));
+  run.limits.check(); // whatever has not begun by now does not begin any more
   if (!prepared.ok) {
     return planned.action === 'reconcile' ? unknownOutcome(call, prepared.problem) : done(failure(prepared.problem));
   }
-  if (planned.action === 'run' || startedHere) return firstRun(run, call, prepared, startedHere);
+  if (planned.action === 'run' || startedHere) return firstRun(run, call, prepared, startedHere !== undefined);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
   return runAgain(run, call, prepared);
 }

@@ -9,6 +9,7 @@ import { askModel } from './ask-model.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits } from './limits.ts';
+import type { Prepared } from './prepare-call.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
@@ -31,7 +32,7 @@ export interface Run {
   readonly random: () => number;
   readonly maxModelRetries: number;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
-  readonly startedHere: Set<string>;
+  readonly startedHere: Map<string, Prepared>;
   readonly emit: (event: EvaluationEvent) => void;
   /** Attempts made at the turn that is being asked for. */
   attempts: number;
@@ -157,7 +158,10 @@ export function nowOf(run: Run): string {
   return new Date(run.session.clock.now()).toISOString();
 }
 
-/** Whether this process itself recorded the start of the call, and takes that note away. */
-export function takeStartedHere(run: Run, call: CallRef): boolean {
-  return run.startedHere.delete(callKey(call));
+/** A call whose start this process itself recorded, as it was prepared then; the note is taken away. */
+export function takeStartedHere(run: Run, call: CallRef): Prepared | undefined {
+  const key = callKey(call);
+  const prepared = run.startedHere.get(key);
+  run.startedHere.delete(key);
+  return prepared;
 }
