@@ -1,0 +1,119 @@
+/**
+ * Processes that die, without processes: whatever a life does passes through `pass`, and at the nth passage it is over. From then
+ * on nothing that it still waits for ever comes, and nothing that it does reaches the world. The store, the clock and what tools
+ * did outside outlive it.
+ */
+import { type Clock, type Model, memoryStore, type Store } from '../../src/index.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+
+/** What outlives every process. */
+export class World {
+  readonly clock: FakeClock = fakeClock();
+  readonly store: Store = memoryStore({ clock: this.clock });
+  /** How often each call acted, by its idempotency key. */
+  readonly acts: Map<string, number> = new Map();
+  /** Calls whose result is in the log. */
+  readonly finished: Set<string> = new Set();
+  /** Calls that acted although they had their result: never. */
+  readonly ranAgain: string[] = [];
+  /** How often a request was made that its provider failed, by a name of its own. */
+  readonly failures: Map<string, number> = new Map();
+}
+
+const WRITES = [
+  'append',
+  'acquireLease',
+  'releaseLease',
+  'appendDraft',
+  'deleteDraft',
+  'writeContent',
+  'writeSnapshot',
+];
+
+/** One process. */
+export class Life {
+  readonly world: World;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Resolves when it is over. */
+  readonly died: Promise<'died'>;
+  passed = 0;
+  readonly #crashAt: number;
+  readonly #die: () => void;
+  #dead = false;
+
+  constructor(world: World, crashAt: number = Number.POSITIVE_INFINITY) {
+    const { promise, resolve } = Promise.withResolvers<'died'>();
+    this.world = world;
+    this.clock = world.clock;
+    this.died = promise;
+    this.#crashAt = crashAt;
+    this.#die = () => resolve('died');
+    this.store = this.#mortalStore(world.store);
+  }
+
+  /** A point at which it may die. */
+  async pass(): Promise<void> {
+    if (!this.#dead && ++this.passed >= this.#crashAt) {
+      this.#dead = true;
+      this.#die();
+    }
+    if (this.#dead) await new Promise(() => {});
+  }
+
+  /** Acts on the world, with a point on both sides. */
+  async act(key: string): Promise<void> {
+    await this.pass();
+    const { acts, finished, ranAgain } = this.world;
+    acts.set(key, (acts.get(key) ?? 0) + 1);
+    if (finished.has(key)) ranAgain.push(key);
+    await this.pass();
+  }
+
+  /** A model with a point before every part of its answer. */
+  mortal(model: Model): Model {
+    const life = this;
+    return {
+      ...model,
+      async *stream(request) {
+        await life.pass();
+        for await (const part of model.stream(request)) {
+          await life.pass();
+          yield part;
+        }
+      },
+    };
+  }
+
+  #mortalStore(store: Store): Store {
+    const life = this;
+    const { finished } = this.world;
+    return new Proxy(store, {
+      get(target, property) {
+        const method: unknown = Reflect.get(target, property);
+        if (typeof method !== 'function') return method;
+        if (!WRITES.includes(String(property))) {
+          return (...args: unknown[]) => (life.#dead ? new Promise(() => {}) : method.apply(target, args));
+        }
+        return async (...args: unknown[]) => {
+          await life.pass();
+          const result: unknown = await method.apply(target, args);
+          if (property === 'append') for (const key of resultsIn(args)) finished.add(key);
+          await life.pass();
+          return result;
+        };
+      },
+    });
+  }
+}
+
+/** The calls whose results an append has recorded, by idempotency key. */
+function resultsIn([sessionId, events]: readonly unknown[]): readonly string[] {
+  return (events as Parameters<Store['append']>[1]).flatMap((event) => {
+    if (event.type !== 'message/recorded') return [];
+    const { message } = event as { message: { role: string; evaluationId: string; turn: number; toolCallId: string } };
+    return message.role === 'tool'
+      ? [`${sessionId}/${message.evaluationId}/${message.turn}/${message.toolCallId}`]
+      : [];
+  });
+}
