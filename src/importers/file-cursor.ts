@@ -23,6 +23,8 @@ export class FileCursor {
   #chunk: Chunk = NOTHING;
   /** Where in the chunk the next line begins. */
   #start = 0;
+  /** How far of that line is known to hold no newline: a long one is not searched again with every chunk. */
+  #searched = 0;
   #isAtEnd = false;
   #isTooLong = false;
 
@@ -45,7 +47,7 @@ export class FileCursor {
   #scan(): boolean | undefined {
     const { buffer, end } = this.#chunk;
     while (true) {
-      const newline = buffer.indexOf(NEWLINE, this.#start);
+      const newline = buffer.indexOf(NEWLINE, Math.max(this.#start, this.#searched));
       if (newline < 0 || newline >= end) return this.#isAtEnd ? this.#takeLast() : undefined;
       const start = this.#start;
       this.#start = newline + 1;
@@ -59,6 +61,7 @@ export class FileCursor {
       const rest = this.#isTooLong ? NOTHING : { ...this.#chunk, start: this.#start };
       this.#chunk = await this.#chunks.next(rest);
       this.#start = this.#chunk.start;
+      this.#searched = this.#start + rest.end - rest.start;
       this.#isAtEnd = this.#chunk.end - this.#chunk.start === rest.end - rest.start;
       const found = this.#scan();
       if (found !== undefined) return found;

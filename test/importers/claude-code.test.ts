@@ -1,4 +1,12 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
@@ -116,8 +124,7 @@ describe('reading', () => {
 
   test('a line too long for anybody is left out and reported, and the next one is read', async () => {
     const path = join(write(folder(), { 's.jsonl': textOfLines([asks('u1', 'Before')]) }), 's.jsonl');
-    const megabyte = 'x'.repeat(1024 * 1024);
-    for (let i = 0; i < 66; i++) appendFileSync(path, megabyte);
+    truncateSync(path, 66 * 1024 * 1024); // a hole, which costs nothing to write
     appendFileSync(path, `\n${textOfLines([asks('u2', 'After')])}`);
     const reading = readTranscript(path);
     const contents: unknown[] = [];

@@ -27,7 +27,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
 }
 
 /** Lines short enough that many thousands of inputs can be made of them. */
-const short = (lines: readonly Line[]): Line[] => lines.filter((line) => JSON.stringify(line).length < 2500);
+const short = (lines: readonly Line[]): Line[] => lines.filter((line) => JSON.stringify(line).length < 1500);
 const folders = ['thinking', 'tools', 'parallel', 'nested', 'subbg', 'resume-killmcp'];
 
 export const CLAUDE_LINES: readonly Line[] = short([
@@ -126,7 +126,7 @@ export function mutateText(random: Random, text: string): string {
   if (how < 0.9)
     return `${text.slice(0, at)}${pick(random, ['{', '}', '[', '"', '\\', '\n', '{"main":', ',', ':'])}${text.slice(at)}`;
   if (how < 0.97) return text.split('\n').reverse().join('\n');
-  return `${text.slice(0, at)}${'x'.repeat(50_000)}${text.slice(at)}`;
+  return `${text.slice(0, at)}${'x'.repeat(20_000)}${text.slice(at)}`;
 }
 
 function nested(depth: number): unknown {
