@@ -6,9 +6,14 @@ import type { Store } from '../../src/ports/store.ts';
 
 /** A session's log as the store has it. */
 export async function logIn(store: Store, sessionId = 's1'): Promise<SessionEvent[]> {
-  const log: SessionEvent[] = [];
-  for await (const event of store.read(sessionId)) log.push(event);
-  return log;
+  return collect(store.read(sessionId));
+}
+
+/** All that an iterable gives, when it has ended. */
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }
 
 /** Every event in order, without a gap. */
