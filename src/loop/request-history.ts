@@ -18,6 +18,7 @@ export class RequestHistory {
   readonly #messages: ConversationMessage[] = [];
   /** How many of the evaluation's own messages are in. */
   #taken = 0;
+  #begun = false;
   #previous: CuratedRequest | undefined;
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
@@ -41,10 +42,11 @@ export class RequestHistory {
   async #takeNew(run: Run): Promise<void> {
     const { session } = run;
     const evaluation = currentEvaluation(run);
-    if (this.#taken === 0) await this.#begin(run, evaluation);
+    if (!this.#begun) await this.#begin(run, evaluation);
+    this.#begun = true;
     const fresh = ordered(evaluation.messages.slice(this.#taken));
     this.#taken = evaluation.messages.length;
-    this.#messages.push(...(await session.resolve(fresh)));
+    for (const message of await session.resolve(fresh)) this.#messages.push(message);
   }
 
   /** The leading system message, then what was inherited: the rest of the evaluation's own follows. */
@@ -56,7 +58,7 @@ export class RequestHistory {
       this.#messages.push(first);
       this.#taken = 1;
     }
-    this.#messages.push(...(await session.resolve(earlier)));
+    for (const message of await session.resolve(earlier)) this.#messages.push(message);
   }
 
   #curate(run: Run): CuratedRequest {
@@ -71,9 +73,15 @@ export class RequestHistory {
       messages: this.#messages,
       context,
       ...(history && { history }),
+      ...(signsWhatCameBefore(run) && { boundReasoning: true }),
       ...(this.#previous && { previous: this.#previous }),
     });
   }
+}
+
+/** Claude's newer models sign a thought together with the request that it answered. */
+function signsWhatCameBefore({ model }: Run): boolean {
+  return model.provider.startsWith('anthropic');
 }
 
 /** A request without a manager is worth an event only when something in it had to be mended. */

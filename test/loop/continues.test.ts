@@ -101,7 +101,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(lines(resumed.requests[0]?.messages)).toContain('user: one');
   });
 
-  test.fails('without instructions and input of its own, nothing is sent twice', async () => {
+  test('without instructions and input of its own, nothing is sent twice', async () => {
     const store = memoryStore();
     const first = await agent({ script: ['hi'], store });
     await first.evaluate({ input: 'one' });
