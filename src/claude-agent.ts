@@ -13,6 +13,7 @@ export {
   claudeAgentState,
 } from './agents/claude-agent/claude-agent-adapter.ts';
 export { type ClaudeSessionStoreOptions, claudeSessionStore } from './agents/claude-agent/claude-session-store.ts';
+export { readClaudeSession } from './agents/claude-agent/read-claude-session.ts';
 export type {
   ClaudeAgentSdk,
   ClaudeMessage,

@@ -12,6 +12,8 @@ export interface AgentAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
+  /** When it was said, as the agent says. */
+  readonly at?: string | undefined;
 }
 
 /**
@@ -56,7 +58,7 @@ export class ThreadRecorder {
     if (content.length === 0 && toolCalls.length === 0) return;
     if (this.#newest !== providerMessageId) this.#turn++;
     const message: AssistantMessage = {
-      ...this.#base(this.#turn),
+      ...this.#base(this.#turn, answer.at),
       role: 'assistant',
       content,
       ...(toolCalls.length > 0 && { toolCalls }),
@@ -73,17 +75,22 @@ export class ThreadRecorder {
   }
 
   /** Records what the agent was told. */
-  async user(content: UserMessage['content']): Promise<void> {
-    await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0), role: 'user', content } }]);
+  async user(content: UserMessage['content'], at?: string): Promise<void> {
+    await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0, at), role: 'user', content } }]);
   }
 
   /** Records a call's outcome, with what its tool dispatched. A call that has one keeps it, and the answer is false. */
-  async result(callId: string, outcome: ToolOutcome, staged: readonly NewEvent[] = []): Promise<boolean> {
+  async result(
+    callId: string,
+    outcome: ToolOutcome,
+    { staged = [], at }: { readonly staged?: readonly NewEvent[]; readonly at?: string | undefined } = {},
+  ): Promise<boolean> {
     const call = this.#calls.get(callId);
     if (!call || call.done) return false;
     call.done = true;
     const { evaluationId } = this.run;
-    const message = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
+    const recorded = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
+    const message = at === undefined ? recorded : { ...recorded, createdAt: at };
     const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
     await record(this.run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
     return true;
@@ -104,8 +111,8 @@ export class ThreadRecorder {
     return currentEvaluation(this.run).calls.find((call) => call.callId === callId);
   }
 
-  #base(turn: number): ReturnType<typeof messageBase> {
-    return messageBase(currentEvaluation(this.run), { sequence: this.#sequence++, turn }, nowOf(this.run));
+  #base(turn: number, at: string = nowOf(this.run)): ReturnType<typeof messageBase> {
+    return messageBase(currentEvaluation(this.run), { sequence: this.#sequence++, turn }, at);
   }
 
   #note(message: AssistantMessage): void {

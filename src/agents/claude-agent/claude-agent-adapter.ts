@@ -152,7 +152,7 @@ async function prepareSession(
   const messages = await session.resolve(conversationOf(session, currentEvaluation(run)));
   const ours = new Set(run.prompt.tools.map((tool) => tool.name));
   const copyId = randomUUID();
-  const context = { cwd, ours, now: nowOf(run) };
+  const context = { cwd, ours };
   const first = prepareTranscript(entries, messages, { ...context, sessionId: from?.sessionId ?? copyId });
   if (first.entries.length + first.missing.length === 0)
     return { sessionId: copyId, resumes: false, prompt: first.prompt };

@@ -58,6 +58,8 @@ class ClaudeQueryRun {
   #process: OwnedProcess | undefined;
   #taking: Promise<void> = Promise.resolve();
   #closed = false;
+  /** What the agent was asked to end for. */
+  #limit: unknown;
   #result: ClaudeMessage | undefined;
 
   constructor(run: Run, given: ClaudeQueryOptions) {
@@ -129,9 +131,10 @@ class ClaudeQueryRun {
     const given = this.#given.options;
     const hooks = given.hooks as Readonly<Record<string, readonly unknown[]>> | undefined;
     const hook = (react: (input: ClaudeHookInput) => Promise<Record<string, unknown>>): unknown => ({
-      hooks: [react],
+      // What cannot be recorded must not be done: it stops the run, and is none of the model's business.
+      hooks: [(input: ClaudeHookInput) => react(input).catch((error: unknown) => this.#stop({ error }))],
       timeout: HOOK_TIMEOUT_S,
-      onFailure: 'block', // what cannot be recorded must not be done
+      onFailure: 'block',
     });
     const turns = currentEvaluation(this.#run).turn;
     return {
@@ -183,11 +186,10 @@ class ClaudeQueryRun {
     const prepared = call && (await prepareCall(this.#run.prompt, call));
     if (call && prepared?.ok) {
       if (call.approval !== 'approved' && (await prepared.needsApproval())) {
-        this.#stopped.resolve({ plan: true });
-        return NEVER;
+        return this.#stop({ plan: true });
       }
       await thread.start(callId, prepared.tool.effect);
-      if (prepared.tool.effect !== 'read') this.#run.startedHere.add(callKey(call));
+      if (prepared.tool.effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
     }
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
   }
@@ -200,19 +202,15 @@ class ClaudeQueryRun {
       checkSpending(totalUsage, turn + 1, this.#run.options);
       return {};
     } catch (error) {
-      await this.#results();
-      this.#stopped.resolve({ error });
-      return NEVER;
+      this.#limit = error;
+      return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store
     }
   }
 
-  /** Waits until the results that were streamed are recorded. */
-  async #results(): Promise<void> {
-    for (let taking: Promise<void> | undefined; taking !== this.#taking; ) {
-      taking = this.#taking;
-      await taking;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+  /** Stops the run from here. The agent, which waits for an answer, gets none: its process is ended. */
+  #stop(stop: Stop): Promise<never> {
+    this.#stopped.resolve(stop);
+    return NEVER;
   }
 
   /** Runs one of our tools for the model, as our own loop would. A call that has its result is not run again (I2). */
@@ -221,10 +219,7 @@ class ClaudeQueryRun {
     if (known) return known;
     const work = this.#runCall(callId);
     this.#inFlight.add(work);
-    const told = work.catch((error: unknown) => {
-      this.#stopped.resolve({ error });
-      return NEVER;
-    });
+    const told = work.catch((error: unknown) => this.#stop({ error }));
     this.#calls.set(callId, told);
     return told;
   }
@@ -242,7 +237,7 @@ class ClaudeQueryRun {
     }
     let { outcome } = result;
     try {
-      await thread.result(callId, outcome, result.staged);
+      await thread.result(callId, outcome, { staged: result.staged });
     } catch (error) {
       if (!isRefusedEvent(error)) throw error;
       outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
@@ -265,12 +260,13 @@ class ClaudeQueryRun {
 
   #progress(): { readonly complete: boolean; readonly costUsd?: number } {
     const result = this.#result;
-    const complete = result?.subtype === 'success' && result.is_error !== true;
+    const complete = result?.subtype === 'success' && result.is_error !== true && !this.#limit;
     return { complete, ...(typeof result?.total_cost_usd === 'number' && { costUsd: result.total_cost_usd }) };
   }
 
   /** What a run that ended by itself came to. Thrown unless the agent has answered. */
   #judge(): void {
+    if (this.#limit) throw this.#limit;
     const result = this.#result;
     const said = typeof result?.result === 'string' ? result.result : '';
     const why =
@@ -293,7 +289,7 @@ class ClaudeQueryRun {
   #failure(error: unknown): unknown {
     const text = messageOf(error);
     if (error instanceof Suspension || error instanceof HoldfastError) return error;
-    if (this.#result) {
+    if (this.#result || this.#limit) {
       try {
         this.#judge();
       } catch (judged) {

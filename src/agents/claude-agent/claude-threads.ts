@@ -81,7 +81,7 @@ export class ClaudeThreads {
     if (thread.answerId !== said.id) await this.#flush(thread);
     const blocks = blocksOf(said);
     for (const block of blocks) if (block.name === OUTPUT_TOOL) this.#outputCalls.add(String(block.id));
-    thread.add(said, blocks);
+    thread.add({ ...said, at: timeOf(message) }, blocks);
     // The main conversation's stream says when an answer is whole; a subagent's call cannot wait for that.
     const wanted = blocks.some((block) => block.type === 'tool_use' && this.#waiting.has(String(block.id)));
     if (wanted && thread !== this.#main) await this.#flush(thread);
@@ -94,21 +94,21 @@ export class ClaudeThreads {
     await this.#flush(thread);
     const { recorder } = thread;
     for (const block of blocksOf(message.message)) {
-      if (block.type === 'tool_result') fresh = (await this.#result(recorder, block)) || fresh;
+      if (block.type === 'tool_result') fresh = (await this.#result(recorder, block, timeOf(message))) || fresh;
       else if (block.type === 'text' && thread !== this.#main)
-        await recorder.user([{ type: 'text', text: String(block.text) }]);
+        await recorder.user([{ type: 'text', text: String(block.text) }], timeOf(message));
     }
     return fresh;
   }
 
-  async #result(recorder: ThreadRecorder, block: ClaudeBlock): Promise<boolean> {
+  async #result(recorder: ThreadRecorder, block: ClaudeBlock, at: string | undefined): Promise<boolean> {
     const callId = String(block.tool_use_id);
     const outcome = readResult(block);
     if (this.#outputCalls.has(callId)) {
       if (outcome.isError) await recorder.user(outcome.content); // the answer was refused: the model is told and answers again
       return false;
     }
-    const fresh = await recorder.result(callId, outcome);
+    const fresh = await recorder.result(callId, outcome, { at });
     const subagent = this.#subagents.get(callId);
     if (!subagent) return fresh;
     await this.#flush(subagent);
@@ -145,6 +145,10 @@ export class ClaudeThreads {
     this.#subagents.set(parent, thread);
     return thread;
   }
+}
+
+function timeOf(message: ClaudeMessage): string | undefined {
+  return typeof message.timestamp === 'string' ? message.timestamp : undefined;
 }
 
 /** The evaluation of a subagent: named by the call that started it, so that it is found again. */
@@ -192,6 +196,7 @@ class Thread {
   readonly #run: Run;
   #id: string | undefined;
   #model: string | undefined;
+  #at: string | undefined;
   #usage: Usage | undefined;
   #streamed: Usage | undefined;
   #blocks: ClaudeBlock[] = [];
@@ -227,11 +232,17 @@ class Thread {
   }
 
   add(
-    message: { readonly id: string; readonly model?: string; readonly usage?: unknown },
+    message: {
+      readonly id: string;
+      readonly model?: string;
+      readonly usage?: unknown;
+      readonly at: string | undefined;
+    },
     blocks: readonly ClaudeBlock[],
   ): void {
     this.#id = message.id;
     this.#model = message.model;
+    this.#at = message.at;
     this.#usage = readUsage(message.usage);
     this.#blocks.push(...blocks);
   }
@@ -245,6 +256,7 @@ class Thread {
       ...readAnswer(this.#blocks),
       usage: first ? (this.#streamed ?? this.#usage) : undefined,
       model: this.#model,
+      at: this.#at,
     };
     this.#blocks = [];
     this.#streamed = undefined;

@@ -82,7 +82,6 @@ export interface LineContext {
   readonly cwd: string;
   /** Names of our own tools. */
   readonly ours: ReadonlySet<string>;
-  readonly now: string;
 }
 
 /** Compares the transcript with our messages, oldest first and without the instructions. */
@@ -182,7 +181,8 @@ class LineWriter {
 
   write(message: ConversationMessage): void {
     if (message.role === 'user') {
-      if (!this.takePrompt(message)) this.#line('user', { role: 'user', content: writeContent(message.content) });
+      if (this.takePrompt(message)) return;
+      this.#line('user', { role: 'user', content: writeContent(message.content) }, { timestamp: message.createdAt });
     } else if (message.role === 'tool') {
       if (!this.#results.has(message.toolCallId) && this.#calls.has(message.toolCallId)) this.#result(message);
     } else if (message.role === 'assistant') {
@@ -196,15 +196,8 @@ class LineWriter {
       for (const block of fresh) {
         const stop_reason = calls ? 'tool_use' : 'end_turn';
         const usage = { input_tokens: 0, output_tokens: 0 };
-        this.#line('assistant', {
-          id,
-          type: 'message',
-          role: 'assistant',
-          model: 'claude',
-          content: [block],
-          stop_reason,
-          usage,
-        });
+        const said = { id, type: 'message', role: 'assistant', model: 'claude', content: [block], stop_reason, usage };
+        this.#line('assistant', said, { timestamp: message.createdAt });
       }
     }
   }
@@ -216,23 +209,23 @@ class LineWriter {
     const said = writeContent(content).filter((block) => block.type !== 'text' || String(block.text).trim() !== '');
     const text = said.length > 0 ? said : [{ type: 'text', text: isError ? 'failed' : '(no output)' }];
     const block = { type: 'tool_result', tool_use_id: id, content: text, ...(isError && { is_error: true }) };
-    this.#line('user', { role: 'user', content: [block] }, { parentUuid: source, sourceToolAssistantUUID: source });
+    const place = { parentUuid: source, sourceToolAssistantUUID: source, timestamp: message.createdAt };
+    this.#line('user', { role: 'user', content: [block] }, place);
   }
 
   #line(
     type: 'user' | 'assistant',
     message: { readonly content: readonly ClaudeBlock[] } & Record<string, unknown>,
-    more: Record<string, unknown> = {},
+    more: { readonly timestamp: string } & Record<string, unknown>,
   ): void {
     const uuid = randomUUID();
-    const { sessionId, cwd, now } = this.#context;
+    const { sessionId, cwd } = this.#context;
     this.missing.push({
       parentUuid: this.#leaf,
       isSidechain: false,
       type,
       message,
       uuid,
-      timestamp: now,
       userType: 'external',
       entrypoint: 'sdk-ts',
       cwd,
