@@ -120,6 +120,30 @@ describe('a tool result closes its tool use', () => {
     ]);
   });
 
+  test('a pending call is closed before a newer one that has ended', () => {
+    const calls = [
+      upsert(call('one', { toolUseId: 'x' })),
+      upsert(call('two', { toolUseId: 'x', status: 'complete' })),
+    ];
+    for (const events of [calls, calls.toReversed()]) {
+      const state = stateAfter(...events, upsert(result('x', { id: 'r', isError: true })));
+      expect([findBlock(state, 'one'), findBlock(state, 'two')]).toMatchObject([
+        { status: 'error' },
+        { status: 'complete' },
+      ]);
+    }
+    const ended = [call('one', { toolUseId: 'x', status: 'complete' }), call('x', { status: 'complete' })].map(
+      (block) => upsert(block),
+    );
+    for (const [events, last] of [
+      [ended, 'x'],
+      [ended.toReversed(), 'one'],
+    ] as const) {
+      const state = stateAfter(...events, upsert(result('x', { id: 'r', isError: true })));
+      expect(findBlock(state, last)).toMatchObject({ status: 'error' });
+    }
+  });
+
   test('a result that is still pending closes nothing', () => {
     const state = stateAfter(upsert(call('c')), upsert(result('c', pending)));
     expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
@@ -165,6 +189,17 @@ describe('D48: an event that says nothing new returns the same object', () => {
   test('an empty batch', () => {
     const state = stateAfter(upsert(block));
     expect(reduceConversationEvents(state, [])).toBe(state);
+  });
+
+  test.for<[string, unknown, unknown]>([
+    ['dates', new Date(0), new Date(1)],
+    ['maps', new Map([[1, 1]]), new Map([[1, 2]])],
+    ['a list and an object', [1], { 0: 1 }],
+    ['a field that is there and one that is not', { a: undefined }, { b: undefined }],
+    ['zeros', { a: 0 }, { a: -0 }],
+  ])('%s that differ are news', ([, one, other]) => {
+    const state = stateAfter(upsert(call('d', { input: one })));
+    expect(reduceConversation(state, upsert(call('d', { input: other })))).not.toBe(state);
   });
 
   test('what an event did not touch is the same object after it', () => {

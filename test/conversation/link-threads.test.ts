@@ -108,6 +108,19 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(findBlock(reduceConversation(overtaken, upsert(text('z', ''), 'a1')), 'z', 't1')).toBeDefined();
   });
 
+  test('an ending told twice by the agent’s id ends one run, not two (I7)', () => {
+    const ending = completed('a1', { output: 'done' });
+    for (const runs of [
+      [spawned('t1', { ...about, agentId: 'a1' }), spawned('t2', { ...about, agentId: 'a1' })],
+      [spawned('t1', { ...about, agentId: 'a1' }), completed('t2', { agentId: 'a1', output: 'other' })],
+    ]) {
+      const once = stateAfter(...runs, ending);
+      expect(reduceConversation(once, ending)).toBe(once);
+    }
+    const next = stateAfter(spawned('t1', { agentId: 'a1' }), ending, spawned('t2', { agentId: 'a1' }), ending);
+    expect(plain(next).subagents.map((subagent) => subagent.status)).toEqual(['success', 'success']);
+  });
+
   test('a completion may name the agent instead of the call', () => {
     const state = stateAfter(spawned('t1', { ...about, agentId: 'a1' }), completed('agent-a1', { output: 'done' }));
     expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', status: 'success', output: 'done' }]);

@@ -189,8 +189,11 @@ describe('D43: no regression', () => {
   });
 
   test("a block's type never changes", () => {
-    const state = stateAfter(upsert(text('a', 'x')));
-    expect(reduceConversation(state, upsert(call('a')))).toBe(state);
+    for (const status of ['pending', 'complete'] as const) {
+      const state = stateAfter(upsert(text('a', 'x', { status })));
+      expect(reduceConversation(state, upsert(call('a', { status })))).toBe(state);
+      expect(reduceConversation(state, upsert(text('a', 'x', { status, type: 'thinking' })))).toBe(state);
+    }
   });
 
   test('position and first timestamp are kept', () => {

@@ -136,6 +136,18 @@ describe('D39: spawn is an idempotent upsert', () => {
     ]);
   });
 
+  test('a subagent block that is shown as ended stays so when its spawn comes late', () => {
+    const shown = {
+      id: 'subagent:t1',
+      type: 'subagent',
+      conversationId: 'main',
+      timestamp: T0,
+      toolUseId: 't1',
+    } as const;
+    const state = stateAfter(upsert({ ...shown, status: 'complete' }), spawned('t1', about));
+    expect(plain(state).blocks).toMatchObject([{ status: 'complete', input: 'Look around' }]);
+  });
+
   test('a block of another type in its place is left alone (D43)', () => {
     const state = stateAfter(upsert(text('subagent:t1', 'mine')), spawned('t1', about));
     expect(plain(state).blocks).toEqual([text('subagent:t1', 'mine')]);

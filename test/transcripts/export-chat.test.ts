@@ -5,7 +5,7 @@ import type { ConversationMessage } from '../../src/core/messages.ts';
 import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
-import { spawned, text, upsert } from '../conversation/builders.ts';
+import { call, result, spawned, text, upsert } from '../conversation/builders.ts';
 import { checkAnthropic } from '../support/provider-server/anthropic-check.ts';
 import { checkOpenAIChat } from '../support/provider-server/openai-chat-check.ts';
 import { logOf, makeMessages, started, stateOf, toolCall } from './own-log-builders.ts';
@@ -202,6 +202,14 @@ describe('from what a screen shows', () => {
       rename(JSON.parse(JSON.stringify(messages).replaceAll('call_1', 'c1').replaceAll('call_2', 'c2')));
     expect(named(fromState.messages)).toEqual(fromMessages.messages);
     expect(fromState.lost).toEqual(expect.arrayContaining(fromMessages.lost));
+  });
+
+  test('blocks belong to the answer they name; without a name, to what was said since the last result', () => {
+    const message = { id: 'm1' };
+    const named = [upsert(call('a', { message })), upsert(result('a')), upsert(text('t', 'x', { message }))];
+    expect(openai(stateOf(named)).messages).toHaveLength(2);
+    const unnamed = [upsert(call('a')), upsert(result('a')), upsert(text('t', 'x'))];
+    expect(openai(stateOf(unnamed)).messages).toHaveLength(3);
   });
 
   test('a subagent is a call and its answer; notices and what it did are in the report', () => {

@@ -99,6 +99,16 @@ describe('around the messages', () => {
     ]);
   });
 
+  test('an evaluation that is superseded ends its own open calls, not those of another', () => {
+    const other = makeMessages({ evaluationId: 'other' });
+    const log = [started(), user, asking, started('other'), other.assistant('', [toolCall('o1')])];
+    expect(show(...log, { type: 'evaluation/superseded', evaluationId: 'ev' }).slice(1, 4)).toEqual([
+      'error read({})',
+      'error read({})',
+      'pending read({})',
+    ]);
+  });
+
   test('adapter states and curations have one notice each, which tells the newest', () => {
     const captured = (id: string, resumable: boolean): object => ({
       type: 'adapter/captured',
