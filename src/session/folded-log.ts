@@ -1,5 +1,5 @@
 import { canonicalJson } from '../core/canonical-json.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
@@ -59,8 +59,15 @@ export class FoldedLog {
     for await (const event of store.read(sessionId, range)) yield upcast(event, upcasters);
   }
 
+  /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */
+  committed(events: readonly NewEvent[], last: number): void {
+    const first = last - events.length + 1;
+    const { upcasters } = this.#options;
+    this.#ingest(events.map((event, i) => upcast({ ...event, seq: first + i } as SessionEvent, upcasters)));
+  }
+
   /** Folds committed events, in order. Those already folded are skipped (I7). */
-  ingest(events: readonly SessionEvent[]): void {
+  #ingest(events: readonly SessionEvent[]): void {
     const before = this.#state;
     const fresh = events.filter((event) => event.seq > before.seq);
     if (fresh.length === 0) return;
@@ -89,7 +96,7 @@ export class FoldedLog {
 
   async #readUp(): Promise<void> {
     const fresh = await collect(this.read({ after: this.#state.seq }));
-    this.ingest(fresh);
+    this.#ingest(fresh);
     if (fresh.some((event) => event.type === 'message/erased')) await this.refoldSlices();
   }
 
@@ -104,7 +111,7 @@ export class FoldedLog {
         this.read({ after: Math.min(state.seq, this.#state.seq), limit: Math.abs(missing) }),
       );
       if (events.length === 0) return; // the session was deleted
-      if (missing < 0) this.ingest(events);
+      if (missing < 0) this.#ingest(events);
       else for (const event of events) state = fold.apply(state, event);
     }
     const slices = new Map(this.#state.slices);

@@ -64,7 +64,8 @@ export async function holdLease(
       if (released) return;
       released = true;
       cancel();
-      await store.releaseLease(sessionId, fence);
+      // A lease that cannot be given back expires; that is no reason to lose the answer of what ran under it.
+      await store.releaseLease(sessionId, fence).catch(() => {});
     },
   };
 }

@@ -99,8 +99,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
         store,
         sessionId: id,
         state: () => log.state,
-        committed: (events, seq) =>
-          log.ingest(events.map((event, i) => ({ ...event, seq: seq - events.length + 1 + i }) as SessionEvent)),
+        committed: (events, seq) => log.committed(events, seq),
         refresh: () => log.refresh(),
       },
       randomBytes(9).toString('base64url'),

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { ContentPart, ConversationMessage } from '../../src/core/messages.ts';
+import { getMessages } from '../../src/core/views.ts';
+import { contentHashes } from '../../src/session/contents.ts';
+import { openSession } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { messageOf, recorded, user } from '../core/log.ts';
+import { logIn, rejection } from './log-of.ts';
+import { STORES } from './stores.ts';
+
+const LARGE = 'large '.repeat(10);
+const withParts = (...content: readonly ContentPart[]): ConversationMessage =>
+  ({ ...messageOf('assistant', '', 0, { turn: 1 }), content }) as ConversationMessage;
+
+describe.for(STORES)('D58: large content, on %s', ([, create]) => {
+  test.for<readonly [string, ContentPart, boolean]>([
+    ['a text', { type: 'text', text: LARGE }, true],
+    [
+      'a text with what its provider said',
+      { type: 'text', text: LARGE, providerData: { provider: 'p', data: { a: 1 } } },
+      true,
+    ],
+    ['a text with half a surrogate pair', { type: 'text', text: `${LARGE}\ud83d` }, true],
+    ['an image', { type: 'image', mediaType: 'image/png', data: LARGE }, true],
+    ['a file of plain text', { type: 'file', mediaType: 'text/plain', data: LARGE }, true],
+    ['a file with a name', { type: 'file', mediaType: 'text/plain', data: LARGE, filename: 'a.txt' }, true],
+    ['a small text', { type: 'text', text: 'small' }, false],
+    ['reasoning, which a signature may cover', { type: 'reasoning', text: LARGE, signature: 's' }, false],
+  ])('%s is what it was when it is read back', async ([, part, apart]) => {
+    const store = await create();
+    const session = await openSession({ store, id: 's1', maxInlineLength: 20 });
+    const message = withParts({ type: 'text', text: 'before' }, part);
+    await session.append([recorded(message)]);
+    expect(JSON.stringify(await logIn(store)).includes('large large')).toBe(!apart && part.type === 'reasoning');
+    const again = await openSession({ store, id: 's1' });
+    for (const handle of [session, again]) {
+      expect(JSON.stringify(getMessages(handle)).includes('sha256:')).toBe(apart);
+      expect(await handle.resolve(getMessages(handle))).toEqual([message]);
+    }
+    expect((await store.check()).problems).toEqual([]);
+  });
+
+  test('texts that differ only in half a surrogate pair are two', async () => {
+    const session = await openSession({ store: await create(), id: 's1', maxInlineLength: 20 });
+    const texts = [`${LARGE}\ud800`, `${LARGE}\ud801`, `${LARGE}\ufffd`];
+    await session.append(texts.map((text, i) => user(text, i)));
+    const resolved = await session.resolve(getMessages(session));
+    expect(resolved.map((message) => message.content)).toEqual(texts.map((text) => [{ type: 'text', text }]));
+  });
+
+  test('is kept as long as one session shows it', async () => {
+    const store = await create();
+    const open = (id: string) => openSession({ store, id, maxInlineLength: 20 });
+    const [one, other] = [await open('s1'), await open('s2')];
+    await one.append([user(LARGE, 0)]);
+    await other.append([user(LARGE, 0)]);
+    await store.deleteSession('s1');
+    expect(await other.resolve(getMessages(other))).toMatchObject([{ content: [{ type: 'text', text: LARGE }] }]);
+    const [hash = ''] = getMessages(other).flatMap(contentHashes);
+    await store.deleteSession('s2');
+    expect(hash).toMatch(/^sha256:/);
+    expect(await store.readContent(hash)).toBeUndefined();
+  });
+});
+
+test('messages without any are given back as they are', async () => {
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  await session.append([user('small', 0)]);
+  const messages = getMessages(session);
+  expect(await session.resolve(messages)).toBe(messages);
+});
+
+test('content that is missing says which, and what to do', async () => {
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  const lost = withParts({ type: 'file', mediaType: 'text/plain', data: 'sha256:abc' });
+  const error = await rejection(session.resolve([lost]));
+  expect(error).toMatchObject({ code: 'CONTENT_NOT_FOUND', message: expect.stringContaining('sha256:abc') });
+});
+
+test('content that cannot be stored apart fails its own dispatch, and is no one’s unhandled error', async () => {
+  const memory = memoryStore();
+  const unhandled: unknown[] = [];
+  const listen = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', listen);
+  const full = new Error('full');
+  const session = await openSession({
+    store: { ...memory, writeContent: () => Promise.reject(full) },
+    id: 's1',
+    maxInlineLength: 20,
+  });
+  const first = session.dispatch({ type: 'a/a' });
+  const second = session.append([user(LARGE, 0)]);
+  const third = session.dispatch({ type: 'b/b' });
+  expect(await rejection(second)).toBe(full);
+  await Promise.all([first, third]);
+  process.off('unhandledRejection', listen);
+  expect(unhandled).toEqual([]);
+  expect((await logIn(memory)).map((event) => event.type)).toEqual(['a/a', 'b/b']);
+});

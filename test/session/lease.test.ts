@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { hostname } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { LeaseHolder, Store } from '../../src/ports/store.ts';
+import { holdLease } from '../../src/session/lease.ts';
+import { isDead, thisProcess } from '../../src/session/process-identity.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { rejection } from './log-of.ts';
+
+const elsewhere: LeaseHolder = { id: 'h', host: 'another-host', pid: 1, startedAt: '0' };
+
+function stage(): { clock: FakeClock; store: Store } {
+  const clock = fakeClock();
+  return { clock, store: memoryStore({ clock }) };
+}
+
+/** Moves the clock and lets what fell due run. */
+async function advance(clock: FakeClock, ms: number): Promise<void> {
+  clock.advance(ms);
+  for (let turns = 0; turns < 5; turns++) await setImmediate();
+}
+
+describe('D51: a lease', () => {
+  test('is renewed for as long as it is held', async () => {
+    const { clock, store } = stage();
+    const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
+    for (let i = 0; i < 10; i++) await advance(clock, 1000);
+    expect((await store.readLease('s1'))?.expiresAt).toBeGreaterThan(clock.now());
+    expect(await rejection(holdLease(store, 's1', { clock, ttlMs: 3000 }))).toMatchObject({ code: 'SESSION_BUSY' });
+    expect(lease.lost.aborted).toBe(false);
+    await lease.release();
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('that is released can be taken at a higher fence; releasing twice changes nothing', async () => {
+    const { clock, store } = stage();
+    const first = await holdLease(store, 's1', { clock });
+    await first.release();
+    const second = await holdLease(store, 's1', { clock });
+    await first.release();
+    expect(second.fence).toBeGreaterThan(first.fence);
+    expect((await store.readLease('s1'))?.fence).toBe(second.fence);
+  });
+
+  test('held elsewhere and alive stands in the way, and says who holds it and until when', async () => {
+    const { clock, store } = stage();
+    await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
+    const error = await rejection(holdLease(store, 's1', { clock }));
+    expect(error).toMatchObject({ code: 'SESSION_BUSY', data: { holder: elsewhere } });
+    expect(error.message).toContain('another-host');
+  });
+
+  test('held elsewhere is taken over when it has expired', async () => {
+    const { clock, store } = stage();
+    const { lease } = await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
+    await advance(clock, 1001);
+    expect((await holdLease(store, 's1', { clock })).fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('whose process is dead is taken over at once', async () => {
+    const { clock, store } = stage();
+    const child = spawn(process.execPath, ['-e', '']);
+    await once(child, 'exit');
+    const dead = { id: 'd', host: hostname(), pid: child.pid ?? 0, startedAt: '1' };
+    const { lease } = await store.acquireLease('s1', { holder: dead, ttlMs: 1e9 });
+    expect((await holdLease(store, 's1', { clock })).fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('that was taken over tells its holder, and is renewed no more', async () => {
+    const { clock, store } = stage();
+    const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
+    await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1e9, replacing: lease.fence });
+    await advance(clock, 1000);
+    expect(lease.lost.aborted).toBe(true);
+    expect(lease.lost.reason).toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence' });
+    expect(clock.waiting).toBe(0);
+    await lease.release();
+    expect((await store.readLease('s1'))?.holder).toEqual(elsewhere);
+  });
+
+  test('is not given up because a store cannot be reached for a while, nor is its release an error', async () => {
+    const { clock, store } = stage();
+    let reachable = true;
+    const flaky: Store = {
+      ...store,
+      renewLease: (...args) => (reachable ? store.renewLease(...args) : Promise.reject(new Error('unreachable'))),
+      releaseLease: (...args) => (reachable ? store.releaseLease(...args) : Promise.reject(new Error('unreachable'))),
+    };
+    const lease = await holdLease(flaky, 's1', { clock, ttlMs: 3000 });
+    reachable = false;
+    await advance(clock, 1000);
+    reachable = true;
+    await advance(clock, 1000);
+    expect(lease.lost.aborted).toBe(false);
+    expect((await store.readLease('s1'))?.expiresAt).toBe(clock.now() + 3000);
+    reachable = false;
+    await lease.release();
+  });
+
+  test('is gone for good when it is released while it is being renewed', async () => {
+    const { clock, store } = stage();
+    const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
+    clock.advance(1000);
+    await lease.release();
+    await advance(clock, 0);
+    expect(clock.waiting).toBe(0);
+    expect(await store.readLease('s1')).toBeUndefined();
+  });
+});
+
+describe('whether a process is dead', () => {
+  test('this one is not, and each holder has a name of its own', () => {
+    expect(isDead(thisProcess())).toBe(false);
+    expect(thisProcess().id).not.toBe(thisProcess().id);
+  });
+
+  test('a process on another host may live', () => {
+    expect(isDead({ ...thisProcess(), host: 'another-host', pid: 2 ** 30 })).toBe(false);
+  });
+
+  test.skipIf(process.platform !== 'linux')('a pid that was given to another process is', () => {
+    expect(isDead({ ...thisProcess(), startedAt: '1' })).toBe(true);
+    expect(isDead({ ...thisProcess(), startedAt: 'unknown' })).toBe(false);
+  });
+});
