@@ -2,22 +2,24 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import type { MediaPart, TextPart } from '../core/messages.ts';
-import { type AnyTool, checkToolName, type ToolContext } from './define-tool.ts';
+import type { AnyTool, ToolContext } from './define-tool.ts';
 import { anything, type JsonSchema, toJsonSchema } from './json-schema.ts';
+import { fromModelOutput, type ModelOutput } from './model-output.ts';
 import { toolContent } from './tool-result.ts';
 
 /** Tools that were written for others, accepted as they are: the AI SDK's `tool()` objects, and those of an MCP server. */
 
-/** An AI SDK tool, by its shape. */
+/** An AI SDK tool, by its shape: one of any input and output. */
 export interface ForeignTool {
-  readonly type?: string;
+  readonly type?: string | undefined;
   readonly description?: unknown;
   readonly inputSchema?: unknown;
-  // A method, so that tools of any input are accepted.
-  execute?(input: never, options: never): unknown;
+  readonly execute?: ((input: never, options: never) => unknown) | undefined;
+  readonly toModelOutput?: ((options: never) => unknown) | undefined;
   readonly needsApproval?: unknown;
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly args?: unknown;
+  readonly isProviderExecuted?: boolean | undefined;
 }
 
 /** Whether a value is an AI SDK tool and not one of ours. */
@@ -27,36 +29,65 @@ export function isForeignTool(tool: unknown): tool is ForeignTool {
   );
 }
 
-/** One of our tools that runs an AI SDK tool. It says nothing about its effect, so it is `once` (D18). */
+/**
+ * One of our tools that runs an AI SDK tool. It says nothing about its effect, so it is `once` (D18). One that a provider
+ * defines is told to that provider by its id, whoever runs it.
+ */
 export function toTool(name: string, tool: ForeignTool): AnyTool {
   const { schema, jsonSchema } = foreignSchema(name, tool.inputSchema);
-  const { execute } = tool;
+  const provider = tool.id === undefined ? undefined : { id: tool.id, args: (tool.args ?? {}) as JsonSchema };
   const base = {
     name,
-    description: typeof tool.description === 'string' ? tool.description : '',
+    description: describe(tool.description),
     input: schema,
     jsonSchema,
     effect: 'once' as const,
     retries: 0,
+    ...(provider && { provider }),
   };
-  if (tool.id !== undefined && !execute) {
-    const args = (tool.args ?? {}) as Readonly<Record<string, unknown>>;
-    return { ...base, provider: { id: tool.id, args }, execute: () => refuseToRun(name) };
-  }
-  if (!execute) {
+  if (!tool.execute) {
+    if (provider && tool.isProviderExecuted !== false) return { ...base, execute: () => refuseToRun(name) };
     throw new HoldfastError(
       'INVALID_ARGUMENT',
       `tool "${name}" has no execute; a tool that only a browser runs needs defineTool`,
     );
   }
+  const { execute, toModelOutput, needsApproval } = tool as unknown as CallableTool;
   return {
     ...base,
-    ...(tool.needsApproval !== undefined && { needsApproval: tool.needsApproval as boolean }),
+    ...(needsApproval !== undefined && { needsApproval: approvalOf(tool, needsApproval) }),
     execute: async (input: unknown, context: ToolContext) => {
-      const options = { toolCallId: context.callId, abortSignal: context.signal, messages: [], context: undefined };
-      return last(await (execute as (input: unknown, options: unknown) => unknown).call(tool, input, options));
+      const { callId: toolCallId, signal } = context;
+      const options = { ...NO_CONTEXT, toolCallId, abortSignal: signal };
+      const output = await last(await execute.call(tool, input, options));
+      if (!toModelOutput) return output;
+      return fromModelOutput(await toModelOutput.call(tool, { toolCallId, input, output }));
     },
   };
+}
+
+/** A foreign tool as we call it. Its `this` stays the tool. */
+interface CallableTool {
+  execute(input: unknown, options: unknown): unknown;
+  toModelOutput?(options: unknown): ModelOutput | PromiseLike<ModelOutput>;
+  readonly needsApproval?: boolean | ((input: unknown, options: unknown) => boolean | PromiseLike<boolean>);
+}
+
+/** What the AI SDK gives a tool beside its input and we have not got: the log is ours, not its messages. */
+const NO_CONTEXT = { messages: [], context: undefined };
+
+function approvalOf(
+  tool: ForeignTool,
+  needed: NonNullable<CallableTool['needsApproval']>,
+): boolean | ((input: unknown) => Promise<boolean>) {
+  if (typeof needed !== 'function') return needed;
+  return async (input) => needed.call(tool, input, { ...NO_CONTEXT, toolCallId: '' });
+}
+
+/** A description is text, or a function of a context that we have not got. */
+function describe(description: unknown): string {
+  if (typeof description === 'string') return description;
+  return typeof description === 'function' ? String(description({ context: undefined })) : '';
 }
 
 function refuseToRun(name: string): never {
@@ -82,6 +113,12 @@ function foreignSchema(
       readonly jsonSchema: JsonSchema;
       readonly validate?: (value: unknown) => unknown;
     };
+    if (typeof jsonSchema.then === 'function') {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `tool "${name}": its JSON Schema is a promise, and a prompt is made at once; await it first`,
+      );
+    }
     return { jsonSchema, schema: validate ? wrapValidator(validate) : anything };
   }
   if ((typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema) {
@@ -116,7 +153,7 @@ export interface McpClient {
   callTool(
     params: { name: string; arguments?: Record<string, unknown> },
     schema?: undefined,
-    options?: { signal?: AbortSignal },
+    options?: { signal?: AbortSignal; timeout?: number },
   ): Promise<unknown>;
 }
 
@@ -129,35 +166,57 @@ interface McpTool {
     | undefined;
 }
 
-/** The tools of an MCP server. Their effect is what the server hints at, `once` where it says nothing, or what `effect` says. */
+/**
+ * The tools of an MCP server. Their effect is what the server hints at, `once` where it says nothing, or what `effect` says. A
+ * name that providers refuse is told to the model in letters that they take.
+ */
 export async function mcpTools(
   client: McpClient,
   options: { readonly effect?: (name: string) => ToolEffect | undefined } = {},
 ): Promise<readonly AnyTool[]> {
-  const tools: AnyTool[] = [];
+  const tools = new Map<string, AnyTool>();
   let cursor: string | undefined;
   do {
     const page = await client.listTools(cursor === undefined ? {} : { cursor });
-    for (const tool of page.tools) tools.push(fromMcp(client, tool, options.effect?.(tool.name)));
+    for (const tool of page.tools) {
+      const name = takenName(tool.name, tools);
+      tools.set(name, fromMcp(client, name, tool, options.effect?.(tool.name)));
+    }
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-  return tools;
+  return [...tools.values()];
 }
 
-function fromMcp(client: McpClient, tool: McpTool, effect: ToolEffect | undefined): AnyTool {
-  checkToolName(tool.name);
+/** A server's name for a tool in the letters of `checkToolName`, and not one that is taken. */
+function takenName(given: string, taken: ReadonlyMap<string, unknown>): string {
+  const safe = given.replace(/[^a-zA-Z0-9_-]/g, '_').replace(/^(?![a-zA-Z_])/, '_');
+  for (let n = 1; ; n++) {
+    const suffix = n === 1 ? '' : `_${n}`;
+    const name = safe.slice(0, 64 - suffix.length) + suffix;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** The longest that a timer can wait. How long a call may take is the loop's to say: a `once` call that timed out is unknown. */
+const NEVER_MS = 2 ** 31 - 1;
+
+function fromMcp(client: McpClient, name: string, tool: McpTool, effect: ToolEffect | undefined): AnyTool {
   const { readOnlyHint, idempotentHint } = tool.annotations ?? {};
   return {
-    name: tool.name,
+    name,
     description: tool.description ?? '',
     input: anything,
     jsonSchema: tool.inputSchema,
     effect: effect ?? (readOnlyHint ? 'read' : idempotentHint ? 'idempotent' : 'once'),
     retries: 0,
-    execute: async (input: Record<string, unknown>, { signal }: ToolContext) =>
-      fromMcpResult(await client.callTool({ name: tool.name, arguments: input }, undefined, { signal })),
+    execute: async (input: Record<string, unknown>, { signal }: ToolContext) => {
+      const options = { signal, timeout: NEVER_MS };
+      return fromMcpResult(await client.callTool({ name: tool.name, arguments: input }, undefined, options));
+    },
   };
 }
+
+type Fields = Readonly<Record<string, unknown>>;
 
 function fromMcpResult(result: unknown): unknown {
   const {
@@ -165,18 +224,24 @@ function fromMcpResult(result: unknown): unknown {
     isError = false,
     structuredContent,
   } = result as {
-    readonly content?: readonly Readonly<Record<string, unknown>>[];
+    readonly content?: readonly Fields[];
     readonly isError?: boolean;
     readonly structuredContent?: unknown;
   };
-  if (content.length === 0 && structuredContent !== undefined) return structuredContent;
-  return toolContent(content.map(fromMcpPart), { isError });
+  if (content.length > 0) return toolContent(content.map(fromMcpPart), { isError });
+  const text = structuredContent === undefined ? '' : JSON.stringify(structuredContent);
+  return toolContent([{ type: 'text', text }], { isError });
 }
 
-function fromMcpPart(part: Readonly<Record<string, unknown>>): TextPart | MediaPart {
+function fromMcpPart(part: Fields): TextPart | MediaPart {
   if (part.type === 'text') return { type: 'text', text: String(part.text) };
   if ((part.type === 'image' || part.type === 'audio') && typeof part.data === 'string') {
     return { type: part.type === 'image' ? 'image' : 'file', mediaType: String(part.mimeType), data: part.data };
   }
-  return { type: 'text', text: JSON.stringify(part) };
+  const { uri, mimeType, text, blob } = (part.type === 'resource' ? part.resource : {}) as Fields;
+  if (typeof text === 'string') return { type: 'text', text };
+  if (typeof blob !== 'string') return { type: 'text', text: JSON.stringify(part) };
+  const mediaType = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
+  const type = mediaType.startsWith('image/') ? 'image' : 'file';
+  return { type, mediaType, data: blob, filename: String(uri) };
 }
