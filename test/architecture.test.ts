@@ -1,0 +1,171 @@
+/**
+ * The tree is the architecture: a folder imports only from folders above it, and the pure ones see no Node, no clock and no
+ * randomness. The rules are here, once; what they say about the sources is tested, and that they say it.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix, relative, sep } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../src');
+
+/** Top to bottom: each may import from itself and from those before it. */
+const FOLDERS = [
+  'core',
+  'conversation',
+  'history',
+  'transcripts',
+  'ports',
+  'models',
+  'stores',
+  'session',
+  'loop',
+  'importers',
+  'agents',
+  'worker',
+  'interop',
+  'server',
+  'react',
+  'cli',
+];
+/** `testing` stands beside them: what others test their stores and agents with. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
+/** The store contract is for `testing`, although it lives with the stores. */
+const folderOf = (path: string): string =>
+  /^stores\/conformance[/.]/.test(path) ? 'testing' : (path.split('/')[0] ?? '');
+/** Packages that one folder opens for everybody: types aside, nobody else imports them. */
+const OWNED: Readonly<Record<string, string>> = { 'better-sqlite3': 'stores/sqlite/' };
+const PURE = new Set(['core', 'conversation', 'history', 'transcripts']);
+/** What a pure folder may import from a package: the types of a standard. */
+const PURE_TYPES = new Set(['@standard-schema/spec']);
+
+/** Names through which time, randomness or the host would come in. */
+const IMPURE: readonly (readonly [string, RegExp])[] = [
+  ['Date.now', /\bDate\s*\.\s*now\b/],
+  ['new Date() without a time', /\bnew\s+Date\s*(?:\(\s*\)|(?![\w(]))/],
+  ['Date() as a function', /(?<!new\s)(?<![.\w])Date\s*\(/],
+  ['Math.random', /\bMath\s*\.\s*random\b/],
+  ...['performance', 'process', 'crypto', 'console', 'globalThis', 'fetch', 'require', 'Buffer'].map(
+    (name) => [name, new RegExp(`(?<![.\\w$'-])${name}\\b(?!\\s*[:?]|['-])`)] as const,
+  ),
+  ...['setTimeout', 'setInterval', 'setImmediate'].map((name) => [name, new RegExp(`\\b${name}\\b`)] as const),
+];
+
+interface Import {
+  readonly from: string;
+  readonly typeOnly: boolean;
+}
+
+const IMPORT =
+  /^\s*(?:import|export)\s+(type\s)?[^;'"]*?from\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm;
+
+function importsOf(source: string): readonly Import[] {
+  return Array.from(source.matchAll(IMPORT), ([, type, from, bare, dynamic]) => ({
+    from: from ?? bare ?? dynamic ?? '',
+    typeOnly: type !== undefined,
+  }));
+}
+
+/** The source without comments and texts; what a template inserts is code and stays. */
+function codeOf(source: string): string {
+  const texts = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g;
+  return source.replace(texts, (text) =>
+    text.startsWith('`') ? Array.from(text.matchAll(/\$\{([^}]*)\}/g), ([, inserted]) => ` ${inserted} `).join() : ' ',
+  );
+}
+
+/** What is wrong with a file, by its path below src. Files in src itself are the public entries: they may import anything. */
+function violationsIn(path: string, source: string): readonly string[] {
+  if (!path.includes('/')) return [];
+  const folder = folderOf(path);
+  const allowed = BESIDE[folder] ?? FOLDERS.slice(0, FOLDERS.indexOf(folder));
+  if (!(folder in BESIDE) && !FOLDERS.includes(folder)) return [`${path}: ${folder} has no place in the architecture`];
+  const problems: string[] = [];
+  for (const { from, typeOnly } of importsOf(source)) {
+    if (from.startsWith('.')) {
+      const target = posix.join(posix.dirname(path), from);
+      const wanted = folderOf(target);
+      const isEntry = !target.includes('/');
+      if (target.startsWith('..') || isEntry)
+        problems.push(`${path}: imports ${from}, which is not below a folder of src`);
+      else if (wanted !== folder && !allowed.includes(wanted)) problems.push(`${path}: ${folder} imports ${wanted}`);
+    } else if (PURE.has(folder) && !(typeOnly && PURE_TYPES.has(from))) problems.push(`${path}: imports ${from}`);
+    else if (!typeOnly && !path.startsWith(OWNED[from] ?? '')) problems.push(`${path}: imports ${from}`);
+  }
+  if (PURE.has(folder)) {
+    const code = codeOf(source);
+    for (const [name, pattern] of IMPURE) if (pattern.test(code)) problems.push(`${path}: mentions ${name}`);
+  }
+  return problems;
+}
+
+const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => relative(ROOT, join(ROOT, name)).split(sep).join('/'));
+
+describe('the sources', () => {
+  test('are found', () => {
+    expect(files).toContain('core/fold.ts');
+    expect(files.length).toBeGreaterThan(50);
+  });
+
+  test('every folder imports only from folders above it, and the pure ones see no host', () => {
+    expect(files.flatMap((path) => violationsIn(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
+  });
+});
+
+describe('the rules', () => {
+  test.for([
+    ['core/a.ts', "import { x } from '../session/session.ts';", 'core imports session'],
+    ['core/a.ts', "import type { x } from '../ports/store.ts';", 'core imports ports'],
+    ['stores/sqlite/a.ts', "import { x } from '../../session/session.ts';", 'stores imports session'],
+    ['models/a.ts', "export { x } from '../loop/run.ts';", 'models imports loop'],
+    ['session/a.ts', "export * from '../loop/run.ts';", 'session imports loop'],
+    ['session/a.ts', "const x = await import('../cli/start.ts');", 'session imports cli'],
+    ['session/a.ts', "import '../cli/start.ts';", 'session imports cli'],
+    ['session/a.ts', "import {\n  x,\n  y,\n} from '../server/routes.ts';", 'session imports server'],
+    ['testing/a.ts', "import { x } from '../loop/run.ts';", 'testing imports loop'],
+    ['session/a.ts', "import { x } from '../testing/fake-clock.ts';", 'session imports testing'],
+    ['stores/conformance/a.ts', "import { x } from '../../loop/run.ts';", 'testing imports loop'],
+    ['stores/memory.ts', "import { x } from './conformance.ts';", 'stores imports testing'],
+    ['stores/memory.ts', "import { x } from '../testing/fake-clock.ts';", 'stores imports testing'],
+    ['importers/a.ts', "import Sqlite from 'better-sqlite3';", 'imports better-sqlite3'],
+    ['core/a.ts', "import { x } from '../index.ts';", 'not below a folder'],
+    ['core/a.ts', "import { x } from '../../test/core/log.ts';", 'not below a folder'],
+    ['utils/a.ts', '', 'no place'],
+    ['core/a.ts', "import { readFileSync } from 'node:fs';", 'imports node:fs'],
+    ['history/a.ts', "import { x } from 'tokenx';", 'imports tokenx'],
+    ['core/a.ts', "import { x } from '@standard-schema/spec';", 'imports @standard-schema/spec'],
+    ['core/a.ts', "import type { x } from 'zod';", 'imports zod'],
+    ['core/a.ts', 'const now = Date.now();', 'Date.now'],
+    ['core/a.ts', 'const now = new Date();', 'new Date()'],
+    ['core/a.ts', 'const now = new Date( ).toISOString();', 'new Date()'],
+    ['core/a.ts', `const now = \`\${new Date()}\`;`, 'new Date()'],
+    ['core/a.ts', 'const now = Date();', 'Date()'],
+    ['core/a.ts', 'const id = Math.random();', 'Math.random'],
+    ['core/a.ts', 'const now = performance.now();', 'performance'],
+    ['core/a.ts', 'const home = process.env.HOME;', 'process'],
+    ['core/a.ts', 'const id = crypto.randomUUID();', 'crypto'],
+    ['core/a.ts', 'setTimeout(() => {}, 1);', 'setTimeout'],
+    ['core/a.ts', 'console.log(1);', 'console'],
+    ['core/a.ts', 'const x = globalThis.crypto;', 'globalThis'],
+  ] as const)('%s may not say: %s', ([path, source, problem]) => {
+    expect(violationsIn(path, source).join()).toContain(problem);
+  });
+
+  test.for([
+    ['core/a.ts', "import type { StandardSchemaV1 } from '@standard-schema/spec';"],
+    ['session/a.ts', "import { x } from '../core/fold.ts';\nimport { y } from './live.ts';\nimport z from 'node:fs';"],
+    ['stores/sqlite/a.ts', "import { x } from '../memory.ts';\nimport { y } from '../../ports/store.ts';"],
+    ['testing/a.ts', "import { x } from '../session/session.ts';"],
+    ['stores/conformance/a.ts', "import { x } from '../../testing/fake-clock.ts';\nimport { y } from '../memory.ts';"],
+    ['importers/a.ts', "import type { Database } from 'better-sqlite3';"],
+    ['stores/sqlite/a.ts', "import Sqlite from 'better-sqlite3';"],
+    ['index.ts', "export { x } from './cli/start.ts';"],
+    ['core/a.ts', '// another process, Date.now and Math.random\n/* crypto */ const at = new Date(0);'],
+    ['core/a.ts', "const text = 'console.log(Date.now())';"],
+    ['core/a.ts', 'const parsed = new Date(text).getTime();'],
+    ['core/a.ts', 'const { process: _, ...rest } = holder; rest.performance();'],
+  ] as const)('%s may say: %s', ([path, source]) => {
+    expect(violationsIn(path, source)).toEqual([]);
+  });
+});
