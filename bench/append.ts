@@ -1,6 +1,7 @@
 /** What durability costs: the store against SQLite itself. Each part is a file in `append/` that yields its figures. */
 import { concurrentSessions } from './append/concurrent-sessions.ts';
 import { loneAppends } from './append/lone-appends.ts';
+import { opening } from './append/opening.ts';
 import { pageSizes } from './append/page-sizes.ts';
 import type { Section } from './figure.ts';
 
@@ -12,6 +13,7 @@ export const section: Section = {
   async *run() {
     yield* loneAppends(NAME);
     yield* concurrentSessions(NAME);
+    yield* opening(NAME);
     yield* pageSizes(NAME);
   },
 };

@@ -121,7 +121,8 @@ export interface IntegrityReport {
  * - A repeated append returns what the first returned and writes nothing. It is recognised by its id when it is the session's
  *   newest append or names the `expectedSeq` it named first. The same id with other events: `APPEND_ID_REUSED`.
  * - `read` yields a prefix-consistent log: events that were there when it began, in order. An unknown session yields none.
- * - A fence only rises, also across release, expiry and deletion of a session.
+ * - A fence only rises, also across release, expiry and deletion of a session; deleting a session ends its lease and its fence.
+ * - A session id is any text of 1 to 512 characters without NUL and lone surrogates; another is `INVALID_ARGUMENT`.
  * - `watch` calls back after an append to the session has committed, by whichever process; late, merged and spurious calls are allowed.
  * - Every method rejects with a `HoldfastError`; after `close` with `SESSION_CLOSED`.
  */
@@ -140,7 +141,7 @@ export interface Store {
   /** The newest lease, expired or not, unless it was released. */
   readLease(sessionId: string): Promise<Lease | undefined>;
 
-  /** Keeps the newest snapshot; an older one than the stored changes nothing. */
+  /** Keeps the newest snapshot; an older one than the stored changes nothing, one beyond the log is `INVALID_ARGUMENT`. */
   writeSnapshot(sessionId: string, snapshot: StoredSnapshot): Promise<void>;
   readSnapshot(sessionId: string): Promise<StoredSnapshot | undefined>;
 

@@ -3,12 +3,36 @@ import { type ConflictDetail, type ErrorCode, HoldfastError } from '../../core/e
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { LeaseHolder, ReadOptions, Store } from '../../ports/store.ts';
-import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts';
+
+/** Time that moves when a case says so. */
+export interface SuiteClock extends Clock {
+  advance(ms: number): void;
+}
+
+/** As little of a clock as leases need: `holdfast/testing` has a better one, and stands on the stores. */
+function suiteClock(): SuiteClock {
+  let now = Date.UTC(2026, 0, 1);
+  const timers = new Map<() => void, number>();
+  return {
+    now: () => now,
+    after(ms, callback) {
+      const run = () => callback();
+      timers.set(run, now + ms);
+      return () => {
+        timers.delete(run);
+      };
+    },
+    advance(ms) {
+      now += ms;
+      for (const [run, due] of [...timers]) if (due <= now && timers.delete(run)) run();
+    },
+  };
+}
 
 /** What a case works with: an empty store, its clock, and further handles on the same data where the store has them. */
 export interface Harness {
   readonly store: Store;
-  readonly clock: FakeClock;
+  readonly clock: SuiteClock;
   /** Another handle on the same data; absent when the store has only one. */
   readonly reopen?: (() => Promise<Store>) | undefined;
 }
@@ -28,7 +52,7 @@ export interface Case {
 
 /** Runs `work` on a new store and closes every handle afterwards. */
 export async function withStore(options: HarnessOptions, work: (harness: Harness) => Promise<void>): Promise<void> {
-  const clock = fakeClock();
+  const clock = suiteClock();
   const store = await options.create({ clock });
   const handles = [store];
   const { reopen } = options;

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { type ConflictDetail, type ErrorCode, isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Lease, Store, StoredSnapshot } from '../../ports/store.ts';
-import type { FakeClock } from '../../testing/fake-clock.ts';
-import { holder, note, readAll } from './harness.ts';
+import { holder, note, readAll, type SuiteClock } from './harness.ts';
 
 /**
  * The contract once more, as a program that is too simple to be wrong: plain arrays, no persistence, no concurrency. Each
@@ -82,7 +81,7 @@ export async function applyOperation(
   operation: Operation,
   model: Model,
   store: Store,
-  clock: FakeClock,
+  clock: SuiteClock,
 ): Promise<void> {
   if (operation.kind === 'wait') {
     clock.advance(operation.ms);

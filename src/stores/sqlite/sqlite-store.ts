@@ -84,7 +84,11 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   }
 
   function query<T>(work: () => T): Promise<T> {
-    return untilFree(path, busyTimeoutMs, work);
+    return untilFree(path, busyTimeoutMs, () => {
+      // It may have been closed while this waited for a lock.
+      if (!database.open) throw storeClosed();
+      return work();
+    });
   }
 
   function write<T>(work: () => T): Promise<T> {

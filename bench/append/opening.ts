@@ -1,0 +1,74 @@
+/** Opening a long session against reading and parsing its rows; with a snapshot only what came after it is read. */
+import Sqlite from 'better-sqlite3';
+import { type NewEvent, openSession, type Store } from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
+import { atMost, type Figure, info, median } from '../figure.ts';
+import { inDirectory, message, timed } from './workload.ts';
+
+const MESSAGES = 10_000;
+const TAIL = 100;
+const ROUNDS = 15;
+const id = 'long';
+
+const START: NewEvent = {
+  type: 'evaluation/started',
+  at: '2026-01-01T00:00:00.000Z',
+  evaluationId: 'evaluation-1',
+  conversationId: 'main',
+  promptNs: 'bench',
+  promptKey: 'append',
+  promptHash: 'prompt',
+  inputHash: 'input',
+};
+
+export function opening(section: string): AsyncIterable<Figure> {
+  return inDirectory(async function* (path) {
+    const store = await sqliteStore(path('store.db'));
+    const messages = Array.from({ length: MESSAGES }, (_, n) => message(n));
+    await store.append(id, [START, ...messages.slice(0, -TAIL)], { id: 'a', expectedSeq: 0 });
+    const early = await openSession({ store, id, readOnly: true });
+    const snapshot = JSON.stringify(early.snapshot());
+    const { seq } = await store.append(id, messages.slice(-TAIL), { id: 'b', expectedSeq: MESSAGES - TAIL + 1 });
+
+    const raw = new Sqlite(path('store.db'), { readonly: true });
+    const rows = raw.prepare<[], { readonly data: string }>('SELECT seq, at, type, data FROM events ORDER BY position');
+    const whole: number[] = [];
+    const floor: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      floor.push(await timed(() => rows.all().map((row) => JSON.parse(row.data))));
+      whole.push(await timed(() => openSession({ store, id, readOnly: true })));
+    }
+    yield atMost(
+      section,
+      'opening a 10,000-message session / reading and parsing its rows',
+      median(whole) / median(floor),
+      1.5,
+      `${median(whole).toFixed(0)} ms against ${median(floor).toFixed(0)} ms`,
+    );
+
+    await store.writeSnapshot(id, { seq: seq - TAIL, data: snapshot });
+    const counting = countingStore(store);
+    const resumed: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      resumed.push(await timed(() => openSession({ store: counting.store, id, readOnly: true })));
+    }
+    yield atMost(section, 'events replayed with a snapshot / events since it', counting.read() / ROUNDS / TAIL, 1);
+    yield info(section, 'opening with a snapshot / reading and parsing all rows', median(resumed) / median(floor));
+    raw.close();
+    await store.close();
+  });
+}
+
+/** The same store, counting the events that are read. */
+function countingStore(store: Store): { readonly store: Store; read(): number } {
+  let read = 0;
+  const counting: Store = Object.assign(Object.create(store), {
+    async *read(...args: Parameters<Store['read']>) {
+      for await (const event of store.read(...args)) {
+        read++;
+        yield event;
+      }
+    },
+  });
+  return { store: counting, read: () => read };
+}
