@@ -1,4 +1,4 @@
-/** Conversation state: what reducing costs, and that a long conversation streams like a short one. */
+/** Conversation state: what reducing costs, that a long conversation streams like a short one, and transcripts of any size. */
 import {
   type ConversationEvent,
   createConversationState,
@@ -9,6 +9,7 @@ import {
 import { type LiteralState, literalReducer } from './conversation/literal-reducer.ts';
 import { type ReactChat, reactChat } from './conversation/react-chat.ts';
 import { deltasFor, longConversation, sessionEvents } from './conversation/session-events.ts';
+import { transcriptFigures } from './conversation/transcripts.ts';
 import { atLeast, atMost, type Figure, info, median, type Section } from './figure.ts';
 
 const SECTION = 'conversation';
@@ -16,10 +17,11 @@ const ROUNDS = 11;
 
 export const section: Section = {
   name: SECTION,
-  about: 'the reducer against JSON.parse, the document’s own reducer and the AI SDK’s React chat state',
+  about: 'the reducer against JSON.parse, the document’s own reducer and the AI SDK’s chat state; large transcripts',
   async *run() {
     yield* reducing();
     yield* streaming();
+    yield* transcriptFigures(SECTION);
   },
 };
 
