@@ -6,6 +6,7 @@ import type { LossReport } from './losses.ts';
 import { mediaSource } from './media-source.ts';
 import { NO_RESULT, objectArguments, ProviderCallIds } from './provider-calls.ts';
 
+/** Where the content of a picture or a document is. */
 export type AnthropicSource =
   | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
   | { readonly type: 'url'; readonly url: string };

@@ -28,6 +28,7 @@ export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | '
 /** Recorded messages, a log, or what a screen shows. */
 export type ExportSource = readonly ConversationMessage[] | readonly SessionEvent[] | SessionConversationState;
 
+/** How to export. */
 export interface ExportOptions {
   readonly format: ExportFormat;
   readonly title?: string;

@@ -5,11 +5,13 @@ import type { LossReport } from './losses.ts';
 import { mediaSource, mediaUrl } from './media-source.ts';
 import { NO_RESULT, objectArguments, ProviderCallIds } from './provider-calls.ts';
 
+/** A part of what a user said. */
 export type OpenAIUserPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
   | { readonly type: 'file'; readonly file: { readonly filename: string; readonly file_data: string } };
 
+/** A call that the model made. */
 export interface OpenAIToolCall {
   readonly id: string;
   readonly type: 'function';

@@ -15,6 +15,7 @@ export interface SecretPattern {
 /** How often each kind was found. */
 export type SecretCounts = Readonly<Record<string, number>>;
 
+/** What to look for besides the built-in kinds. */
 export interface RedactOptions {
   /** Looked for before the built-in ones. */
   readonly patterns?: readonly SecretPattern[];
