@@ -38,6 +38,8 @@ export class Life {
   /** Resolves when it is over. */
   readonly died: Promise<'died'>;
   passed = 0;
+  /** Called when a write is durable and nobody has heard of it yet. */
+  afterWrite: ((method: string, args: readonly unknown[]) => Promise<void> | undefined) | undefined;
   readonly #crashAt: number;
   readonly #die: () => void;
   #dead = false;
@@ -54,11 +56,14 @@ export class Life {
 
   /** A point at which it may die. */
   async pass(): Promise<void> {
-    if (!this.#dead && ++this.passed >= this.#crashAt) {
-      this.#dead = true;
-      this.#die();
-    }
-    if (this.#dead) await new Promise(() => {});
+    if (this.#dead || ++this.passed >= this.#crashAt) await this.kill();
+  }
+
+  /** Dies here: whoever waits for this waits forever. */
+  kill(): Promise<never> {
+    this.#dead = true;
+    this.#die();
+    return new Promise(() => {});
   }
 
   /** Acts on the world, with a point on both sides. */
@@ -99,6 +104,7 @@ export class Life {
           await life.pass();
           const result: unknown = await method.apply(target, args);
           if (property === 'append') for (const key of resultsIn(args)) finished.add(key);
+          await life.afterWrite?.(String(property), args);
           await life.pass();
           return result;
         };

@@ -265,7 +265,8 @@ export function asked(session: Session, requests: readonly ModelRequest[]): Reco
   return Object.fromEntries([...all].toSorted().map(([name, said]) => [name, [...said]]));
 }
 
-function normalized(messages: readonly ConversationMessage[]): readonly unknown[] {
+/** Messages without seq, times and ids, results in call order. */
+export function normalized(messages: readonly ConversationMessage[]): readonly unknown[] {
   const place = new Map<ConversationMessage, number>();
   let turn: ConversationMessage | undefined;
   let at = 0;
