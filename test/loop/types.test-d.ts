@@ -1,0 +1,163 @@
+import { tool as aiTool, jsonSchema } from 'ai';
+import { describe, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import {
+  type AnySession,
+  type CallRef,
+  createAdapter,
+  definePrompt,
+  defineTool,
+  type EvaluationEvent,
+  type EvaluationResponse,
+  MainLoop,
+  type McpClient,
+  type Prompt,
+  type SuspendReason,
+  scriptedModel,
+  type Tool,
+  type ToolContext,
+} from '../../src/index.ts';
+
+const adapter = createAdapter({ model: scriptedModel([]) });
+const base = { name: 'a', description: '' };
+const named = { ns: 'n', key: 'k', instructions: '' };
+
+describe('defineTool', () => {
+  test('the handler’s input is what the schema gives, after defaults and transforms', () => {
+    defineTool({
+      ...base,
+      input: z.object({ path: z.string(), mode: z.enum(['r', 'w']).default('r'), n: z.string().transform(Number) }),
+      execute(input) {
+        expectTypeOf(input).toEqualTypeOf<{ path: string; mode: 'r' | 'w'; n: number }>();
+      },
+    });
+  });
+
+  test('the context: who, which call, and a session to dispatch to', () => {
+    defineTool({
+      ...base,
+      input: z.object({}),
+      execute(_, context) {
+        expectTypeOf(context).toEqualTypeOf<ToolContext>();
+        expectTypeOf(context.callId).toEqualTypeOf<string>();
+        expectTypeOf(context.isResume).toEqualTypeOf<boolean>();
+        expectTypeOf(context.idempotencyKey).toEqualTypeOf<string>();
+        expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+        expectTypeOf(context.session.dispatch).parameter(0).toMatchTypeOf<{ readonly type: string }>();
+      },
+    });
+  });
+
+  test('reconcile, compensate and needsApproval take the same input; reconcile gives what execute gives', () => {
+    const made = defineTool({
+      ...base,
+      input: z.object({ to: z.string() }),
+      execute: async ({ to }) => ({ receipt: to }),
+      reconcile: ({ to }) => ({ happened: true, result: { receipt: to } }),
+      compensate: ({ to }) => expectTypeOf(to).toEqualTypeOf<string>() as unknown as undefined,
+      needsApproval: ({ to }) => to === 'x',
+    });
+    expectTypeOf(made).toEqualTypeOf<Tool<{ to: string }, { receipt: string }>>();
+  });
+
+  test('a reconcile that gives something else does not compile', () => {
+    defineTool({
+      ...base,
+      input: z.object({}),
+      execute: async () => ({ receipt: 'a' }),
+      // @ts-expect-error: a number is no receipt
+      reconcile: () => ({ happened: true, result: 1 }),
+    });
+  });
+
+  test('an effect is one of three', () => {
+    // @ts-expect-error: there is no such effect
+    defineTool({ ...base, input: z.object({}), effect: 'maybe', execute: () => 1 });
+  });
+
+  test('children answer with their own output', () => {
+    const child = definePrompt({ ...named, output: z.object({ n: z.number() }) });
+    defineTool({
+      ...base,
+      input: z.object({}),
+      async execute(_, context) {
+        const answer = await context.evaluate(child, { key: 'a', input: 'b' });
+        expectTypeOf(answer.output).toEqualTypeOf<{ n: number } | undefined>();
+        // @ts-expect-error: a child inherits its session
+        await context.evaluate(child, { session: {} as AnySession });
+      },
+    });
+  });
+});
+
+describe('definePrompt and evaluate', () => {
+  test('the output is what the schema gives', async () => {
+    const prompt = definePrompt({
+      ...named,
+      output: z.object({ verdict: z.enum(['good', 'bad']), n: z.coerce.number() }),
+    });
+    expectTypeOf(prompt).toEqualTypeOf<Prompt<{ verdict: 'good' | 'bad'; n: number }>>();
+    const response = await adapter.evaluate(prompt, { input: 'x' });
+    expectTypeOf(response.output).toEqualTypeOf<{ verdict: 'good' | 'bad'; n: number } | undefined>();
+    expectTypeOf(adapter.stream(prompt).response).resolves.toEqualTypeOf<typeof response>();
+  });
+
+  test('without a schema there is none', async () => {
+    const prompt = definePrompt(named);
+    expectTypeOf(prompt).toEqualTypeOf<Prompt<undefined>>();
+    const response = await adapter.evaluate(prompt);
+    expectTypeOf(response).toEqualTypeOf<EvaluationResponse<undefined>>();
+    expectTypeOf(response.output).toEqualTypeOf<undefined>();
+  });
+
+  test('a response says how it stands', async () => {
+    const response = await adapter.evaluate(definePrompt(named));
+    expectTypeOf(response.status).toEqualTypeOf<'completed' | 'suspended'>();
+    expectTypeOf(response.reason).toEqualTypeOf<SuspendReason | undefined>();
+    expectTypeOf(response.pending).toEqualTypeOf<readonly CallRef[]>();
+    expectTypeOf(response.text).toEqualTypeOf<string>();
+  });
+
+  test('options: what can be resumed, and what a signal is', () => {
+    const prompt = definePrompt(named);
+    for (const resume of [true, false, 'auto', { evaluationId: 'x' }] as const)
+      void adapter.evaluate(prompt, { resume });
+    // @ts-expect-error: there is no such way to resume
+    void adapter.evaluate(prompt, { resume: 'maybe' });
+    // @ts-expect-error: an option that does not exist is a mistake
+    void adapter.evaluate(prompt, { retries: 3 });
+    void adapter.evaluate(prompt, { onEvent: (event) => expectTypeOf(event).toEqualTypeOf<EvaluationEvent>() });
+  });
+
+  test('tools: ours in a list, ours and the AI SDK’s by name', () => {
+    const ours = defineTool({ ...base, input: z.object({ n: z.number() }), execute: ({ n }) => n });
+    const zod = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city.length });
+    const json = aiTool({ inputSchema: jsonSchema<{ a: string }>({}), execute: async ({ a }) => a });
+    definePrompt({ ...named, tools: [ours] });
+    definePrompt({ ...named, tools: { ours, zod, json } });
+    // @ts-expect-error: in a list a tool of the AI SDK has no name
+    definePrompt({ ...named, tools: [zod] });
+  });
+
+  test('a real MCP client fits', async () => {
+    const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
+    expectTypeOf(new Client({ name: 'a', version: '1' })).toExtend<McpClient>();
+  });
+});
+
+describe('MainLoop', () => {
+  test('prepare decides the output; finalize gets it', () => {
+    const prompt = definePrompt({ ...named, output: z.object({ n: z.number() }) });
+    const loop = new MainLoop({
+      adapter,
+      prepare: (request: { readonly id: string }) => ({ prompt, input: request.id }),
+      finalize: (request, response) => {
+        expectTypeOf(request).toEqualTypeOf<{ readonly id: string }>();
+        expectTypeOf(response.output).toEqualTypeOf<{ n: number } | undefined>();
+      },
+    });
+    expectTypeOf(loop.execute({ id: 'a' })).resolves.toEqualTypeOf<EvaluationResponse<{ n: number }>>();
+    // @ts-expect-error: that is no request
+    void loop.execute({ name: 'a' });
+  });
+});
