@@ -44,8 +44,6 @@ const BUILT_IN = {
   usage: (state: SessionState) => state.record.usage,
 } as const;
 
-/** The names of the slices that are always there. */
-export const BUILT_IN_SLICES: readonly string[] = Object.keys(BUILT_IN);
 
 /** The items of a slice in a state, or undefined when the state does not know the slice. */
 export function itemsOf(state: SessionState, name: string): readonly unknown[] | undefined {
