@@ -11,7 +11,8 @@ const DEFAULT_OUTPUT_RETRIES = 2;
 
 /** Decides about an answer that is recorded and has not ended its evaluation: another adapter's, or an older version's. */
 export async function finish(run: Run): Promise<void> {
-  const message = currentEvaluation(run).messages.at(-1);
+  const newest = currentEvaluation(run).messages.at(-1);
+  const [message] = newest ? await run.session.resolve([newest]) : [];
   if (message?.role !== 'assistant') return;
   const checked = run.prompt.output && (await checkOutput(run.prompt.output.schema, message));
   await record(

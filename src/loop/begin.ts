@@ -1,0 +1,82 @@
+import { HoldfastError } from '../core/errors.ts';
+import { type Evaluation, isOpen } from '../core/evaluations.ts';
+import type { NewEvent, Without } from '../core/events.ts';
+import type { CallRef, ConversationMessage } from '../core/messages.ts';
+import { bindTemplate } from '../core/prompt-identity.ts';
+import { getLatestEvaluation } from '../core/views.ts';
+import type { AnySession } from '../session/session.ts';
+import type { Prompt } from './define-prompt.ts';
+import { inputHash } from './find-evaluation.ts';
+import type { EvaluateOptions } from './provider-adapter.ts';
+import { messageBase, type Run, record } from './run.ts';
+import { interruptLeftDraft } from './stream-answer.ts';
+
+/** Where a conversation stands in its session. */
+export interface Place {
+  readonly conversationId: string;
+  /** The call that asked for a child conversation, and the run that it belongs to. */
+  readonly parent?: { readonly call: CallRef; readonly run: Run };
+}
+
+/** Records the beginning in one append: what it supersedes, the evaluation, its system and user messages (D7). */
+export async function begin(run: Run, place: Place): Promise<void> {
+  const { session, prompt, options, evaluationId } = run;
+  const { input, key } = options;
+  const { text, missing } = bindTemplate(prompt.instructions, options.params ?? {});
+  if (missing.length > 0) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `prompt ${prompt.ns}/${prompt.key} needs params: ${missing.join(', ')}`,
+    );
+  }
+  const { conversationId } = place;
+  const parent = place.parent?.call;
+  const continues = continued(session, options, place);
+  const at = new Date(session.clock.now()).toISOString();
+  const names = { id: evaluationId, conversationId, promptNs: prompt.ns, promptKey: prompt.key };
+  const messages: ConversationMessage[] = [];
+  const place0 = (): { readonly sequence: number; readonly turn: number } => ({ sequence: messages.length, turn: 0 });
+  if (text !== '')
+    messages.push({ ...messageBase(names, place0(), at), role: 'system', content: [{ type: 'text', text }] });
+  if (input !== undefined && input.length > 0) {
+    const content = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input;
+    messages.push({ ...messageBase(names, place0(), at), role: 'user', content });
+  }
+  const older = openEvaluations(session, prompt, conversationId);
+  for (const evaluation of older) await interruptLeftDraft(run, evaluation);
+  await record(run, [
+    ...older.map(
+      (evaluation): Without<NewEvent, 'at'> => ({
+        type: 'evaluation/superseded',
+        evaluationId: evaluation.id,
+        by: evaluationId,
+      }),
+    ),
+    {
+      type: 'evaluation/started',
+      evaluationId,
+      conversationId,
+      promptNs: prompt.ns,
+      promptKey: prompt.key,
+      promptHash: prompt.hash,
+      inputHash: inputHash(options),
+      ...(key !== undefined && { key }),
+      ...(continues !== undefined && { continues }),
+      ...(run.agent && { adapterType: run.agent.adapterType }),
+      ...(parent && { parent: { evaluationId: parent.evaluationId, turn: parent.turn, callId: parent.callId } }),
+    },
+    ...messages.map((message): Without<NewEvent, 'at'> => ({ type: 'message/recorded', message })),
+  ]);
+}
+
+function openEvaluations(session: AnySession, prompt: Prompt<unknown>, conversationId: string): readonly Evaluation[] {
+  const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId });
+  return newest && isOpen(newest) ? [newest] : []; // whatever is older was superseded when the newest began
+}
+
+function continued(session: AnySession, { continues }: EvaluateOptions, place: Place): string | undefined {
+  if (continues === undefined || continues === false) return undefined;
+  if (continues === true) return getLatestEvaluation(session, { conversationId: place.conversationId })?.id;
+  if (session.state.record.evaluations.has(continues)) return continues;
+  throw new HoldfastError('CONVERSATION_NOT_FOUND', `session ${session.id} has no evaluation ${continues} to continue`);
+}

@@ -1,0 +1,61 @@
+import { HoldfastError } from '../core/errors.ts';
+import type { Evaluation } from '../core/evaluations.ts';
+import { type ConversationMessage, textOf } from '../core/messages.ts';
+import type { AnySession } from '../session/session.ts';
+import type { Prompt } from './define-prompt.ts';
+import { checkOutput } from './finish.ts';
+import type { EvaluationResponse } from './provider-adapter.ts';
+
+/** What an evaluation is answered with, read from the log and nowhere else: the same now and after any restart. */
+
+/** The answer of an evaluation that has ended, from the log (D14). */
+export async function recordedAnswer(
+  session: AnySession,
+  prompt: Prompt<unknown>,
+  evaluation: Evaluation,
+): Promise<EvaluationResponse<unknown>> {
+  if (evaluation.status === 'failed') {
+    const { code, message } = evaluation.error ?? { code: 'EVALUATION_FAILED', message: 'it failed' };
+    throw new HoldfastError(code, `evaluation ${evaluation.id} failed: ${message}; start a new one`);
+  }
+  if (!prompt.output) return respond(session, evaluation.id);
+  const answer = await lastAnswer(session, evaluation);
+  const checked = answer && (await checkOutput(prompt.output.schema, answer));
+  if (!checked?.ok) {
+    throw new HoldfastError(
+      'OUTPUT_INVALID',
+      `the recorded answer of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
+    );
+  }
+  return respond(session, evaluation.id, { output: checked.value });
+}
+
+/** How an evaluation stands, as far as the log tells, and what is known beside it. */
+export async function respond(
+  session: AnySession,
+  evaluationId: string,
+  rest: Partial<EvaluationResponse<unknown>> = {},
+): Promise<EvaluationResponse<unknown>> {
+  const evaluation = session.state.record.evaluations.get(evaluationId);
+  const answer = evaluation && (await lastAnswer(session, evaluation));
+  return {
+    status: 'completed',
+    evaluationId,
+    sessionId: session.id,
+    text: answer ? textOf(answer) : '',
+    output: undefined,
+    pending: [],
+    usage: evaluation?.totalUsage ?? { inputTokens: 0, outputTokens: 0 },
+    turns: evaluation?.turn ?? 0,
+    ...rest,
+  };
+}
+
+/** What the model said last, with content that is stored apart put back (D58). */
+async function lastAnswer(session: AnySession, evaluation: Evaluation): Promise<ConversationMessage | undefined> {
+  for (let i = evaluation.messages.length - 1; i >= 0; i--) {
+    const message = evaluation.messages.at(i);
+    if (message?.role === 'assistant') return (await session.resolve([message]))[0];
+  }
+  return undefined;
+}
