@@ -213,6 +213,17 @@ describe('D58: huge results', () => {
   });
 });
 
+test('D58: a huge answer is stored apart, and answered with in full, now and from the record', async () => {
+  const text = JSON.stringify({ text: 'x'.repeat(20_000) });
+  const output = z.object({ text: z.string() });
+  const first = await agent({ script: [text], output, maxInlineLength: 1_000 });
+  const response = await first.evaluate();
+  expect(response).toMatchObject({ status: 'completed', text, output: JSON.parse(text) });
+  expect(first.session.state.record.messages.at(-1)?.content[0]).toMatchObject({ type: 'file' });
+  const second = await agent({ script: [], output, store: first.store });
+  expect(await second.evaluate({ resume: true })).toEqual(response);
+});
+
 function hostileError(): Error {
   const error = new Error('x');
   Object.defineProperty(error, 'message', {

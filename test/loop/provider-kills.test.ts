@@ -58,7 +58,9 @@ describe('I2, I3, I4: a process with a provider’s client is killed, another go
     expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
     expect(normalized(messages)).toEqual(normalized(expected.messages));
     expect(server.refusals).toEqual([]);
-    const last = server.requests.filter(({ api, turn }) => api === 'anthropic' && turn === 3).map(({ body }) => JSON.stringify(body));
+    const last = server.requests
+      .filter(({ api, turn }) => api === 'anthropic' && turn === 3)
+      .map(({ body }) => JSON.stringify(body));
     expect(new Set(last).size).toBe(1); // the last request is, to the letter, that of an uninterrupted process
   });
 
