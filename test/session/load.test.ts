@@ -50,14 +50,20 @@ describe.for(STORES)('D6: from a snapshot anywhere, on %s', ([kind, create]) => 
 
 describe('D6: a snapshot of other slices', () => {
   const [plan, notes, audit, focus] = SLICES;
+  /** The slice as it was when its reducer did something else. */
+  const as = (slice: AnySlice, version: number): AnySlice => ({
+    ...slice,
+    version,
+    on: { 'plan/added': (items: readonly unknown[]) => [...items, `by version ${version}`] },
+  });
 
   test.for<readonly [string, readonly AnySlice[]]>([
     ['none of them', []],
     ['some of them', [notes, audit]],
     ['all but one', [plan, notes, focus]],
-    ['one in an older version', [{ ...plan, version: 0 }, notes, audit]],
-    ['one in a newer version', [plan, { ...notes, version: 2 }, audit]],
-    ['all in other versions', SLICES.map((slice) => ({ ...slice, version: 7 }))],
+    ['one in an older version', [as(plan, 0), notes, audit]],
+    ['one in a newer version', [plan, as(notes, 2), audit]],
+    ['all in other versions', SLICES.map((slice) => as(slice, 7))],
     ['others that nobody here knows', [defineSlice({ name: 'foreign', initial: [1], on: {} }), plan]],
     ['one that persists now and did not', [{ ...focus, persist: true }]],
   ])('that held %s: every slice sees the whole log', async ([, before]) => {
@@ -175,7 +181,14 @@ describe('D17: a snapshot is never needed', () => {
     ['empty', () => ''],
     ['another program’s', () => '{"hello":"world"}'],
     ['of a newer version', changed((snapshot) => ({ ...snapshot, version: 99 }))],
-    ['of another session', changed((snapshot) => ({ ...snapshot, sessionId: 's2' }))],
+    [
+      'of another session',
+      changed((snapshot) => ({
+        ...snapshot,
+        sessionId: 's2',
+        slices: { ...slicesOf(snapshot), plan: { version: 1, seq: 3, items: [] } },
+      })),
+    ],
     ['ahead of its log', changed((snapshot) => ({ ...snapshot, seq: 9 }))],
     [
       'without a part of the conversation',
