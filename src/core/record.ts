@@ -3,7 +3,7 @@ import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
 import type { BuiltInEvent, EvaluationStarted, MessageRecorded, Settlement, ToolStarted } from './events.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
-import { type CallRef, type ConversationMessage, callsOf } from './messages.ts';
+import { type AssistantMessage, type CallRef, type ConversationMessage, callsOf } from './messages.ts';
 import { decodeRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
@@ -141,8 +141,7 @@ function recordMessage(record: SessionRecord, event: MessageRecorded): SessionRe
   };
   const changed = {
     ...record,
-    messages: record.messages.push(message),
-    evaluations: record.evaluations.put(withMessage(evaluation, message)),
+    ...placeMessage(record, evaluation, message),
     ...(usage && { usage: record.usage.push(usage) }),
   };
   return chargeUsage(changed, evaluationId, event.usage);
@@ -154,6 +153,34 @@ function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
   return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
 }
 
+/** A message at its place: at the end, or, as a further piece of the newest answer, in that answer. */
+function placeMessage(
+  record: SessionRecord,
+  evaluation: Evaluation,
+  message: ConversationMessage,
+): Pick<SessionRecord, 'messages' | 'evaluations'> {
+  const at = answerToContinue(evaluation, message);
+  const answer = at === undefined ? undefined : evaluation.messages.at(at);
+  if (at === undefined || answer?.role !== 'assistant' || message.role !== 'assistant') {
+    return {
+      messages: record.messages.push(message),
+      evaluations: record.evaluations.put(withMessage(evaluation, message)),
+    };
+  }
+  const whole = joined(answer, message);
+  let i = record.messages.length - 1;
+  while (i >= 0 && record.messages.at(i)?.id !== answer.id) i--;
+  return {
+    messages: i < 0 ? record.messages : record.messages.set(i, whole),
+    evaluations: record.evaluations.put({
+      ...running(evaluation),
+      nextSequence: message.sequence + 1,
+      messages: evaluation.messages.set(at, whole),
+      calls: [...evaluation.calls, ...newCalls(evaluation.id, message)],
+    }),
+  };
+}
+
 function withMessage(evaluation: Evaluation, message: ConversationMessage): Evaluation {
   const base: Evaluation = {
     ...running(evaluation),
@@ -161,10 +188,7 @@ function withMessage(evaluation: Evaluation, message: ConversationMessage): Eval
     turn: Math.max(evaluation.turn, message.turn),
     messages: evaluation.messages.push(message),
   };
-  if (message.role === 'assistant') {
-    const calls = newCalls(evaluation.id, message);
-    return { ...base, calls: isRestOfAnswer(evaluation, message) ? [...evaluation.calls, ...calls] : calls };
-  }
+  if (message.role === 'assistant') return { ...base, calls: newCalls(evaluation.id, message) };
   if (message.role !== 'tool') return base;
   const status = message.isError ? 'failed' : 'completed';
   return {
@@ -175,14 +199,29 @@ function withMessage(evaluation: Evaluation, message: ConversationMessage): Eval
   };
 }
 
-/** Whether a message is a further piece of the newest answer: an agent may act on the first call while it makes the next (D57). */
-function isRestOfAnswer(evaluation: Evaluation, message: ConversationMessage): boolean {
-  if (message.providerMessageId === undefined || message.turn !== evaluation.turn) return false;
+/** Where the answer stands that a message is a further piece of: an agent may act on one call while it makes the next (D57). */
+function answerToContinue(evaluation: Evaluation, message: ConversationMessage): number | undefined {
+  if (message.role !== 'assistant' || message.providerMessageId === undefined || message.turn !== evaluation.turn)
+    return undefined;
   for (let i = evaluation.messages.length - 1; i >= 0; i--) {
     const earlier = evaluation.messages.at(i);
-    if (earlier?.role === 'assistant') return earlier.providerMessageId === message.providerMessageId;
+    if (earlier?.role !== 'assistant') continue;
+    return earlier.providerMessageId === message.providerMessageId ? i : undefined;
   }
-  return false;
+  return undefined;
+}
+
+/** Two pieces of an answer as one. */
+function joined(answer: AssistantMessage, piece: AssistantMessage): AssistantMessage {
+  const before = answer.content.length;
+  const known = answer.toolCalls?.map((call) => (call.after === undefined ? { ...call, after: before } : call)) ?? [];
+  const added =
+    piece.toolCalls?.map((call) => ({ ...call, after: before + (call.after ?? piece.content.length) })) ?? [];
+  return {
+    ...answer,
+    content: [...answer.content, ...piece.content],
+    ...(known.length + added.length > 0 && { toolCalls: [...known, ...added] }),
+  };
 }
 
 function newCalls(evaluationId: string, message: ConversationMessage): readonly CallState[] {
