@@ -249,9 +249,7 @@ export function findBreaches(
 
 /** Coherent messages made such that a provider takes them. */
 export function mendFor(messages: readonly ConversationMessage[], provider: Provider): readonly ConversationMessage[] {
-  // What one rule leaves out may be what another one wanted: the second time everything is in place.
-  const rules = rulesOf(provider);
-  return [...rules, ...rules].reduce((current, rule) => rule.mend(current), messages);
+  return rulesOf(provider).reduce((current, rule) => rule.mend(current), messages);
 }
 
 /** Whether an assistant message that asks for calls begins with reasoning that was signed. */

@@ -14,8 +14,10 @@ export function sanitizeMessage(answer: unknown, origin: Origin): ConversationMe
   if (recorded === given) return recorded;
   const content = isContent(given.content) ? given.content : undefined;
   if (!recorded) return content && addition(given, content, origin);
-  if (given.role !== recorded.role) return recorded;
-  const version = { ...recorded, content: content ?? recorded.content } as ConversationMessage;
+  const version = {
+    ...recorded,
+    content: content ? partsFor(recorded.role, content) : recorded.content,
+  } as ConversationMessage;
   if (version.role !== 'assistant' || recorded.role !== 'assistant' || !recorded.toolCalls) return version;
   const calls = given.toolCalls === undefined ? [] : given.toolCalls;
   const known = new Map(recorded.toolCalls.map((call) => [call.callId, call]));
@@ -42,13 +44,12 @@ function addition(
   if (synthetic !== true || typeof id !== 'string' || (role !== 'user' && role !== 'assistant' && role !== 'system')) {
     return undefined;
   }
-  const fits = role === 'assistant' ? content : content.filter((part) => part.type !== 'reasoning');
   const base = origin.messages.at(-1);
   return {
     id,
     role,
     synthetic,
-    content: role === 'system' ? fits.filter((part) => part.type === 'text') : fits,
+    content: partsFor(role, content),
     evaluationId: base?.evaluationId ?? '',
     conversationId: base?.conversationId ?? 'main',
     sequence: base?.sequence ?? 0,
@@ -57,6 +58,12 @@ function addition(
     promptKey: base?.promptKey ?? '',
     createdAt: base?.createdAt ?? '',
   } as ConversationMessage;
+}
+
+/** What a message of this role may hold: only an assistant thinks, and instructions are text. */
+function partsFor(role: ConversationMessage['role'], content: readonly ContentPart[]): readonly ContentPart[] {
+  if (role === 'assistant') return content;
+  return content.filter((part) => part.type === 'text' || (part.type !== 'reasoning' && role !== 'system'));
 }
 
 function isContent(content: unknown): content is readonly ContentPart[] {

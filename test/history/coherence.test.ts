@@ -253,6 +253,14 @@ describe('against the record (D32, D56)', () => {
     expect(checkCoherence(mended.messages, { original }).violations).toEqual([]);
   });
 
+  test('of two messages with one id, each is told apart from the other', () => {
+    const [first, second] = [original[1], original[7]] as [ConversationMessage, ConversationMessage];
+    const twins = [original[0] as ConversationMessage, first, ...original.slice(2, 7), { ...second, id: first.id }];
+    for (const left of [twins, twins.toSpliced(1, 1), twins.slice(0, -1)]) {
+      expect(checkCoherence(left, { original: twins }).violations).toEqual([]);
+    }
+  });
+
   test('the result of another turn is replaced by the one that belongs there (D11)', () => {
     const mended = repairCoherence(pick(0, 1, 5, 3, 7), { original }).messages;
     expect(mended).toEqual(pick(0, 1, 5, 6, 7));

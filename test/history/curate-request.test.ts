@@ -136,12 +136,13 @@ describe('what is remembered is only an aid', () => {
   });
 
   test('an erased result that came late is not sent as it was', () => {
-    const build = talk(1).asks('x').user('wait').result('x', 'secret').calls('y').calls('z');
+    const build = talk(1).asks('x').user('wait').result('x', 'secret').calls('y').user('and?').calls('z');
     const at = build.messages.findIndex(
       ({ role, content }) => role === 'tool' && JSON.stringify(content).includes('secret'),
     );
     const history = compose(pin({ tools: ['tool_x'] }), slidingWindow({ size: 1 }));
     const previous = curateRequest({ history, messages: build.messages });
+    expect(shapeOf(previous.messages)).toBe('system user ask(x) x user ask(z) z');
     expect(JSON.stringify(previous.messages)).toContain('secret');
     const erased = { ...build.messages[at], content: [{ type: 'text', text: '[erased]' }] } as ConversationMessage;
     const { messages } = curateRequest({ history, messages: build.messages.with(at, erased), previous });
@@ -165,9 +166,9 @@ describe('what is remembered is only an aid', () => {
 
 describe('thoughts that are bound to what they were sent with', () => {
   /** A conversation with a model that signs each thought together with everything before it, and refuses when that changed. */
-  const converse = (history: History, boundReasoning: boolean, remembers: boolean): readonly (string | undefined)[] => {
+  const converse = (history: History, boundReasoning: boolean, remembers: boolean): readonly string[] => {
     const build = new Conversation().user('hello');
-    const refusals: (string | undefined)[] = [];
+    const refusals: string[] = [];
     let previous: CuratedRequest | undefined;
     for (let turn = 0; turn < 30; turn++) {
       const known = remembers && previous ? { previous } : {};
@@ -176,7 +177,8 @@ describe('thoughts that are bound to what they were sent with', () => {
         ...{ model: 'm', stream: true, max_tokens: 10, tools: [{ name: 'read', input_schema: { type: 'object' } }] },
         ...toWire(previous.messages, 'anthropic', { thoughts: true }),
       };
-      refusals.push(checkAnthropic(body)?.message);
+      const refusal = checkAnthropic(body)?.message;
+      if (refusal !== undefined) refusals.push(refusal);
       const said = (body as unknown as { messages: { role: string; content: unknown[] }[] }).messages.flatMap(
         ({ role, content }) => content.map((block) => [role, block]),
       );
@@ -188,8 +190,11 @@ describe('thoughts that are bound to what they were sent with', () => {
       build.messages[build.messages.length - 1] = { ...asking, content } as ConversationMessage;
       build.result(`c${turn}`);
     }
-    return refusals.filter((message) => message !== undefined);
+    thoughts = JSON.stringify(previous?.messages).match(/thought \d+/g) ?? [];
+    return refusals;
   };
+  /** The thoughts in the newest request. */
+  let thoughts: readonly string[] = [];
   const histories = [
     slidingWindow({ size: 5 }),
     slidingWindow({ size: 8, low: 3 }),
@@ -199,6 +204,13 @@ describe('thoughts that are bound to what they were sent with', () => {
 
   test('a window that folds takes the thoughts from before the fold away, and the provider goes on', () => {
     for (const history of histories) expect(converse(history, true, true)).toEqual([]);
+  });
+
+  test('thoughts from after the fold are sent, and all of them while nothing folds', () => {
+    converse(slidingWindow({ size: 8, low: 3 }), true, true);
+    expect(thoughts).toEqual(['thought 26', 'thought 27', 'thought 28']);
+    converse(truncateToolResults({ maxLength: 5 }), true, true);
+    expect(thoughts).toHaveLength(29);
   });
 
   test('also when nothing is remembered, as after a crash before every request', () => {

@@ -227,6 +227,34 @@ describe('what was mended is said (D32)', () => {
     expect(repairs.map(({ code }) => code)).toEqual(['pinned-lost']);
   });
 
+  test('the newest group is sent with its calls, although the manager took them away', () => {
+    const build = new Conversation().system('Be brief.').user('hello').asks('a');
+    const at = build.messages.length - 1;
+    build.messages[at] = {
+      ...build.messages[at],
+      content: [{ type: 'text', text: 'Let me see.' }],
+    } as ConversationMessage;
+    const { messages: sent, repairs } = curateRequest({
+      messages: build.result('a').messages,
+      history: (given) =>
+        given
+          .filter(({ role }) => role !== 'tool')
+          .map((one) => (one.role === 'assistant' ? ({ ...one, toolCalls: [] } as ConversationMessage) : one)),
+    });
+    expect(shapeOf(sent)).toBe('system user ask(a) a');
+    expect(repairs.map(({ code }) => code)).toEqual(['newest-lost']);
+  });
+
+  test('a message keeps only parts that its role may hold', () => {
+    const thought = { type: 'reasoning', text: 'hm' } as const;
+    const { messages: sent } = curateRequest({
+      messages,
+      history: (given) => given.map((one) => ({ ...one, content: [...one.content, thought] }) as ConversationMessage),
+    });
+    const thinking = sent.filter(({ content }) => content.some((part) => part.type === 'reasoning'));
+    expect(new Set(thinking.map(({ role }) => role))).toEqual(new Set(['assistant']));
+  });
+
   test('signed reasoning stays while the question is being answered, and may go afterwards', () => {
     const thought = { type: 'reasoning', text: 'hm', signature: 'sig' } as const;
     const thinking = new Conversation().user('first');

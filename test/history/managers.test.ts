@@ -186,6 +186,8 @@ describe('summarize (D56)', () => {
     expect(shapeOf(again.messages)).toBe('system user (user) ask(c) c ask(d) d ask(e) e');
     expect(textOf(again.messages[2] as ConversationMessage)).toContain('a and b were done');
     expect(again.messages[2]).toMatchObject({ synthetic: true, role: 'user' });
+    const later = curateRequest({ history, messages, context: { summaries }, previous: again });
+    expect(later.messages[2]).toBe(again.messages[2]);
   });
 
   test('the next summary reads the last one and what came since, not everything again', () => {

@@ -77,6 +77,12 @@ describe('slidingWindow counts atomic groups (D31)', () => {
       from: chat().says('a').system('In French.').user('b').says('c'),
       expected: 'system user system user says',
     },
+    {
+      name: 'newer instructions after the newest user message',
+      options: { size: 0 },
+      from: chat().says('a').user('b').system('In French.').calls('c').calls('d'),
+      expected: 'system user user system ask(d) d',
+    },
     { name: 'nothing', options: { size: 3 }, from: new Conversation(), expected: '' },
     { name: 'only the system message', options: { size: 0 }, from: new Conversation().system('x'), expected: 'system' },
     {
