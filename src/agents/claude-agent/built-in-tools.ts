@@ -3,11 +3,10 @@ import type { Prompt } from '../../loop/define-prompt.ts';
 import type { AnyTool } from '../../loop/define-tool.ts';
 import { anything } from '../../loop/json-schema.ts';
 import { toolContent } from '../../loop/tool-result.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
 
 /** The tools that Claude Code runs itself, and how ours are called there. */
 
-/** The name of the server that our tools are offered under. */
-export const TOOL_SERVER = 'holdfast';
 const OURS = `mcp__${TOOL_SERVER}__`;
 
 /** A tool of ours is recorded under its own name, everything else under the name that Claude Code knows it by. */

@@ -1,15 +1,14 @@
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
-import { callKey, type UserMessage } from '../../core/messages.ts';
+import type { UserMessage } from '../../core/messages.ts';
 import { checkSpending, Suspension } from '../../loop/limits.ts';
-import { prepareCall } from '../../loop/prepare-call.ts';
-import { currentEvaluation, isRefusedEvent, type Run } from '../../loop/run.ts';
-import { runCall } from '../../loop/run-call.ts';
-import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
+import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
 import type { CheckpointStrategy } from '../stateful-adapter.ts';
-import { builtInEffect, recordedName, TOOL_SERVER } from './built-in-tools.ts';
+import { type Stop, ToolRunner } from '../tool-runner.ts';
+import { builtInEffect, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
 import { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeSpawnOptions } from './sdk-types.ts';
@@ -31,11 +30,6 @@ export interface ClaudeQueryOptions {
   readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
 }
 
-/** Why a run was stopped from here: to be planned again, or with an error. */
-type Stop = { readonly plan: true } | { readonly error: unknown };
-
-/** A hook that is not answered: the agent waits there until its process is ended. */
-const NEVER = new Promise<never>(() => {});
 /** How long a hook may wait for an answer to be recorded, in seconds: as long as an answer may take. */
 const HOOK_TIMEOUT_S = 3_600;
 
@@ -49,10 +43,7 @@ class ClaudeQueryRun {
   readonly #given: ClaudeQueryOptions;
   readonly #threads: ClaudeThreads;
   readonly #checkpoints: Checkpoints;
-  readonly #stopped = Promise.withResolvers<Stop>();
-  readonly #calls = new Map<string, Promise<ToolOutcome>>();
-  /** The same calls, as they end for us. */
-  readonly #inFlight = new Set<Promise<unknown>>();
+  readonly #tools: ToolRunner;
   /** The process is in the log: from then on it may act. */
   readonly #registered = Promise.withResolvers<void>();
   #process: OwnedProcess | undefined;
@@ -68,13 +59,14 @@ class ClaudeQueryRun {
     this.#threads = new ClaudeThreads(run);
     const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
     this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
+    this.#tools = new ToolRunner(run, () => this.#checkpoints.toolUsed());
     this.#registered.promise.catch(() => {}); // whoever waits for it is told
     given.running(capture);
   }
 
   async toEnd(): Promise<void> {
     const { limits } = this.#run;
-    const abort = (): void => this.#stopped.resolve({ error: limits.signal.reason });
+    const abort = (): void => void this.#tools.stop({ error: limits.signal.reason });
     limits.check();
     limits.signal.addEventListener('abort', abort, { once: true });
     let stop: Stop | undefined;
@@ -83,7 +75,7 @@ class ClaudeQueryRun {
         () => undefined,
         (error: unknown) => ({ error: this.#failure(error) }),
       );
-      stop = await Promise.race([failed, this.#stopped.promise]);
+      stop = await Promise.race([failed, this.#tools.stopped]);
     } finally {
       limits.signal.removeEventListener('abort', abort);
       await this.#close();
@@ -132,7 +124,7 @@ class ClaudeQueryRun {
     const hooks = given.hooks as Readonly<Record<string, readonly unknown[]>> | undefined;
     const hook = (react: (input: ClaudeHookInput) => Promise<Record<string, unknown>>): unknown => ({
       // What cannot be recorded must not be done: it stops the run, and is none of the model's business.
-      hooks: [(input: ClaudeHookInput) => react(input).catch((error: unknown) => this.#stop({ error }))],
+      hooks: [(input: ClaudeHookInput) => react(input).catch((error: unknown) => this.#tools.stop({ error }))],
       timeout: HOOK_TIMEOUT_S,
       onFailure: 'block',
     });
@@ -145,7 +137,9 @@ class ClaudeQueryRun {
       spawnClaudeCodeProcess: (options: ClaudeSpawnOptions) => this.#spawn(options),
       mcpServers: {
         ...(given.mcpServers as object | undefined),
-        ...(prompt.tools.length > 0 && { [TOOL_SERVER]: toolServer(prompt.tools, (callId) => this.#call(callId)) }),
+        ...(prompt.tools.length > 0 && {
+          [TOOL_SERVER]: toolServer(prompt.tools, (id) => this.#tools.call(this.#threads.threadOf(id), id)),
+        }),
       },
       hooks: {
         ...hooks,
@@ -166,7 +160,7 @@ class ClaudeQueryRun {
       this.#checkpoints.begun(),
     ]);
     registered.then(() => this.#registered.resolve(), this.#registered.reject);
-    process.child.once('error', (error) => this.#stopped.resolve({ error: this.#failure(error) }));
+    process.child.once('error', (error) => this.#tools.stop({ error: this.#failure(error) }));
     return process.child;
   }
 
@@ -177,20 +171,11 @@ class ClaudeQueryRun {
     await this.#threads.recorded(callId);
     const thread = this.#threads.threadOf(callId);
     if (name === OUTPUT_TOOL || !thread) return {};
-    const ours = recordedName(name) !== name;
-    if (!ours) {
-      await thread.start(callId, builtInEffect(name));
+    if (recordedName(name) === name) {
+      await this.#tools.beforeBuiltIn(thread, callId, builtInEffect(name));
       return {};
     }
-    const call = thread.call(callId);
-    const prepared = call && (await prepareCall(this.#run.prompt, call));
-    if (call && prepared?.ok) {
-      if (call.approval !== 'approved' && (await prepared.needsApproval())) {
-        return this.#stop({ plan: true });
-      }
-      await thread.start(callId, prepared.tool.effect);
-      if (prepared.tool.effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
-    }
+    await this.#tools.before(thread, callId);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
   }
 
@@ -207,51 +192,11 @@ class ClaudeQueryRun {
     }
   }
 
-  /** Stops the run from here. The agent, which waits for an answer, gets none: its process is ended. */
-  #stop(stop: Stop): Promise<never> {
-    this.#stopped.resolve(stop);
-    return NEVER;
-  }
-
-  /** Runs one of our tools for the model, as our own loop would. A call that has its result is not run again (I2). */
-  #call(callId: string): Promise<ToolOutcome> {
-    const known = this.#calls.get(callId);
-    if (known) return known;
-    const work = this.#runCall(callId);
-    this.#inFlight.add(work);
-    const told = work.catch((error: unknown) => this.#stop({ error }));
-    this.#calls.set(callId, told);
-    return told;
-  }
-
-  async #runCall(callId: string): Promise<ToolOutcome> {
-    const thread = this.#threads.threadOf(callId);
-    const call = thread?.call(callId);
-    if (!thread || !call) return failure(`call ${callId} is not known; make it again`);
-    const result = await runCall(thread.run, { action: 'run', call });
-    if (result.type === 'waits') {
-      const { evaluationId, turn } = call;
-      throw new Suspension(result.reason, result.message, {
-        cause: result.pending ?? [{ evaluationId, turn, callId }],
-      });
-    }
-    let { outcome } = result;
-    try {
-      await thread.result(callId, outcome, { staged: result.staged });
-    } catch (error) {
-      if (!isRefusedEvent(error)) throw error;
-      outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
-      await thread.result(callId, outcome);
-    }
-    await this.#checkpoints.toolUsed();
-    return outcome;
-  }
-
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
   async #close(): Promise<void> {
     const { limits } = this.#run;
     this.#closed = true;
-    await Promise.allSettled(this.#inFlight);
+    await this.#tools.idle();
     if (this.#process) await endAgentProcess(this.#process.state);
     await this.#taking.catch(() => {});
     // Whoever lost the lease can write nothing more; whoever was cancelled can.

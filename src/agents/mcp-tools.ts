@@ -1,0 +1,90 @@
+import type { AnyTool } from '../loop/define-tool.ts';
+import type { ToolOutcome } from '../loop/tool-result.ts';
+import { mediaOf } from '../models/media.ts';
+
+/** Our tools, told in the Model Context Protocol: the few methods that an agent needs of a server of tools. */
+
+/** The name that our tools are offered under. */
+export const TOOL_SERVER = 'holdfast';
+
+/** A message of the protocol. One without an id is a notification, and is not answered. */
+export interface McpMessage {
+  readonly jsonrpc: '2.0';
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: {
+    readonly name?: string;
+    readonly arguments?: unknown;
+    readonly protocolVersion?: string;
+    readonly _meta?: Readonly<Record<string, unknown>>;
+  };
+}
+
+const METHOD_NOT_FOUND = -32_601;
+const INTERNAL_ERROR = -32_603;
+
+/** Answers one request. `call` runs the tool; what it throws is told as an error of the protocol. */
+export async function answerMcp(
+  message: McpMessage,
+  tools: readonly AnyTool[],
+  call: (params: NonNullable<McpMessage['params']>) => Promise<ToolOutcome>,
+): Promise<unknown> {
+  const { id, method, params = {} } = message;
+  try {
+    const result = await resultFor(method, params, tools, call);
+    if (result !== undefined) return { jsonrpc: '2.0', id, result };
+    return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `no ${method}` } };
+  } catch (error) {
+    return { jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: String(error) } };
+  }
+}
+
+async function resultFor(
+  method: string | undefined,
+  params: NonNullable<McpMessage['params']>,
+  tools: readonly AnyTool[],
+  call: (params: NonNullable<McpMessage['params']>) => Promise<ToolOutcome>,
+): Promise<unknown> {
+  switch (method) {
+    case 'initialize':
+      return {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: TOOL_SERVER, version: '1' },
+      };
+    case 'ping':
+      return {};
+    case 'tools/list':
+      return { tools: tools.map(describe) };
+    case 'tools/call':
+      return mcpResult(await call(params));
+    default:
+      return undefined;
+  }
+}
+
+function describe({ name, description, jsonSchema, effect }: AnyTool): unknown {
+  return {
+    name,
+    description,
+    inputSchema: { type: 'object', ...jsonSchema },
+    annotations: { readOnlyHint: effect === 'read', idempotentHint: effect !== 'once' },
+    _meta: { 'anthropic/alwaysLoad': true }, // Claude Code would else hide them behind a tool search
+  };
+}
+
+function mcpResult({ content, isError }: ToolOutcome): unknown {
+  return {
+    isError,
+    content: content.map((part) => {
+      if (part.type === 'text') return part;
+      const media = mediaOf(part);
+      if (part.type === 'image' && media.kind === 'data') {
+        return { type: 'image', data: media.base64, mimeType: media.mediaType };
+      }
+      const uri = media.kind === 'url' ? media.url : `file:///${part.filename ?? 'file'}`;
+      const blob = media.kind === 'data' ? { blob: media.base64 } : { text: media.url };
+      return { type: 'resource', resource: { uri, mimeType: media.mediaType, ...blob } };
+    }),
+  };
+}

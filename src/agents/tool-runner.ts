@@ -1,0 +1,94 @@
+import { messageOf } from '../core/errors.ts';
+import type { ToolEffect } from '../core/events.ts';
+import { callKey } from '../core/messages.ts';
+import { Suspension } from '../loop/limits.ts';
+import { prepareCall } from '../loop/prepare-call.ts';
+import { isRefusedEvent, type Run } from '../loop/run.ts';
+import { runCall } from '../loop/run-call.ts';
+import { failure, type ToolOutcome } from '../loop/tool-result.ts';
+import type { ThreadRecorder } from './thread-recorder.ts';
+
+/** Why a run was stopped from here: to be planned again, or with an error. */
+export type Stop = { readonly plan: true } | { readonly error: unknown };
+
+/** An answer that never comes: the agent waits for it until its process is ended. */
+const NEVER = new Promise<never>(() => {});
+
+/**
+ * Runs our tools for an agent that calls them itself, with the same policy, transaction, idempotency key and record as in our own
+ * loop (D57). What stops the run is told to `stopped`, never to the model.
+ */
+export class ToolRunner {
+  readonly stopped: Promise<Stop>;
+  readonly #run: Run;
+  readonly #used: () => Promise<void>;
+  readonly #stopping = Promise.withResolvers<Stop>();
+  readonly #calls = new Map<string, Promise<ToolOutcome>>();
+  readonly #inFlight = new Set<Promise<unknown>>();
+
+  /** `used` is called after a tool's result is recorded. */
+  constructor(run: Run, used: () => Promise<void>) {
+    this.#run = run;
+    this.#used = used;
+    this.stopped = this.#stopping.promise;
+  }
+
+  /** Stops the run. The agent, which waits for an answer, gets none. */
+  stop(stop: Stop): Promise<never> {
+    this.#stopping.resolve(stop);
+    return NEVER;
+  }
+
+  /** Before one of our tools runs: whether a person must approve it; and that it starts is in the log. */
+  async before(thread: ThreadRecorder, callId: string): Promise<void> {
+    const call = thread.call(callId);
+    const prepared = call && (await prepareCall(this.#run.prompt, call));
+    if (!call || !prepared?.ok) return; // running it will say what is wrong with it
+    if (call.approval !== 'approved' && (await prepared.needsApproval())) return this.stop({ plan: true });
+    const { effect } = prepared.tool;
+    await thread.start(callId, effect);
+    if (effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
+  }
+
+  /** Before a tool of the agent's own runs. */
+  beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
+    return thread.start(callId, effect);
+  }
+
+  /** Runs a call. One that was asked for twice runs once (I2). */
+  call(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
+    const known = this.#calls.get(callId);
+    if (known) return known;
+    const work = this.#runCall(thread, callId);
+    this.#inFlight.add(work);
+    const told = work.catch((error: unknown) => this.stop({ error }));
+    this.#calls.set(callId, told);
+    return told;
+  }
+
+  /** Resolves when no tool of ours runs any more. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#inFlight);
+  }
+
+  async #runCall(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
+    const call = thread?.call(callId);
+    if (!thread || !call) return failure(`call ${callId} is not known; make it again`);
+    const result = await runCall(thread.run, { action: 'run', call });
+    if (result.type === 'waits') {
+      const { evaluationId, turn } = call;
+      const pending = result.pending ?? [{ evaluationId, turn, callId }];
+      throw new Suspension(result.reason, result.message, { cause: pending });
+    }
+    let { outcome } = result;
+    try {
+      await thread.result(callId, outcome, { staged: result.staged });
+    } catch (error) {
+      if (!isRefusedEvent(error)) throw error;
+      outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
+      await thread.result(callId, outcome);
+    }
+    await this.#used();
+    return outcome;
+  }
+}
