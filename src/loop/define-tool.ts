@@ -52,6 +52,7 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly compensate?: (input: Input, context: ToolContext) => Promise<void> | void;
   /** Whether a person must approve the call first. */
   readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
+  /** How long the handler, `reconcile` and `compensate` may take, each. A `once` handler that takes longer may have happened. */
   readonly timeoutMs?: number;
   /** How often a `read` or `idempotent` tool that threw is tried again before its error is the result. */
   readonly retries: number;

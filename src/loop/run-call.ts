@@ -60,9 +60,10 @@ async function firstRun(run: Run, call: CallState, prepared: Prepared, started: 
 async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const how = { attempt: call.attempt + 1, isResume: true };
   await recordStart(run, call, prepared.tool, how.attempt);
-  const { compensate } = prepared.tool;
+  const { compensate, timeoutMs } = prepared.tool;
   if (!compensate) return execute(run, call, prepared, how);
-  const undone = await inTransaction(run, call, how, (context) => compensate(prepared.input, context));
+  const undoing = { ...how, timeoutMs, step: 'compensate' as const };
+  const undone = await inTransaction(run, call, undoing, (context) => compensate(prepared.input, context));
   if (!undone.ok) return fromError(undone.error, undone.staged);
   const result = await execute(run, call, prepared, how);
   return result.type === 'done' ? { ...result, staged: [...undone.staged, ...result.staged] } : result;
@@ -85,9 +86,10 @@ async function askReconcile(
   { tool, input }: Prepared,
   how: HowRun,
 ): Promise<Found | undefined> {
-  const { reconcile: ask } = tool;
+  const { reconcile: ask, timeoutMs } = tool;
   if (!ask) return undefined;
-  const asked = await inTransaction(run, call, how, (context) => ask(input, context));
+  const asking = { ...how, timeoutMs, step: 'reconcile' as const };
+  const asked = await inTransaction(run, call, asking, (context) => ask(input, context));
   // Whoever cannot say what happened does not know.
   if (!asked.ok || typeof asked.value?.happened !== 'boolean') return undefined;
   return { ...asked.value, staged: asked.staged };

@@ -24,11 +24,13 @@ export class ChildSuspended extends Error {
 /** Thrown into a handler that took too long. */
 export class TimedOut extends Error {}
 
-/** Which run of a call this is (D19), and how long it may take. */
+/** Which run of a call this is (D19), of which of its tool's functions, and how long it may take. */
 export interface HowRun {
   readonly attempt: number;
   readonly isResume: boolean;
   readonly timeoutMs?: number | undefined;
+  /** The handler unless said otherwise. Children of the others are named after them: they are not the handler's. */
+  readonly step?: 'reconcile' | 'compensate';
 }
 
 /** One run of a handler: its transaction, its signal and the children it asked for. All of it ends when the run does. */
@@ -37,6 +39,7 @@ export class CallScope {
   readonly context: ToolContext;
   readonly #run: Run;
   readonly #call: CallState;
+  readonly #step: HowRun['step'];
   readonly #staged: StagedSession;
   readonly #children = new Map<string, Promise<unknown>>();
   /** Ends what the handler waits for, and its children. Most handlers need neither. */
@@ -46,9 +49,10 @@ export class CallScope {
   #ended = false;
 
   constructor(run: Run, call: CallState, how: HowRun) {
-    const { attempt, isResume, timeoutMs } = how;
+    const { attempt, isResume, timeoutMs, step } = how;
     this.#run = run;
     this.#call = call;
+    this.#step = step;
     this.#staged = run.session.stage();
     if (timeoutMs !== undefined) {
       const { controller } = this.#mayEnd();
@@ -118,7 +122,7 @@ export class CallScope {
         `this call has a child conversation "${name}" already; give each a key of its own`,
       );
     }
-    const conversationId = `${callKey(this.#call)}/${name}`;
+    const conversationId = [callKey(this.#call), ...(this.#step ? [this.#step] : []), name].join('/');
     const { signal } = this.#mayEnd();
     const child = this.#run.child(this.#run, this.#call, prompt, options, { conversationId, signal });
     this.#children.set(name, child);
