@@ -5,11 +5,14 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type AnyTool,
+  approveToolCall,
   type CheckpointHandler,
   type CheckpointStrategy,
   definePrompt,
   defineSlice,
   fileCheckpoints,
+  memoryStore,
+  openSession,
   type Snapshot,
   type ToolContext,
 } from '../../src/index.ts';
@@ -152,6 +155,21 @@ describe('MainLoop with checkpoints instead of a store', () => {
     expect(await second.loop.execute(request)).toMatchObject({ text: 'ok' });
     expect(second.requests).toEqual([]);
     expect(finalize).toHaveBeenCalledTimes(2);
+  });
+
+  test('a call that waits is approved in its checkpoint', async () => {
+    const checkpoints = fileCheckpoints<Request>(dir);
+    const options = {
+      script: [{ toolCalls: [call('deploy')] }, 'ok'],
+      tools: [tool('deploy', () => 'deployed', { needsApproval: true })],
+      checkpoints,
+    };
+    const { pending } = await loopWith(options).loop.execute(request);
+    const session = await openSession({ store: memoryStore(), id: 'r1' });
+    await session.restore((await checkpoints.load(request)) ?? '');
+    for (const one of pending) await approveToolCall(session, one);
+    await checkpoints.save(request, session.snapshot());
+    expect(await loopWith(options).loop.execute(request)).toMatchObject({ status: 'completed', text: 'ok' });
   });
 
   test('a checkpoint that cannot be saved stops the run', async () => {

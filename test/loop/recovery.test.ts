@@ -1,20 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type AnyTool, settleToolCall } from '../../src/index.ts';
-import { type Agent, agent, call, resultText, tool } from './agent.ts';
+import { type AnyTool, definePrompt, type ModelRequest, type ScriptedTurn, settleToolCall } from '../../src/index.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type Agent, advancing, agent, call, resultText, tool } from './agent.ts';
 
 const script = [{ toolCalls: [call('act', { n: 1 }), call('look')] }, 'ok'];
 const look = tool('look', () => 'seen', { effect: 'read' });
 const hang = (): Promise<never> => new Promise(() => {});
 
 /** The session of a process that died in a call, and an agent that resumes it with another `act`. */
-async function afterCrash(act: AnyTool, effect: AnyTool['effect']): Promise<Agent> {
-  const first = await agent({ script, tools: [{ ...act, execute: hang, effect }, look] });
+async function afterCrash(act: AnyTool, effect: AnyTool['effect'], clock?: FakeClock): Promise<Agent> {
+  const { timeoutMs: _, ...dying } = { ...act, execute: hang, effect };
+  const first = await agent({ script, tools: [dying, look] });
   void first.evaluate();
   while (resultText(first.session, 'call_1_2') === undefined) await setImmediate();
   await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
-  return agent({ script, tools: [act, look], store: first.store });
+  return agent({ script, tools: [act, look], store: first.store, ...(clock && { clock }) });
 }
 
 describe('D18: a started call of a process that died', () => {
@@ -56,6 +58,38 @@ describe('D18: a started call of a process that died', () => {
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe('paid');
     expect(execute).not.toHaveBeenCalled();
+  });
+
+  test('once, and reconcile does not answer in time: unknown', async () => {
+    const clock = fakeClock();
+    const act = tool('act', () => 'ran', { reconcile: hang, timeoutMs: 1_000 });
+    const { evaluate } = await afterCrash(act, 'once', clock);
+    expect(await advancing(clock, evaluate({ resume: true }))).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+  });
+
+  test('reconcile may ask a child conversation, which is not one of the handler’s', async () => {
+    const child = definePrompt({ ns: 'test', key: 'check', instructions: 'Did it happen?' });
+    const other = definePrompt({ ns: 'test', key: 'other', instructions: 'Do it.' });
+    const model = ({ prompt, turn }: ModelRequest): ScriptedTurn =>
+      prompt.key === 'check' ? 'It did.' : (script[turn - 1] ?? '');
+    let asked = 0;
+    const first = await agent({
+      script: model,
+      tools: [tool('act', (_, context) => context.evaluate(other).then(hang), { effect: 'once' }), look],
+    });
+    void first.evaluate();
+    while (first.session.state.record.evaluations.items.at(1)?.status !== 'completed') await setImmediate();
+    await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
+    const act = tool('act', () => 'ran', {
+      reconcile: async (_, context) => {
+        asked++;
+        return { happened: true, result: (await context.evaluate(child)).text };
+      },
+    });
+    const second = await agent({ script: model, tools: [act, look], store: first.store });
+    expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(resultText(second.session, 'call_1_1')).toBe('It did.');
+    expect(asked).toBe(1);
   });
 
   test('once without reconcile: unknown, again and again, until a person speaks', async () => {
