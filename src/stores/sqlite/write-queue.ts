@@ -19,7 +19,8 @@ const MAX_BATCH = 512;
 
 interface Job {
   readonly work: () => unknown;
-  readonly deadline: number;
+  /** When waiting for a lock ends; set when the wait begins. */
+  deadline?: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: HoldfastError) => void;
 }
@@ -79,12 +80,7 @@ export class WriteQueue {
 
   #enqueue<T>(lane: Job[], work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      lane.push({
-        work,
-        deadline: busyDeadline(this.#busyTimeoutMs),
-        resolve: resolve as (value: unknown) => void,
-        reject,
-      });
+      lane.push({ work, resolve: resolve as (value: unknown) => void, reject });
       this.#running ??= this.#run();
     });
   }
@@ -109,6 +105,7 @@ export class WriteQueue {
       this.#begin.run();
     } catch (error) {
       return jobs.filter((job) => {
+        job.deadline ??= busyDeadline(this.#busyTimeoutMs);
         if (mayRetry(error, job.deadline)) return true;
         job.reject(storeError(error, this.#path));
         return false;

@@ -2,7 +2,7 @@
  * The first layout. A migration that was released is never edited: the next change is a new file.
  *
  * Events of all sessions lie in one table, in the order they were committed, so that appends to many sessions share pages:
- * a group commit of 32 writes about 12 pages, where a table ordered by session would rewrite 100. `places` says where the
+ * a group commit of 32 writes about 15 pages, where a table ordered by session would write 100. `places` says where the
  * events of a session are. It is brought up to date for many events at a time, and the counter `placed` says how far it
  * reaches: everything behind that position is found by looking through the few rows there.
  *
