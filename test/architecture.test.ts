@@ -29,9 +29,6 @@ const FOLDERS = [
 ];
 /** `testing` stands beside them: what others test their stores and agents with. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
-/** The store contract is for `testing`, although it lives with the stores. */
-const folderOf = (path: string): string =>
-  /^stores\/conformance[/.]/.test(path) ? 'testing' : (path.split('/')[0] ?? '');
 /** Packages that one folder opens for everybody: types aside, nobody else imports them. */
 const OWNED: Readonly<Record<string, string>> = { 'better-sqlite3': 'stores/sqlite/' };
 const PURE = new Set(['core', 'conversation', 'history', 'transcripts']);
@@ -76,14 +73,14 @@ function codeOf(source: string): string {
 /** What is wrong with a file, by its path below src. Files in src itself are the public entries: they may import anything. */
 function violationsIn(path: string, source: string): readonly string[] {
   if (!path.includes('/')) return [];
-  const folder = folderOf(path);
+  const [folder = ''] = path.split('/');
   const allowed = BESIDE[folder] ?? FOLDERS.slice(0, FOLDERS.indexOf(folder));
   if (!(folder in BESIDE) && !FOLDERS.includes(folder)) return [`${path}: ${folder} has no place in the architecture`];
   const problems: string[] = [];
   for (const { from, typeOnly } of importsOf(source)) {
     if (from.startsWith('.')) {
       const target = posix.join(posix.dirname(path), from);
-      const wanted = folderOf(target);
+      const [wanted = ''] = target.split('/');
       const isEntry = !target.includes('/');
       if (target.startsWith('..') || isEntry)
         problems.push(`${path}: imports ${from}, which is not below a folder of src`);
@@ -125,8 +122,6 @@ describe('the rules', () => {
     ['session/a.ts', "import {\n  x,\n  y,\n} from '../server/routes.ts';", 'session imports server'],
     ['testing/a.ts', "import { x } from '../loop/run.ts';", 'testing imports loop'],
     ['session/a.ts', "import { x } from '../testing/fake-clock.ts';", 'session imports testing'],
-    ['stores/conformance/a.ts', "import { x } from '../../loop/run.ts';", 'testing imports loop'],
-    ['stores/memory.ts', "import { x } from './conformance.ts';", 'stores imports testing'],
     ['stores/memory.ts', "import { x } from '../testing/fake-clock.ts';", 'stores imports testing'],
     ['importers/a.ts', "import Sqlite from 'better-sqlite3';", 'imports better-sqlite3'],
     ['core/a.ts', "import { x } from '../index.ts';", 'not below a folder'],
@@ -157,7 +152,6 @@ describe('the rules', () => {
     ['session/a.ts', "import { x } from '../core/fold.ts';\nimport { y } from './live.ts';\nimport z from 'node:fs';"],
     ['stores/sqlite/a.ts', "import { x } from '../memory.ts';\nimport { y } from '../../ports/store.ts';"],
     ['testing/a.ts', "import { x } from '../session/session.ts';"],
-    ['stores/conformance/a.ts', "import { x } from '../../testing/fake-clock.ts';\nimport { y } from '../memory.ts';"],
     ['importers/a.ts', "import type { Database } from 'better-sqlite3';"],
     ['stores/sqlite/a.ts', "import Sqlite from 'better-sqlite3';"],
     ['index.ts', "export { x } from './cli/start.ts';"],

@@ -115,7 +115,7 @@ describe('into an empty session', () => {
 describe('D6: a slice that the snapshot lacks or has in another version', () => {
   test.for<readonly [string, AnySlice, AnySlice | undefined]>([
     ['added since', plan, undefined],
-    ['changed since', { ...plan, version: 2 }, plan],
+    ['changed since', { ...plan, version: 2 }, { ...plan, on: { 'plan/added': () => ['by the old reducer'] } }],
     ['never in a snapshot', { ...plan, persist: false }, undefined],
   ])('%s: is folded from the log up to there', async ([, now, then]) => {
     const store = memoryStore();

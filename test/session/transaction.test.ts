@@ -64,6 +64,7 @@ describe('D21: inside a transaction', () => {
       const sibling = session.stage();
       await sibling.dispatch({ type: 'plan/added', step: 'sibling’s' });
       await tx.dispatch({ type: 'plan/added', step: 'mine' });
+      expect(tx.select(plan).all()).toEqual(['mine']);
       await session.dispatch({ type: 'plan/added', step: 'committed' });
       expect(tx.select(plan).all()).toEqual(['committed', 'mine']);
       expect(sibling.select(plan).all()).toEqual(['committed', 'sibling’s']);
