@@ -59,7 +59,7 @@ async function* speedFigures(conversation: GrowingConversation): AsyncIterable<F
   const times = { ours: [] as number[], document: [] as number[], prune: [] as number[], trim: [] as number[] };
   for (let round = -1; round < ROUNDS; round++) {
     // The quick ones take several turns; the first round is for the compiler.
-    const quick = [...Array(round < 0 ? 12 : 4).keys()].map(() => [runOurs(conversation), runDocument(conversation)]);
+    const quick = [...Array(round < 0 ? 30 : 9).keys()].map(() => [runOurs(conversation), runDocument(conversation)]);
     const prune = runPrune(conversation, STRIDE);
     // A turn's cost is taken to grow with the messages no faster than linearly, which favours the one extrapolated.
     const trim = (await runTrim(conversation, TRIM_LENGTH, STRIDE)) * (LENGTH / TRIM_LENGTH) ** 2;

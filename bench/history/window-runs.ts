@@ -39,7 +39,7 @@ export function runOurs(
   const elapsed = performance.now() - start;
   const sent = previous.messages;
   expectWindow('ours', sent, 2, sent[0]?.role ?? '', sent.at(-1) === ours.at(-1));
-  if (!checkCoherence(sent, { original: ours }).ok) throw new Error('ours is not coherent');
+  if (!checkCoherence(sent).ok) throw new Error('ours is not coherent');
   return elapsed;
 }
 

@@ -150,7 +150,7 @@ function requestBefore(options: CurateRequestOptions): CuratedRequest | undefine
 }
 
 /** How much of the request before is the beginning of this one: 1 when there was none to keep. */
-export function prefixKept(before: readonly ConversationMessage[], now: readonly ConversationMessage[]): number {
+function prefixKept(before: readonly ConversationMessage[], now: readonly ConversationMessage[]): number {
   if (before.length === 0) return 1;
   const most = Math.min(before.length, now.length);
   let same = 0;

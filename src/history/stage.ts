@@ -153,7 +153,7 @@ export function sequence(name: string, parts: readonly Stage[]): Stage {
 }
 
 /** What both ask to be kept. */
-export function mergePreserve(a: Preserve | undefined, b: Preserve): Preserve {
+function mergePreserve(a: Preserve | undefined, b: Preserve): Preserve {
   if (!a) return b;
   const messages = [...(a.messages ?? []), ...(b.messages ?? [])];
   const tools = [...(a.tools ?? []), ...(b.tools ?? [])];
