@@ -210,10 +210,10 @@ export class MessageIndex {
 }
 
 /** Why a group cannot be sent as it is. */
-export type Flaw = { readonly kind: 'empty' } | { readonly kind: 'unanswered'; readonly missing: readonly ToolCall[] };
+type Flaw = { readonly kind: 'empty' } | { readonly kind: 'unanswered'; readonly missing: readonly ToolCall[] };
 
 /** A result that answers nothing. */
-export interface Stray {
+interface Stray {
   readonly position: number;
   /** The group that it stands behind, -1 before the first. */
   readonly group: number;

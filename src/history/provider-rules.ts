@@ -14,7 +14,7 @@ import { type Breach, badIds, badNames, renameCalls, renameTools, repeatedIds } 
 export type Provider = 'openai' | 'anthropic';
 
 /** A rule of a provider beyond coherence. */
-export type ProviderCode =
+type ProviderCode =
   | 'id-invalid'
   | 'id-repeated'
   | 'name-invalid'
@@ -34,7 +34,7 @@ export interface ProviderViolation extends Breach {
 }
 
 /** A rule: `mend` leaves no breach of it behind, and none of the rules before it. */
-export interface ProviderRule {
+interface ProviderRule {
   readonly code: ProviderCode;
   readonly repair: string;
   find(messages: readonly ConversationMessage[]): readonly Breach[];

@@ -20,7 +20,7 @@ export interface Stage {
 }
 
 /** What a stage is given beside the view. */
-export interface StageInput {
+interface StageInput {
   readonly context: CurationContext;
   /** What this stage returned the last time, for the same conversation. */
   readonly state: unknown;
@@ -39,7 +39,7 @@ export interface StageOutput {
 }
 
 /** What a run leaves for the next: only time is lost with it. */
-export class Memo {
+class Memo {
   readonly stage: Stage;
   readonly index: MessageIndex;
   readonly state: unknown;

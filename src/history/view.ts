@@ -20,7 +20,7 @@ export interface View {
 }
 
 /** The groups from `from` up to, not including, `to`; or a message that was added before group `from`. */
-export interface Piece {
+interface Piece {
   readonly from: number;
   readonly to: number;
   readonly added: ConversationMessage | undefined;
