@@ -55,7 +55,9 @@ export class ThreadRecorder {
   async answer(answer: AgentAnswer): Promise<void> {
     const { providerMessageId, content, usage, model } = answer;
     const toolCalls = answer.toolCalls.filter((call) => !this.#calls.has(call.callId));
-    if (content.length === 0 && toolCalls.length === 0) return;
+    // What an answer cost may be known only after all of it was recorded.
+    const isCost = usage !== undefined && this.#newest === providerMessageId;
+    if (content.length === 0 && toolCalls.length === 0 && !isCost) return;
     if (this.#newest !== providerMessageId) this.#turn++;
     const message: AssistantMessage = {
       ...this.#base(this.#turn, answer.at),

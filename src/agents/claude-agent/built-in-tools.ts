@@ -1,8 +1,4 @@
 import type { ToolEffect } from '../../core/events.ts';
-import type { Prompt } from '../../loop/define-prompt.ts';
-import type { AnyTool } from '../../loop/define-tool.ts';
-import { anything } from '../../loop/json-schema.ts';
-import { toolContent } from '../../loop/tool-result.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
 
 /** The tools that Claude Code runs itself, and how ours are called there. */
@@ -88,35 +84,4 @@ export function builtInEffect(name: string): ToolEffect {
 /** Whether a call runs a subagent. */
 export function isSubagentCall(name: string): boolean {
   return name === 'Agent' || name === 'Task';
-}
-
-/**
- * The prompt with a stand-in for each built-in tool that a call was left open for. Only Claude Code can run the tool, so what may
- * run again is given back to the model to call again; what may have happened waits for a person, as any `once` tool does.
- */
-export function withBuiltIns(
-  prompt: Prompt<unknown>,
-  names: Iterable<string>,
-  subagentReport: (callId: string) => string,
-): Prompt<unknown> {
-  const own = new Set(prompt.tools.map((tool) => tool.name));
-  const standIns = [...new Set(names)].filter((name) => !own.has(name)).map((name) => standIn(name, subagentReport));
-  return { ...prompt, tools: [...prompt.tools, ...standIns] };
-}
-
-function standIn(name: string, subagentReport: (callId: string) => string): AnyTool {
-  return {
-    name,
-    description: '',
-    input: anything,
-    jsonSchema: {},
-    effect: builtInEffect(name),
-    retries: 0,
-    execute: (_input, { callId }) => {
-      const text = isSubagentCall(name)
-        ? subagentReport(callId)
-        : 'The session was interrupted and this call did not take effect. Call the tool again if you still need it.';
-      return toolContent([{ type: 'text', text }], { isError: true });
-    },
-  };
 }

@@ -11,12 +11,13 @@ import { runCalls } from '../../loop/run-calls.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { captureState } from '../capture-state.ts';
+import { CALL_AGAIN, withStandIns } from '../stand-ins.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { subagentEvaluationId } from '../subagent-run.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
-import { isBuiltIn, isSubagentCall, withBuiltIns } from './built-in-tools.ts';
+import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
-import { subagentEvaluationId } from './claude-threads.ts';
 import { importTranscript, linesSince, prepareTranscript } from './claude-transcript.ts';
 import { loadClaudeSdk } from './load-sdk.ts';
 import type { ClaudeAgentSdk, ClaudeMessage, ClaudeSessionStore, ClaudeTranscriptEntry } from './sdk-types.ts';
@@ -222,11 +223,11 @@ async function runOpenCalls(run: Run, calls: readonly PlannedCall[]): Promise<vo
     const child = planned && run.session.state.record.evaluations.get(subagentEvaluationId(planned.call));
     return subagentReport(child);
   };
-  const prompt = withBuiltIns(
-    run.prompt,
-    calls.map(({ call }) => call.name),
-    report,
-  );
+  const names = calls.map(({ call }) => call.name);
+  const prompt = withStandIns(run.prompt, names, {
+    effect: builtInEffect,
+    tell: ({ name, callId }) => (isSubagentCall(name) ? report(callId) : CALL_AGAIN),
+  });
   try {
     await runCalls({ ...run, prompt }, ready);
   } catch (error) {

@@ -1,6 +1,6 @@
-import { type CallRef, callKey } from '../../core/messages.ts';
 import type { Usage } from '../../core/usage.ts';
 import { type Run, record } from '../../loop/run.ts';
+import { beginSubagent } from '../subagent-run.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
 import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './claude-blocks.ts';
 import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
@@ -135,12 +135,10 @@ export class ClaudeThreads {
     const known = this.#subagents.get(parent);
     if (known) return known;
     await this.flush();
-    const run = await beginSubagent(
-      this.#run,
-      this.threadOf(parent)?.run ?? this.#run,
-      parent,
-      String(message.subagent_type ?? 'agent'),
-    );
+    const run = await beginSubagent(this.threadOf(parent)?.run ?? this.#run, parent, {
+      ns: 'claude-agent',
+      type: String(message.subagent_type ?? 'agent'),
+    });
     const thread = new Thread(run, parent);
     this.#subagents.set(parent, thread);
     return thread;
@@ -149,35 +147,6 @@ export class ClaudeThreads {
 
 function timeOf(message: ClaudeMessage): string | undefined {
   return typeof message.timestamp === 'string' ? message.timestamp : undefined;
-}
-
-/** The evaluation of a subagent: named by the call that started it, so that it is found again. */
-export function subagentEvaluationId(call: CallRef): string {
-  return `${callKey(call)}/agent`;
-}
-
-async function beginSubagent(run: Run, parentRun: Run, callId: string, agentType: string): Promise<Run> {
-  const parent = parentRun.session.state.record.evaluations
-    .get(parentRun.evaluationId)
-    ?.calls.find((call) => call.callId === callId);
-  const ref: CallRef = { evaluationId: parentRun.evaluationId, turn: parent?.turn ?? 1, callId };
-  const evaluationId = subagentEvaluationId(ref);
-  if (!run.session.state.record.evaluations.has(evaluationId)) {
-    await record(run, [
-      {
-        type: 'evaluation/started',
-        evaluationId,
-        conversationId: evaluationId,
-        promptNs: 'claude-agent',
-        promptKey: agentType,
-        promptHash: '-',
-        inputHash: '',
-        parent: ref,
-        ...(run.agent && { adapterType: run.agent.adapterType }),
-      },
-    ]);
-  }
-  return { ...run, evaluationId };
 }
 
 interface StreamEvent {

@@ -1,0 +1,328 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AdapterStateSnapshot, AdapterStateType } from '../../core/adapter-state.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { checkSpending, Suspension, untilAborted } from '../../loop/limits.ts';
+import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
+import { runCalls } from '../../loop/run-calls.ts';
+import { failure } from '../../loop/tool-result.ts';
+import { createAgentAdapter } from '../agent-adapter.ts';
+import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
+import { defineAgentState } from '../agent-state.ts';
+import { Checkpoints, captureState } from '../capture-state.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
+import { CALL_AGAIN, withStandIns } from '../stand-ins.ts';
+import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { ThreadRecorder } from '../thread-recorder.ts';
+import { ToolRunner } from '../tool-runner.ts';
+import { openBridge, PLUGIN } from './opencode-bridge.ts';
+import { OpenCodeThreads, openCodeEffect, recordedName } from './opencode-threads.ts';
+import type { OpenCodeClient, OpenCodeEntry, OpenCodeSdk } from './opencode-types.ts';
+
+/** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
+export interface OpenCodeState extends AgentState {
+  readonly adapterType: 'opencode';
+}
+
+/** The adapter type of OpenCode. */
+export const OPENCODE: OpenCodeState['adapterType'] = 'opencode';
+
+/** The kind of adapter state that OpenCode has. */
+export const openCodeState: AdapterStateType<OpenCodeState> = defineAgentState<OpenCodeState>(OPENCODE);
+
+export interface OpenCodeOptions extends StatefulOptions {
+  /** Where the agent works. */
+  readonly cwd?: string;
+  /** `provider/model`, as OpenCode names it. */
+  readonly model?: string;
+  /** OpenCode's program; `opencode` on the path unless given. */
+  readonly command?: string;
+  /** The agent's whole environment; by default this process's. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** OpenCode's configuration: providers, permissions, agents. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** The SDK's module; by default the installed package. */
+  readonly sdk?: OpenCodeSdk;
+}
+
+const PACKAGE = '@opencode-ai/sdk';
+const CONTINUATION = 'Continue where you left off.';
+
+/** Runs prompts with OpenCode: its loop, our log. OpenCode keeps its sessions itself, so a resume needs the same data directory. */
+export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter {
+  const { cwd = process.cwd(), captureState: capturing = true } = options;
+  return createAgentAdapter<OpenCodeState>({
+    stateType: openCodeState,
+    options,
+    workspacePath: cwd,
+    check: () => {},
+    exists: async () => true, // only OpenCode knows: it is asked when it runs
+    catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
+    runCalls(run, calls) {
+      const names = calls.map(({ call }) => call.name);
+      const prompt = withStandIns(run.prompt, names, { effect: openCodeEffect, tell: () => CALL_AGAIN });
+      return runCalls({ ...run, prompt }, calls);
+    },
+    async ask(run, { turn, from, running }) {
+      checkSpending(currentEvaluation(run).totalUsage, turn, run.options);
+      const sdk = await loadSdk(options.sdk);
+      const startedAt = nowOf(run);
+      let sessionId = from?.sessionId ?? '';
+      let complete = false;
+      const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
+        capturing && sessionId !== ''
+          ? captureState(run, openCodeState, {
+              adapterType: OPENCODE,
+              sessionId,
+              createdAt: from?.createdAt ?? startedAt,
+              lastActivityAt: nowOf(run),
+              workspacePath: cwd,
+              promptNs: run.prompt.ns,
+              promptKey: run.prompt.key,
+              promptHash: run.prompt.hash,
+              messageCount: currentEvaluation(run).nextSequence,
+              complete,
+            })
+          : undefined;
+      const checkpoints = new Checkpoints(run, options.checkpoint ?? 'on-tool-use', capture);
+      running(capture);
+      const tools = new ToolRunner(run, () => checkpoints.toolUsed());
+      const abort = (): void => void tools.stop({ error: run.limits.signal.reason });
+      run.limits.check();
+      run.limits.signal.addEventListener('abort', abort, { once: true });
+      let threads: OpenCodeThreads | undefined;
+      /** Calls of ours that the plugin has told of and that the MCP client has not made yet: it does not name them. */
+      const announced: { readonly callId: string; readonly name: string; readonly args: string }[] = [];
+      const bridge = await openBridge({
+        tools: run.prompt.tools,
+        before: async ({ tool, callID }) => {
+          try {
+            const thread = await threads?.recorded(callID);
+            if (!thread) return;
+            if (recordedName(tool) === tool) return await tools.beforeBuiltIn(thread, callID, openCodeEffect(tool));
+            await tools.before(thread, callID);
+            const call = thread.call(callID);
+            if (call)
+              announced.push({ callId: callID, name: call.name, args: canonicalJson(JSON.parse(call.arguments)) });
+          } catch (error) {
+            return tools.stop({ error });
+          }
+        },
+        call: async (name, args) => {
+          const wanted = canonicalJson(args ?? {});
+          const at = announced.findIndex((one) => one.name === name && one.args === wanted);
+          const [found] = at < 0 ? [] : announced.splice(at, 1);
+          if (!found) return failure(`this call of "${name}" was not announced; make it again`);
+          return tools.call(threads?.threadOf(found.callId), found.callId);
+        },
+      });
+      const directory = await mkdtemp(join(tmpdir(), 'holdfast-opencode-'));
+      let server: OwnedProcess | undefined;
+      try {
+        const plugin = join(directory, 'holdfast-plugin.js');
+        await writeFile(plugin, PLUGIN);
+        const port = await freePort();
+        server = startAgentProcess({
+          command: options.command ?? 'opencode',
+          args: ['serve', '--hostname=127.0.0.1', `--port=${port}`],
+          cwd,
+          env: {
+            ...(options.env ?? process.env),
+            HOLDFAST_BRIDGE: bridge.url,
+            OPENCODE_CONFIG_CONTENT: JSON.stringify(
+              configure(options, { bridge: bridge.url, plugin, tools: run.prompt.tools.length }),
+            ),
+          },
+        });
+        await captureState(run, agentProcessState, server.state);
+        const client = sdk.createOpencodeClient({ baseUrl: await listening(run, server), directory: cwd });
+        const start = await openOpenCodeSession(run, client, {
+          from,
+          fork: options.fork ?? true,
+          restart: options.onInvalid === 'restart',
+        });
+        sessionId = start.sessionId;
+        await checkpoints.begun();
+        if (start.continues)
+          await new ThreadRecorder(run).user([{ type: 'text', text: options.continuation ?? CONTINUATION }]);
+        const mine = new OpenCodeThreads(run, { sessionId, old: start.old, used: () => checkpoints.toolUsed() });
+        threads = mine;
+        const text = [start.prompt ?? options.continuation ?? CONTINUATION, start.note].filter(Boolean).join('\n\n');
+        const { stream } = await client.event.subscribe();
+        const following = (async () => {
+          for await (const event of stream) await mine.take(event);
+        })();
+        following.catch((error: unknown) => tools.stop({ error }));
+        const asked = client.session.prompt({
+          path: { id: sessionId },
+          body: { ...say(run, options), parts: [{ type: 'text', text }] },
+        });
+        const ended = await Promise.race([asked.then((answer) => ({ answer })), tools.stopped]);
+        if ('plan' in ended) return;
+        if ('error' in ended) throw ended.error;
+        const { data, error } = ended.answer;
+        if (!data || data.info.error) throw failed(JSON.stringify(data?.info.error ?? error));
+        await mine.takeEntry(data);
+        if (currentEvaluation(run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
+        complete = true;
+      } catch (error) {
+        run.limits.check();
+        if (error instanceof Suspension || error instanceof HoldfastError) throw error;
+        throw failed(`${messageOf(error)} ${server?.errors() ?? ''}`.trim());
+      } finally {
+        run.limits.signal.removeEventListener('abort', abort);
+        await tools.idle();
+        if (server) await endAgentProcess(server.state);
+        await bridge.close();
+        await rm(directory, { recursive: true, force: true });
+        if (!run.limits.signal.aborted || run.limits.signal.reason instanceof Suspension) await checkpoints.ended();
+      }
+    },
+  });
+}
+
+async function loadSdk(given: OpenCodeSdk | undefined): Promise<OpenCodeSdk> {
+  if (given) return given;
+  const name: string = PACKAGE; // not a literal: the compiler must not look for an optional peer
+  try {
+    return (await import(name)) as OpenCodeSdk;
+  } catch (cause) {
+    throw new HoldfastError(
+      'DEPENDENCY_MISSING',
+      `OpenCode's SDK is not installed: npm install ${PACKAGE} opencode-ai`,
+      { cause },
+    );
+  }
+}
+
+function configure(
+  { config = {}, model }: OpenCodeOptions,
+  ours: { readonly bridge: string; readonly plugin: string; readonly tools: number },
+): Record<string, unknown> {
+  const mcp = { type: 'remote', url: `${ours.bridge}/mcp`, enabled: true, oauth: false };
+  return {
+    autoupdate: false,
+    share: 'disabled',
+    ...config,
+    ...(model !== undefined && { model }),
+    mcp: { ...(config.mcp as object | undefined), ...(ours.tools > 0 && { [TOOL_SERVER]: mcp }) },
+    plugin: [...((config.plugin as readonly string[] | undefined) ?? []), `file://${ours.plugin}`],
+  };
+}
+
+function say(
+  run: Run,
+  { model }: OpenCodeOptions,
+): { system?: string; model?: { providerID: string; modelID: string } } {
+  const system = currentEvaluation(run).messages.at(0);
+  const [providerID = '', ...rest] = model?.split('/') ?? [];
+  return {
+    ...(system?.role === 'system' && { system: textOf(system) }),
+    ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),
+  };
+}
+
+/** The session that OpenCode goes on in, and what it is told: the prompt, and what our log knows and OpenCode does not (D57). */
+async function openOpenCodeSession(
+  run: Run,
+  client: OpenCodeClient,
+  how: { readonly from: OpenCodeState | undefined; readonly fork: boolean; readonly restart: boolean },
+): Promise<{
+  readonly sessionId: string;
+  readonly prompt?: string;
+  readonly note?: string;
+  readonly continues: boolean;
+  readonly old: ReadonlySet<string>;
+}> {
+  const messages = currentEvaluation(run).messages.filter((message) => message.role !== 'system');
+  const spoken = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
+  const trailing = messages.slice(spoken + 1).map(textOf);
+  const there = how.from && (await client.session.get({ path: { id: how.from.sessionId } })).data;
+  if (how.from && !there && !how.restart) {
+    throw new HoldfastError(
+      'SESSION_NOT_FOUND',
+      `OpenCode has no session ${how.from.sessionId} in this data directory; resume it where it was recorded, or evaluate with onInvalid: 'restart'`,
+    );
+  }
+  if (!there) {
+    const { data, error } = await client.session.create({ body: { title: `${run.prompt.ns}/${run.prompt.key}` } });
+    if (!data) throw failed(JSON.stringify(error));
+    const told = messages.filter(({ role }) => role === 'user').map(textOf);
+    const note = resultsNote(messages, new Set());
+    return { sessionId: data.id, prompt: told.join('\n\n'), continues: false, old: new Set(), ...(note && { note }) };
+  }
+  const forked = how.fork ? (await client.session.fork({ path: { id: there.id }, body: {} })).data : there;
+  if (!forked) throw failed('the session could not be forked');
+  const entries = (await client.session.messages({ path: { id: forked.id } })).data ?? [];
+  const known = new Set(entries.filter(({ info }) => info.role === 'user').map(textOfEntry));
+  const prompt = trailing.filter((text) => !known.has(text)).join('\n\n');
+  const note = resultsNote(messages, finishedCalls(entries));
+  return {
+    sessionId: forked.id,
+    continues: prompt === '',
+    old: new Set(entries.map(({ info }) => info.id)),
+    ...(prompt !== '' && { prompt }),
+    ...(note && { note }),
+  };
+}
+
+function textOfEntry({ parts }: OpenCodeEntry): string {
+  return parts.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
+}
+
+function finishedCalls(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
+  const parts = entries.flatMap((entry) => entry.parts);
+  return new Set(
+    parts.flatMap(({ callID, state }) => (callID !== undefined && state?.status === 'completed' ? [callID] : [])),
+  );
+}
+
+/** What came of calls that OpenCode takes for interrupted: it cannot be told in its own record, so the model is told in words. */
+function resultsNote(messages: readonly ConversationMessage[], finished: ReadonlySet<string>): string | undefined {
+  const calls = new Map<string, string>();
+  const lines: string[] = [];
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      for (const call of message.toolCalls ?? []) calls.set(call.callId, `${call.name} ${call.arguments}`);
+    } else if (message.role === 'tool' && !finished.has(message.toolCallId)) {
+      lines.push(
+        `- ${calls.get(message.toolCallId) ?? message.toolName}: ${message.isError ? 'failed: ' : ''}${textOf(message)}`,
+      );
+    }
+  }
+  return lines.length > 0
+    ? `The session was interrupted. These calls have ended, with these results:\n${lines.join('\n')}`
+    : undefined;
+}
+
+function failed(why: string): Suspension {
+  return new Suspension('PROVIDER_FAILED', `OpenCode gave no answer: ${why}; resume to go on`);
+}
+
+/** The address at which OpenCode says that it listens. */
+function listening(run: Run, { child, errors }: OwnedProcess): Promise<string> {
+  const said = new Promise<string>((resolve, reject) => {
+    let output = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
+      if (url) resolve(url);
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`opencode serve ended with ${code}: ${errors()}`)));
+  });
+  return untilAborted(said, run.limits.signal);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { messageOf } from '../../core/errors.ts';
+import type { AnyTool } from '../../loop/define-tool.ts';
+import type { ToolOutcome } from '../../loop/tool-result.ts';
+import { answerMcp, type McpMessage } from '../mcp-tools.ts';
+
+/**
+ * How OpenCode reaches us: its MCP client calls our tools here, and a plugin in its process asks here before any tool runs. On
+ * this machine only, under an address that nobody else knows.
+ */
+export interface OpenCodeBridge {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** What the plugin says before a tool runs. */
+export interface BeforeTool {
+  readonly tool: string;
+  readonly sessionID: string;
+  readonly callID: string;
+  readonly args: unknown;
+}
+
+/** The plugin: it waits for our word. It finds us through its environment, so that the text is always the same. */
+export const PLUGIN = `export const Holdfast = async () => ({
+  'tool.execute.before': async (input, output) => {
+    const answer = await fetch(process.env.HOLDFAST_BRIDGE + '/before', {
+      method: 'POST',
+      body: JSON.stringify({ ...input, args: output.args }),
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+  },
+});
+`;
+
+/** Starts listening. */
+export async function openBridge(options: {
+  readonly tools: readonly AnyTool[];
+  readonly before: (call: BeforeTool) => Promise<void>;
+  readonly call: (name: string, args: unknown) => Promise<ToolOutcome>;
+}): Promise<OpenCodeBridge> {
+  const secret = `/${randomUUID()}`;
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readBody(request);
+    if (request.url === `${secret}/before`) {
+      await options.before(JSON.parse(body) as BeforeTool);
+      response.writeHead(200).end('{}');
+      return;
+    }
+    if (request.url !== `${secret}/mcp` || request.method !== 'POST') {
+      response.writeHead(request.url === `${secret}/mcp` ? 405 : 404).end();
+      return;
+    }
+    const message = JSON.parse(body) as McpMessage;
+    if (message.id === undefined) {
+      response.writeHead(202).end();
+      return;
+    }
+    const answer = await answerMcp(message, options.tools, ({ name = '', arguments: args }) =>
+      options.call(name, args),
+    );
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end(messageOf(error));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${secret}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,204 @@
+import type { ToolEffect } from '../../core/events.ts';
+import type { AssistantMessage, ToolCall } from '../../core/messages.ts';
+import type { Usage } from '../../core/usage.ts';
+import { type Run, record } from '../../loop/run.ts';
+import { failure, resultOf } from '../../loop/tool-result.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
+import { beginSubagent } from '../subagent-run.ts';
+import { ThreadRecorder } from '../thread-recorder.ts';
+import type { OpenCodeEntry, OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
+
+const OURS = `${TOOL_SERVER}_`;
+const READS = new Set([
+  'read',
+  'glob',
+  'grep',
+  'list',
+  'webfetch',
+  'websearch',
+  'codesearch',
+  'todoread',
+  'question',
+  'lsp',
+]);
+
+/** A tool of ours is recorded under its own name, everything else under the name that OpenCode knows it by. */
+export function recordedName(name: string): string {
+  return name.startsWith(OURS) ? name.slice(OURS.length) : name;
+}
+
+/** What may be done again (D18): reading; a subagent, whose own calls are recorded one by one; of the rest, nothing. */
+export function openCodeEffect(name: string): ToolEffect {
+  return READS.has(name) ? 'read' : name === 'task' ? 'idempotent' : 'once';
+}
+
+interface Answer {
+  readonly parts: Map<string, OpenCodePart>;
+  readonly written: Set<string>;
+  info: OpenCodeMessage | undefined;
+}
+
+interface Thread {
+  readonly recorder: ThreadRecorder;
+  readonly answers: Map<string, Answer>;
+  /** The call that started a subagent. */
+  readonly callId?: string;
+}
+
+/**
+ * OpenCode's events, written into our log as they come: the session's conversation, and each child session's as a child
+ * conversation. OpenCode starts tools while an answer is still being given, so an answer is recorded in pieces (D57).
+ */
+export class OpenCodeThreads {
+  readonly #threads = new Map<string, Thread>();
+  readonly #parents = new Map<string, string>();
+  readonly #waiting = new Map<string, () => void>();
+  /** Messages that were there before this run: a fork copies them. */
+  readonly #old: ReadonlySet<string>;
+  /** Everything is done in the order it was told. */
+  #last: Promise<unknown> = Promise.resolve();
+  #used: () => Promise<void>;
+
+  constructor(
+    run: Run,
+    options: { readonly sessionId: string; readonly old: ReadonlySet<string>; readonly used: () => Promise<void> },
+  ) {
+    this.#old = options.old;
+    this.#used = options.used;
+    this.#threads.set(options.sessionId, { recorder: new ThreadRecorder(run), answers: new Map() });
+  }
+
+  /** Takes in one event. */
+  take(event: OpenCodeEvent): Promise<void> {
+    return this.#inOrder(() => this.#take(event));
+  }
+
+  /** Takes in a whole answer, as the prompt's response gives it. */
+  takeEntry({ info, parts }: OpenCodeEntry): Promise<void> {
+    return this.#inOrder(async () => {
+      for (const part of parts) await this.#part(part);
+      await this.#message(info);
+    });
+  }
+
+  /** Resolves when the call is in the log, with the conversation that it belongs to. */
+  async recorded(callId: string): Promise<ThreadRecorder | undefined> {
+    while (!this.threadOf(callId)) await new Promise<void>((resolve) => this.#waiting.set(callId, resolve));
+    return this.threadOf(callId);
+  }
+
+  threadOf(callId: string): ThreadRecorder | undefined {
+    return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
+  }
+
+  #inOrder(work: () => Promise<void>): Promise<void> {
+    const mine = this.#last.then(work);
+    this.#last = mine.catch(() => {}); // told to its own caller
+    return mine;
+  }
+
+  async #take({ type, properties }: OpenCodeEvent): Promise<void> {
+    const { info, part } = properties;
+    if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
+    else if (type === 'message.part.updated' && part) await this.#part(part);
+    else if (type === 'message.updated' && info?.role === 'assistant') await this.#message(info);
+  }
+
+  async #part(part: OpenCodePart): Promise<void> {
+    const thread = await this.#thread(part.sessionID);
+    if (!thread || this.#old.has(part.messageID)) return;
+    const answer = answerOf(thread, part.messageID);
+    answer.parts.set(part.id, part);
+    if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
+    const { status, output, error } = part.state;
+    if (status === 'pending') return;
+    await this.#flush(thread, part.messageID);
+    if (status !== 'completed' && status !== 'error') return;
+    const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
+    if (await thread.recorder.result(part.callID, outcome)) await this.#used();
+    const child = [...this.#threads.values()].find(({ callId }) => callId === part.callID);
+    if (child)
+      await record(child.recorder.run, [
+        { type: 'evaluation/completed', evaluationId: child.recorder.run.evaluationId },
+      ]);
+  }
+
+  async #message(info: OpenCodeMessage): Promise<void> {
+    const thread = await this.#thread(info.sessionID);
+    if (!thread || info.role !== 'assistant' || this.#old.has(info.id)) return;
+    const answer = answerOf(thread, info.id);
+    const ended = info.time.completed !== undefined && answer.info?.time.completed === undefined;
+    answer.info = info;
+    if (ended) await this.#flush(thread, info.id);
+  }
+
+  /** Records what is new of an answer: text that is complete, calls whose input is known. */
+  async #flush(thread: Thread, messageId: string): Promise<void> {
+    const answer = answerOf(thread, messageId);
+    const isOver = answer.info?.time.completed !== undefined;
+    const content: AssistantMessage['content'][number][] = [];
+    const toolCalls: ToolCall[] = [];
+    for (const part of answer.parts.values()) {
+      if (answer.written.has(part.id)) continue;
+      if ((part.type === 'text' || part.type === 'reasoning') && (part.time?.end !== undefined || isOver)) {
+        if (part.text) content.push({ type: part.type, text: part.text });
+      } else if (part.type === 'tool' && part.callID !== undefined && part.state && part.state.status !== 'pending') {
+        toolCalls.push({
+          callId: part.callID,
+          name: recordedName(part.tool ?? ''),
+          arguments: JSON.stringify(part.state.input ?? {}),
+          after: content.length,
+        });
+      } else continue;
+      answer.written.add(part.id);
+    }
+    await thread.recorder.answer({
+      providerMessageId: messageId,
+      content,
+      toolCalls,
+      usage: isOver ? usageOf(answer.info) : undefined,
+      model: answer.info?.modelID,
+    });
+    for (const { callId } of toolCalls) this.#waiting.get(callId)?.();
+  }
+
+  /** The conversation of a session; a child session's begins with its first message. */
+  async #thread(sessionId: string): Promise<Thread | undefined> {
+    const known = this.#threads.get(sessionId);
+    if (known) return known;
+    const parentId = this.#parents.get(sessionId);
+    const parent = parentId === undefined ? undefined : this.#threads.get(parentId);
+    const call =
+      parent &&
+      [...parent.answers.values()]
+        .flatMap(({ parts }) => [...parts.values()])
+        .findLast((part) => part.tool === 'task' && part.state?.metadata?.sessionId === sessionId);
+    if (!parent || call?.callID === undefined) return undefined;
+    const run = await beginSubagent(parent.recorder.run, call.callID, { ns: 'opencode', type: 'task' });
+    const thread: Thread = { recorder: new ThreadRecorder(run), answers: new Map(), callId: call.callID };
+    this.#threads.set(sessionId, thread);
+    return thread;
+  }
+}
+
+function answerOf(thread: Thread, messageId: string): Answer {
+  let answer = thread.answers.get(messageId);
+  if (!answer) {
+    answer = { parts: new Map(), written: new Set(), info: undefined };
+    thread.answers.set(messageId, answer);
+  }
+  return answer;
+}
+
+function usageOf(info: OpenCodeMessage | undefined): Usage | undefined {
+  const { tokens, cost } = info ?? {};
+  if (!tokens) return undefined;
+  return {
+    inputTokens: tokens.input + tokens.cache.read + tokens.cache.write,
+    outputTokens: tokens.output + tokens.reasoning,
+    ...(tokens.cache.read > 0 && { cachedInputTokens: tokens.cache.read }),
+    ...(tokens.cache.write > 0 && { cacheWriteTokens: tokens.cache.write }),
+    ...(tokens.reasoning > 0 && { reasoningTokens: tokens.reasoning }),
+    ...(cost !== undefined && cost > 0 && { costUsd: cost }),
+  };
+}

@@ -1,0 +1,73 @@
+/** The parts of `@opencode-ai/sdk` that the adapter uses, as far as it uses them; `test/agents` runs against the real one. */
+
+interface Answer<T> {
+  readonly data?: T | undefined;
+  readonly error?: unknown;
+}
+
+export interface OpenCodePart {
+  readonly id: string;
+  readonly sessionID: string;
+  readonly messageID: string;
+  readonly type: string;
+  readonly text?: string;
+  readonly tool?: string;
+  readonly callID?: string;
+  readonly time?: { readonly start?: number; readonly end?: number };
+  readonly state?: {
+    readonly status: string;
+    readonly input?: unknown;
+    readonly output?: string;
+    readonly error?: string;
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface OpenCodeMessage {
+  readonly id: string;
+  readonly sessionID: string;
+  readonly role: string;
+  readonly modelID?: string;
+  readonly cost?: number;
+  readonly error?: unknown;
+  readonly time: { readonly created: number; readonly completed?: number };
+  readonly tokens?: {
+    readonly input: number;
+    readonly output: number;
+    readonly reasoning: number;
+    readonly cache: { readonly read: number; readonly write: number };
+  };
+}
+
+export interface OpenCodeEntry {
+  readonly info: OpenCodeMessage;
+  readonly parts: readonly OpenCodePart[];
+}
+
+export interface OpenCodeEvent {
+  readonly type: string;
+  readonly properties: {
+    readonly info?: OpenCodeMessage & { readonly parentID?: string };
+    readonly part?: OpenCodePart;
+    readonly sessionID?: string;
+  };
+}
+
+export interface OpenCodeClient {
+  readonly session: {
+    create(options: { body: { title?: string } }): Promise<Answer<{ readonly id: string }>>;
+    get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string }>>;
+    fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
+    messages(options: { path: { id: string } }): Promise<Answer<readonly OpenCodeEntry[]>>;
+    prompt(options: {
+      path: { id: string };
+      body: { system?: string; model?: { providerID: string; modelID: string }; parts: readonly object[] };
+    }): Promise<Answer<OpenCodeEntry>>;
+  };
+  readonly event: { subscribe(): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }> };
+}
+
+/** The module `@opencode-ai/sdk`. */
+export interface OpenCodeSdk {
+  createOpencodeClient(config: { baseUrl: string; directory?: string }): OpenCodeClient;
+}

@@ -1,0 +1,36 @@
+import type { ToolEffect } from '../core/events.ts';
+import type { Prompt } from '../loop/define-prompt.ts';
+import { anything } from '../loop/json-schema.ts';
+import { toolContent } from '../loop/tool-result.ts';
+
+/** What the model is told about a call of the agent's own that may be made again. */
+export const CALL_AGAIN: string =
+  'The session was interrupted and this call did not take effect. Call the tool again if you still need it.';
+
+/**
+ * The prompt with a stand-in for each of the agent's own tools that a call was left open for. Only the agent can run the tool, so
+ * what may run again is given back to the model to call again; what may have happened waits for a person, as any `once` tool does.
+ */
+export function withStandIns(
+  prompt: Prompt<unknown>,
+  names: Iterable<string>,
+  tools: {
+    readonly effect: (name: string) => ToolEffect;
+    readonly tell: (call: { readonly name: string; readonly callId: string }) => string;
+  },
+): Prompt<unknown> {
+  const own = new Set(prompt.tools.map((tool) => tool.name));
+  const standIns = [...new Set(names)]
+    .filter((name) => !own.has(name))
+    .map((name) => ({
+      name,
+      description: '',
+      input: anything,
+      jsonSchema: {},
+      effect: tools.effect(name),
+      retries: 0,
+      execute: (_input: unknown, { callId }: { readonly callId: string }) =>
+        toolContent([{ type: 'text', text: tools.tell({ name, callId }) }], { isError: true }),
+    }));
+  return { ...prompt, tools: [...prompt.tools, ...standIns] };
+}

@@ -1,0 +1,9 @@
+/** OpenCode as an adapter. Needs `@opencode-ai/sdk` and the program `opencode`. */
+export {
+  OPENCODE,
+  type OpenCodeOptions,
+  type OpenCodeState,
+  openCodeAdapter,
+  openCodeState,
+} from './agents/opencode/opencode-adapter.ts';
+export type { OpenCodeSdk } from './agents/opencode/opencode-types.ts';

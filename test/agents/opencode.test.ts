@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { AgentProcessState } from '../../src/agents/agent-process.ts';
+import { findResumableState } from '../../src/claude-agent.ts';
+import { adapterStates } from '../../src/core/session-view.ts';
+import { getMessages } from '../../src/core/views.ts';
+import { checkCoherence } from '../../src/history/coherence.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { defineTool } from '../../src/loop/define-tool.ts';
+import { settleToolCall } from '../../src/loop/settle.ts';
+import { OPENCODE, openCodeAdapter } from '../../src/opencode.ts';
+import { isDead } from '../../src/session/process-identity.ts';
+import { openSession, type Session } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
+import { type AgentScript, type ModelServer, startModelServer } from './support/model-server.ts';
+import { openCodeOptions } from './support/opencode.ts';
+import { temporaryDirectory } from './support/temporary.ts';
+import { effectsIn, until, workPrompt } from './support/work.ts';
+
+/** The second stateful adapter, on the real OpenCode: the same contract, from the same code (D24–D29, D57). */
+
+const servers: ModelServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+interface Place {
+  readonly server: ModelServer;
+  readonly directory: string;
+  readonly home: string;
+  readonly cwd: string;
+}
+
+async function place(scripts: Readonly<Record<string, AgentScript>>): Promise<Place> {
+  const server = await startModelServer(scripts);
+  servers.push(server);
+  const directory = temporaryDirectory('opencode');
+  const [home, cwd] = [join(directory, 'home'), join(directory, 'cwd')];
+  for (const path of [home, cwd]) mkdirSync(path);
+  return { server, directory, home, cwd };
+}
+
+const INPUT = '[[script:main]] go';
+const latest = (session: Session, adapterType: string): Record<string, unknown> =>
+  session
+    .select(adapterStates)
+    .where((one) => one.state.adapterType === adapterType)
+    .at(-1)?.state ?? {};
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Says a text again',
+  input: z.object({ text: z.string() }),
+  effect: 'idempotent',
+  execute: ({ text }) => `echo ${text}`,
+});
+const prompt = definePrompt({ ns: 'test', key: 'echo', instructions: 'You echo.', tools: [echo] });
+
+describe('OpenCode', () => {
+  test('D7, D57: messages, starts and results are recorded, the state is captured, and the conversation is coherent', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn === 1
+          ? {
+              text: 'I will.',
+              toolCalls: [
+                { name: 'holdfast_echo', arguments: { text: 'a' }, id: 'toolu_a' },
+                { name: 'holdfast_echo', arguments: { text: 'b' }, id: 'toolu_b' },
+                { name: 'bash', arguments: { command: 'echo hi', description: 'x' }, id: 'toolu_bash' },
+              ],
+            }
+          : 'done',
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const response = await openCodeAdapter(openCodeOptions({ url: server.url, home, cwd })).evaluate(prompt, {
+      session,
+      input: INPUT,
+    });
+    expect(response).toMatchObject({
+      status: 'completed',
+      text: 'done',
+      turns: 2,
+      usage: { inputTokens: 203, outputTokens: 20 },
+      adapterState: { adapterType: OPENCODE, complete: true, workspacePath: cwd },
+    });
+    const messages = getMessages(session);
+    expect(messages.map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+      'tool',
+      'tool',
+      'assistant',
+    ]);
+    expect(checkCoherence(messages).violations).toEqual([]);
+    const starts: unknown[] = [];
+    for await (const event of session.events({ types: ['tool/started'] }))
+      starts.push('toolName' in event && event.toolName);
+    expect(starts.toSorted()).toEqual(['bash', 'echo', 'echo']);
+    expect(findResumableState(session, OPENCODE)).toBeUndefined();
+    expect(server.refusals).toEqual([]);
+  });
+
+  test('D28: a resume forks unless told otherwise; an unknown session is a typed error, or a fresh start', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn === 1
+          ? { toolCalls: [{ name: 'holdfast_echo', arguments: { text: 'a' }, id: 'toolu_a' }] }
+          : { said: 'done', hold: { name: 'answer', at: 0 } },
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const options = openCodeOptions({ url: server.url, home, cwd });
+    const controller = new AbortController();
+    const running = openCodeAdapter(options).evaluate(prompt, { session, input: INPUT, signal: controller.signal });
+    await server.held('answer');
+    controller.abort();
+    expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+    const original = latest(session, OPENCODE).sessionId;
+    const elsewhere = openCodeOptions({ url: server.url, home: temporaryDirectory('other'), cwd });
+    await expect(openCodeAdapter(elsewhere).evaluate(prompt, { session, resume: true })).rejects.toMatchObject({
+      code: 'SESSION_NOT_FOUND',
+    });
+    expect(await openCodeAdapter(options).evaluate(prompt, { session, resume: true })).toMatchObject({
+      status: 'completed',
+      text: 'done',
+    });
+    expect(latest(session, OPENCODE).sessionId).not.toBe(original);
+    expect(server.requests.at(-1)?.results.get('toolu_a')).toEqual({ text: 'echo a', isError: false });
+    expect(server.refusals).toEqual([]);
+  });
+
+  test('I2, D18: the host is killed in a once tool: it waits for a person, runs once, and no orphan is left', async () => {
+    const { server, directory, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn === 1
+          ? { toolCalls: [{ name: 'holdfast_note', arguments: { text: 'a' }, id: 'toolu_note' }] }
+          : turn === 2
+            ? { toolCalls: [{ name: 'holdfast_pay', arguments: { text: 'x' }, id: 'toolu_pay' }] }
+            : 'done',
+    });
+    const db = join(directory, 'log.db');
+    const store = await sqliteStore(db);
+    const session = await openSession({ store, id: 'work' });
+    const host = spawn(
+      process.execPath,
+      [
+        join(import.meta.dirname, 'support', 'opencode-host.ts'),
+        JSON.stringify({ db, directory, url: server.url, home, cwd, input: INPUT }),
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'] },
+    );
+    try {
+      const exited = new Promise<void>((resolve) => host.once('exit', () => resolve()));
+      await until(() => effectsIn(directory).includes('pay x'));
+      host.kill('SIGKILL');
+      await exited;
+      await session.refresh();
+      const orphan = latest(session, 'agent-process') as AgentProcessState;
+      const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
+      const unknown = await adapter.evaluate(workPrompt(directory), { session, resume: true });
+      expect(unknown).toMatchObject({
+        status: 'suspended',
+        reason: 'TOOL_OUTCOME_UNKNOWN',
+        pending: [{ callId: 'toolu_pay' }],
+      });
+      expect(isDead({ id: orphan.mark, host: orphan.host, pid: orphan.pid, startedAt: orphan.startedAt })).toBe(true);
+      for (const call of unknown.pending) await settleToolCall(session, call, { result: 'a person looked: paid' });
+      expect(await adapter.evaluate(workPrompt(directory), { session, resume: true })).toMatchObject({
+        status: 'completed',
+        text: 'done',
+      });
+      expect(effectsIn(directory)).toEqual(['note a', 'pay x']);
+      const last = server.requests.at(-1);
+      expect(last?.results.get('toolu_note')).toEqual({ text: 'noted a', isError: false });
+      expect(JSON.stringify(last?.body)).toContain('a person looked: paid');
+      expect(server.refusals).toEqual([]);
+    } finally {
+      host.kill('SIGKILL');
+      await store.close();
+    }
+  });
+});

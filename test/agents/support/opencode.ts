@@ -1,0 +1,46 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import * as sdk from '@opencode-ai/sdk';
+import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
+
+/** The program for this machine, as npm installed it. */
+const program = createRequire(import.meta.url).resolve(`opencode-${process.platform}-${process.arch}/bin/opencode`);
+
+/** The real OpenCode against a local model: nothing of it leaves this machine. */
+export function openCodeOptions(where: {
+  readonly url: string;
+  readonly home: string;
+  readonly cwd: string;
+}): OpenCodeOptions {
+  const { url, home, cwd } = where;
+  return {
+    sdk: sdk as unknown as OpenCodeSdk,
+    command: program,
+    cwd,
+    model: 'scripted/model',
+    config: {
+      provider: {
+        scripted: {
+          npm: '@ai-sdk/anthropic',
+          name: 'Scripted',
+          options: { baseURL: `${url}/v1`, apiKey: 'fake' },
+          models: { model: { name: 'model', tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+        },
+      },
+      small_model: 'scripted/model',
+      permission: { edit: 'allow', bash: 'allow', webfetch: 'allow' },
+    },
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      XDG_DATA_HOME: join(home, 'data'),
+      XDG_CONFIG_HOME: join(home, 'config'),
+      XDG_CACHE_HOME: join(home, 'cache'),
+      XDG_STATE_HOME: join(home, 'state'),
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    },
+  };
+}
