@@ -32,6 +32,7 @@ export {
   appendAll,
   defineSlice,
   type EventOf,
+  type EventReducer,
   type ItemOf,
   replaceLatest,
   type Slice,
@@ -92,6 +93,7 @@ export {
   type EventsOptions,
   type OpenSessionOptions,
   openSession,
+  type RestoreOptions,
   type Session,
   type SubscribeOptions,
 } from './session/session.ts';

@@ -44,7 +44,6 @@ const BUILT_IN = {
   usage: (state: SessionState) => state.record.usage,
 } as const;
 
-
 /** The items of a slice in a state, or undefined when the state does not know the slice. */
 export function itemsOf(state: SessionState, name: string): readonly unknown[] | undefined {
   if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name as keyof typeof BUILT_IN](state).toArray();

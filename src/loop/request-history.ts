@@ -5,6 +5,7 @@ import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
 import { repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
+import { evaluationMessages, evaluationSummaries } from '../history/evaluation-messages.ts';
 import type { CurationContext } from '../history/history-manager.ts';
 import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
@@ -42,46 +43,28 @@ export class RequestHistory {
   async #takeNew(run: Run): Promise<void> {
     const { session } = run;
     const evaluation = currentEvaluation(run);
-    if (!this.#begun) await this.#begin(run, evaluation);
+    const fresh = this.#begun
+      ? ordered(evaluation.messages.slice(this.#taken))
+      : beginning(session.state.record, evaluation);
     this.#begun = true;
-    const fresh = ordered(evaluation.messages.slice(this.#taken));
     this.#taken = evaluation.messages.length;
     for (const message of await session.resolve(fresh)) this.#messages.push(message);
   }
 
-  /** The leading system message, then what was inherited: the rest of the evaluation's own follows. */
-  async #begin({ session }: Run, evaluation: Evaluation): Promise<void> {
-    const earlier = inherited(session.state.record, evaluation);
-    if (earlier.length === 0) return;
-    const first = evaluation.messages.at(0);
-    if (first?.role === 'system') {
-      this.#messages.push(first);
-      this.#taken = 1;
-    }
-    for (const message of await session.resolve(earlier)) this.#messages.push(message);
-  }
-
   #curate(run: Run): CuratedRequest {
     const { history, limits } = run.options;
-    const { summaries } = run.session.state.record;
     const context: CurationContext = {
       session: run.session,
-      summaries: (key) => summaries.get(`${run.evaluationId}:${key}`)?.text,
+      summaries: evaluationSummaries(run.session.state.record, currentEvaluation(run)),
       limits: { model: run.model.modelId, ...limits },
     };
     return curateRequest({
       messages: this.#messages,
       context,
       ...(history && { history }),
-      ...(signsWhatCameBefore(run) && { boundReasoning: true }),
       ...(this.#previous && { previous: this.#previous }),
     });
   }
-}
-
-/** Claude's newer models sign a thought together with the request that it answered. */
-function signsWhatCameBefore({ model }: Run): boolean {
-  return model.provider.startsWith('anthropic');
 }
 
 /** A request without a manager is worth an event only when something in it had to be mended. */
@@ -116,19 +99,7 @@ function ordered(messages: readonly ConversationMessage[]): readonly Conversatio
   return result;
 }
 
-/**
- * The messages that an evaluation begins with (D50): those of the one it continues and of the ones before that, oldest first.
- * Each evaluation recorded its own instructions; only the newest are sent. Calls that were left open are repaired.
- */
-function inherited(record: SessionRecord, evaluation: Evaluation): readonly ConversationMessage[] {
-  const chain: (readonly ConversationMessage[])[] = [];
-  const seen = new Set([evaluation.id]);
-  for (let id = evaluation.continues; id !== undefined && !seen.has(id); ) {
-    seen.add(id);
-    const earlier = record.evaluations.get(id);
-    if (!earlier) break;
-    chain.unshift(earlier.messages.filter((message) => message.role !== 'system'));
-    id = earlier.continues;
-  }
-  return repairCoherence(ordered(chain.flat())).messages;
+/** What there is before this process adds to it, also of the evaluations that it continues (D50); open calls are repaired. */
+function beginning(record: SessionRecord, evaluation: Evaluation): readonly ConversationMessage[] {
+  return repairCoherence(ordered(evaluationMessages(record, evaluation))).messages;
 }

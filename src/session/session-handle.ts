@@ -29,7 +29,7 @@ import type {
 import { StagedSession, unknownSlice } from './staged-session.ts';
 
 /** A snapshot is written when this many events, and as many as it holds, have come since: the cost per event stays constant. */
-const SNAPSHOT_EVERY = 1_000;
+const SNAPSHOT_EVERY = 10_000;
 
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 

@@ -130,7 +130,7 @@ describe('I9: a snapshot bounds the replay', () => {
   });
 
   test('one is written when enough has come since, on closing and on opening', async () => {
-    const many = Array.from({ length: 1000 }, (_, i) => ({ type: 'plan/added', at: timeOf(i), step: String(i) }));
+    const many = Array.from({ length: 10_000 }, (_, i) => ({ type: 'plan/added', at: timeOf(i), step: String(i) }));
     const store = memoryStore();
     await append(store, many.slice(1), 0);
     await (await open(store)).close();
@@ -138,10 +138,10 @@ describe('I9: a snapshot bounds the replay', () => {
     const session = await open(store);
     await session.dispatch({ type: 'plan/added', step: 'last' });
     await session.close();
-    expect((await store.readSnapshot('s1'))?.seq).toBe(1000);
-    await append(store, many, 1000);
+    expect((await store.readSnapshot('s1'))?.seq).toBe(10_000);
+    await append(store, many, 10_000);
     await open(store);
-    expect((await store.readSnapshot('s1'))?.seq).toBe(2000);
+    expect((await store.readSnapshot('s1'))?.seq).toBe(20_000);
   });
 });
 
@@ -235,7 +235,7 @@ describe('D17: a snapshot is never needed', () => {
     const memory = memoryStore();
     await append(
       memory,
-      Array.from({ length: 1000 }, () => ({ type: 'a/a', at: timeOf(1) })),
+      Array.from({ length: 10_000 }, () => ({ type: 'a/a', at: timeOf(1) })),
       0,
     );
     const errors: unknown[] = [];

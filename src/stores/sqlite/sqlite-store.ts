@@ -36,6 +36,8 @@ import { WriteQueue } from './write-queue.ts';
 export interface SqliteStoreOptions extends OpenOptions {
   /** What leases expire by. */
   readonly clock?: Clock;
+  /** Whether the search index is filled while nothing else is written (the default), or only when a search asks for it. */
+  readonly backgroundIndexing?: boolean;
 }
 
 /** A store in one SQLite file. */
@@ -61,7 +63,12 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
 }
 
 function storeOn(database: Database, path: string, options: SqliteStoreOptions): SqliteStore {
-  const { clock = systemClock, readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS } = options;
+  const {
+    clock = systemClock,
+    readOnly = false,
+    busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS,
+    backgroundIndexing = true,
+  } = options;
   const sessions = new SessionTable(database);
   const events = new EventTable(database);
   const log = new EventLog(sessions, events);
@@ -111,7 +118,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     watchers.notify(sessionId);
   }
 
-  if (!readOnly) indexing.schedule();
+  if (!readOnly && backgroundIndexing) indexing.schedule();
 
   return {
     async append(sessionId, newEvents, appendOptions) {
@@ -122,7 +129,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       if (appended.summary) {
         log.remember(appended);
         announce(sessionId);
-        indexing.schedule();
+        if (backgroundIndexing) indexing.schedule();
       }
       return { seq: appended.seq };
     },
