@@ -9,6 +9,7 @@ import {
   type ModelRequest,
   type Prompt,
   type ScriptedTurn,
+  scriptedModel,
   type ToolContext,
 } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -269,7 +270,10 @@ describe('a child ends with the call that asked for it', () => {
     const late = deferred<unknown>();
     const child = childWith();
     const { session, evaluate } = await agent({
-      script: script(() => 'found'),
+      script: scriptedModel(
+        script(() => 'found'),
+        { beforePart: (_, { prompt }) => (prompt.key === 'child' ? new Promise(() => {}) : undefined) },
+      ),
       tools: [
         delegate((context) => {
           void context.evaluate(child); // forgotten

@@ -233,7 +233,8 @@ describe('D53: a connection that is cut in mid-answer', () => {
       const first = await agent({ script: [{ error: { status: 400 } }] });
       const { evaluationId } = await first.evaluate();
       const chunk = { evaluationId, turn: 1, attempt: 3, n: 1, blockId: `${evaluationId}:2:0`, delta: 'I was' };
-      await first.store.appendDraft('session', [chunk, { ...chunk, n: 2, delta: ' saying' }]);
+      const earlier = { ...chunk, attempt: 2, delta: 'An attempt that broke before. ' };
+      await first.store.appendDraft('session', [earlier, chunk, { ...chunk, n: 2, delta: ' saying' }]);
       const second = await agent({ script: ['ok'], store: first.store });
       await second.evaluate({ resume });
       const interrupted = [];

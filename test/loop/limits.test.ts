@@ -227,7 +227,7 @@ describe('cancellation', () => {
   test('no call begins after it, also when another one just ended', async () => {
     const cancel = new AbortController();
     const runs: number[] = [];
-    const work = tool('work', ({ n }: { n: number }) => `done ${runs.push(n)}`, { effect: 'read' });
+    const work = tool('work', ({ n }: { n: number }) => `done ${runs.push(n)}`);
     const { evaluate, session } = await agent({
       script: [{ toolCalls: [1, 2, 3, 4].map((n) => call('work', { n })) }, 'ok'],
       tools: [work],
@@ -238,6 +238,7 @@ describe('cancellation', () => {
     expect(await evaluate({ signal: cancel.signal, maxParallelCalls: 1 })).toMatchObject({ reason: 'CANCELLED' });
     await setImmediate();
     expect(runs).toEqual([1]);
+    expect(session.state.record.toolStarts.length).toBe(1);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([1, 2, 3, 4]);
   });

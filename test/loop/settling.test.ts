@@ -177,6 +177,19 @@ describe('D18: settling a call whose outcome is unknown', () => {
     });
   });
 
+  test('beside a call that waits for approval: unknown is what it waits for first, and both are pending', async () => {
+    const both = [{ toolCalls: [call('ask'), call('pay')] }, 'ok'];
+    const ask = tool('ask', () => 'asked', { needsApproval: true });
+    const first = await agent({ script: both, tools: [ask, tool('pay', () => new Promise(() => {}))] });
+    void first.evaluate();
+    while (first.session.state.record.toolStarts.length === 0) await setImmediate();
+    await first.store.releaseLease('session', (await first.store.readLease('session'))?.fence ?? 0);
+    const second = await agent({ script: both, tools: [ask, tool('pay', () => 'paid')], store: first.store });
+    const response = await second.evaluate({ resume: true });
+    expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
+    expect(response.pending.map(({ callId }) => callId)).toEqual(['call_1_1', 'call_1_2']);
+  });
+
   test('a started call cannot be denied: it may have happened', async () => {
     const { session, pending } = await unknown();
     await expect(denyToolCall(session, pending)).rejects.toMatchObject({
