@@ -274,6 +274,7 @@ describe('a killed agent is resumed', () => {
       expect([...livingIn(home), ...livingIn(where.home)]).toEqual([]); // no orphan
       outcomes.set(`${name}/${victim}/${machine}`, 'ok');
     } finally {
+      for (const pid of livingIn(home)) process.kill(Number(pid), 'SIGKILL'); // a test that failed leaves none either
       await store.close();
       await server.close();
     }
