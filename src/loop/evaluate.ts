@@ -67,7 +67,7 @@ export async function evaluateInSession(
     unsubscribe();
     limits.dispose();
     await Promise.all(background);
-    await lease.release().catch(() => {}); // what was recorded is there; a lease that cannot be given back expires
+    await lease.release();
   }
 }
 
