@@ -2,9 +2,10 @@
  * One process of the crash matrix: `child.ts <scenario> <directory> <crashAt>`. Drives the scenario on the directory's database
  * and dies at the nth crash point, or ends and prints what the conversation came to.
  */
+import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConversationMessage, getMessages, openSession, type ToolContext } from '../../src/index.ts';
+import { type ConversationMessage, getMessages, openSession, type ToolContext, textOf } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -17,6 +18,7 @@ if (!scenario) throw new Error(`no scenario "${name}"`);
 
 const effectsFile = join(dir, 'effects.log');
 const unknownFile = join(dir, 'unknown.log');
+const requestsFile = join(dir, 'requests.log');
 const linesOf = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 const note = (file: string, line: string): void => appendFileSync(file, `${line}\n`, { flush: true });
@@ -45,6 +47,12 @@ await scenario.drive({
   },
   acted: (key) => linesOf(effectsFile).includes(key),
   unknown: (callId) => note(unknownFile, callId),
+  asked: ({ prompt, turn, messages, evaluationId }) => {
+    const nth = session.state.record.evaluations.indexOf(evaluationId);
+    const said = messages.map((message) => [message.role, textOf(message), callsIn(message)]);
+    const hash = createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 16);
+    note(requestsFile, `${prompt.key} ${nth} turn ${turn}: ${hash}`);
+  },
 });
 
 const after = countOf(linesOf(effectsFile));
@@ -56,10 +64,17 @@ const outcome: Outcome = {
   effects: Object.fromEntries([...after].map(([key, count]) => [key.slice(key.indexOf('/', 6) + 1), count])),
   ranAgain: finished.filter((key) => after.get(key) !== before.get(key)),
   unknown: linesOf(unknownFile).length,
+  requests: [...new Set(linesOf(requestsFile))].sort(),
 };
 console.log(JSON.stringify(outcome));
 await session.close();
 await store.close();
+
+function callsIn(message: ConversationMessage): readonly unknown[] {
+  return message.role === 'assistant'
+    ? (message.toolCalls ?? []).map(({ callId, name, arguments: args }) => [callId, name, args])
+    : [];
+}
 
 function countOf(lines: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();

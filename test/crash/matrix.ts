@@ -20,6 +20,8 @@ export interface Outcome {
   /** Calls that acted although they had their result: never. */
   readonly ranAgain: readonly string[];
   readonly unknown: number;
+  /** What the model was asked, each turn of each evaluation: once, however often it was asked. */
+  readonly requests: readonly string[];
 }
 
 export interface Cell {
@@ -113,6 +115,9 @@ function judge(scenario: Scenario, killedAt: readonly string[], expected: Outcom
     return wrong(scenario, killedAt, `slice is ${JSON.stringify(got.slice)}`);
   if (!isDeepStrictEqual(got.evaluations, expected.evaluations))
     return wrong(scenario, killedAt, `evaluations are ${got.evaluations}`);
+  if (!isDeepStrictEqual(got.requests, expected.requests)) {
+    return wrong(scenario, killedAt, `the model was asked ${got.requests} instead of ${expected.requests}`);
+  }
   if (got.ranAgain.length > 0) return wrong(scenario, killedAt, `finished calls ran again: ${got.ranAgain}`);
   const calls = Object.keys(got.effects).length;
   if (calls !== Object.keys(expected.effects).length) return wrong(scenario, killedAt, `${calls} calls acted`);

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import { compose, type HistoryManager, slidingWindow, truncateToolResults } from '../../src/history.ts';
 import {
   type AnySession,
   type AnyTool,
@@ -15,6 +16,7 @@ import {
   type EvaluationResponse,
   getLatestEvaluation,
   type Model,
+  type ModelRequest,
   type ScriptedTurn,
   scriptedModel,
   settleToolCall,
@@ -32,6 +34,8 @@ export interface World {
   act(context: ToolContext): void;
   /** Whether a call has acted, as someone who looks at the outside can tell. */
   acted(idempotencyKey: string): boolean;
+  /** Notes what a model was asked: the same turn is always asked the same. */
+  asked(request: ModelRequest): void;
   /** Notes that an outcome was unknown. */
   unknown(callId: string): void;
 }
@@ -59,7 +63,12 @@ function model(world: World, script: readonly ScriptedTurn[] | ((turn: number, k
   const { clock, points } = world;
   const count = (name: string): number => points.passed.filter((passed) => passed === name).length;
   const scripted = scriptedModel(
-    typeof script === 'function' ? (request) => script(request.turn, request.prompt.key) : script,
+    (request) => {
+      world.asked(request);
+      return typeof script === 'function'
+        ? script(request.turn, request.prompt.key)
+        : (script[request.turn - 1] ?? 'no more');
+    },
     {
       async beforePart() {
         clock.advance(200);
@@ -94,12 +103,18 @@ async function request(
     readonly tools: readonly AnyTool[];
     readonly script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn);
     readonly output?: z.ZodType;
+    readonly history?: HistoryManager;
   },
 ): Promise<void> {
   const prompt = definePrompt({ ns: 'crash', key: 'main', instructions: 'Do it.', ...options });
   const adapter = createAdapter({ model: model(world, options.script), leaseTtlMs: LEASE_MS });
   const evaluate = (): Promise<EvaluationResponse<unknown>> =>
-    adapter.evaluate(prompt, { session: world.session, input: 'Please.', resume: 'auto' });
+    adapter.evaluate(prompt, {
+      session: world.session,
+      input: 'Please.',
+      resume: 'auto',
+      ...(options.history && { history: options.history }),
+    });
   await untilDone(world, options.tools, evaluate);
 }
 
@@ -207,6 +222,15 @@ export const SCENARIOS: readonly Scenario[] = [
             : (([{ toolCalls: [call('delegate', 'a')] }, 'They found it.'] as const)[turn - 1] ?? 'no more'),
       });
     },
+  },
+  {
+    name: 'a history that folds',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        history: compose(truncateToolResults({ maxLength: 20 }), slidingWindow({ size: 2, low: 1 })),
+        script: [...'abcd'].map((path): ScriptedTurn => ({ toolCalls: [call('write', path)] })).concat('All written.'),
+      }),
   },
   {
     name: 'structured output',
