@@ -59,7 +59,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
-  await record(run, events);
+  await record(run, events, { alone: true });
   run.background(run.draft?.recorded());
   run.draft = undefined;
   run.attempts = 0;

@@ -3,7 +3,7 @@ import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
-import { repairCoherence } from '../history/coherence.ts';
+import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import { evaluationMessages, evaluationSummaries } from '../history/evaluation-messages.ts';
 import type { CurationContext } from '../history/history-manager.ts';
@@ -20,6 +20,8 @@ export class RequestHistory {
   /** How many of the evaluation's own messages are in. */
   #taken = 0;
   #begun = false;
+  /** Whether all that was taken can be sent as it is: then, without a manager, there is nothing to decide. */
+  #sound = true;
   #previous: CuratedRequest | undefined;
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
@@ -31,6 +33,9 @@ export class RequestHistory {
     readonly events: readonly Without<NewEvent, 'at'>[];
   }> {
     await this.#takeNew(run);
+    if (this.#sound && !run.options.history && run.options.limits?.maxTokens === undefined) {
+      return { messages: this.#messages.slice(), events: [] };
+    }
     let curated = this.#curate(run);
     if (curated.needs.length > 0) {
       for (const need of curated.needs) await makeSummary(run, need);
@@ -48,6 +53,8 @@ export class RequestHistory {
       : beginning(session.state.record, evaluation);
     this.#begun = true;
     this.#taken = evaluation.messages.length;
+    // Whole groups follow one another: what is sound by itself is sound in its place.
+    this.#sound &&= checkCoherence(fresh).ok;
     for (const message of await session.resolve(fresh)) this.#messages.push(message);
   }
 

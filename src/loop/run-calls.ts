@@ -18,7 +18,8 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const recordOutcome = (planned: PlannedCall, outcome: ToolOutcome, staged: readonly NewEvent[]): Promise<void> => {
     const message = toolMessage(run, planned.call, outcome, sequence++);
     const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
-    return record(run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
+    const recorded = [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
+    return record(run, recorded, { alone: calls.length === 1 });
   };
   const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
     if (result.type === 'waits') {

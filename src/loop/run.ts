@@ -4,6 +4,7 @@ import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callKey, type ToolMessage } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
+import { isoTime } from '../session/iso-time.ts';
 import type { AnySession } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
 import type { Prompt } from './define-prompt.ts';
@@ -101,9 +102,13 @@ export function currentEvaluation(run: Run): Evaluation {
  * Appends under the run's lease. An append that fails stops the run, whoever catches the error on its way: what cannot be
  * recorded must not be acted on. Only an event that may never enter a log is its author's business.
  */
-export async function record(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
+export async function record(
+  run: Run,
+  events: readonly Without<NewEvent, 'at'>[],
+  options: { readonly alone?: boolean } = {},
+): Promise<void> {
   try {
-    await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence });
+    await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence, ...options });
   } catch (error) {
     if (!isRefusedEvent(error)) run.limits.stop(error);
     throw error;
@@ -155,7 +160,7 @@ export function toolMessage(
 
 /** The time by the session's clock. */
 export function nowOf(run: Run): string {
-  return new Date(run.session.clock.now()).toISOString();
+  return isoTime(run.session.clock);
 }
 
 /** A call whose start this process itself recorded, as it was prepared then; the note is taken away. */

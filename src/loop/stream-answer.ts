@@ -15,20 +15,24 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
     iterator = run.model.stream(request)[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await untilAborted(iterator.next(), run.limits.signal);
-      if (next.done) throw new ModelError('the model stopped before it had finished its answer', { retryable: true });
-      if (next.value.type === 'finish') {
-        run.draft = draft;
-        return next.value.answer;
-      }
-      draft.add(next.value);
-    }
+    const answer = await untilAborted(hear(iterator, draft), run.limits.signal);
+    run.draft = draft;
+    return answer;
   } catch (error) {
     await draft.interrupt(error);
     throw error;
   } finally {
     void iterator?.return?.()?.catch(() => {}); // whether it was heard to its end or not: let it go
+  }
+}
+
+/** Listens to the end. A draft that was interrupted meanwhile takes nothing more. */
+async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelAnswer> {
+  for (;;) {
+    const next = await parts.next();
+    if (next.done) throw new ModelError('the model stopped before it had finished its answer', { retryable: true });
+    if (next.value.type === 'finish') return next.value.answer;
+    draft.add(next.value);
   }
 }
 
@@ -51,6 +55,7 @@ export class Draft {
   readonly #messageId: string;
   readonly #blocks = new Map<string, DraftBlock>();
   #texts = 0;
+  #interrupted = false;
   #pending: DraftChunk[] = [];
   #chunks = 0;
   #cancelTimer: (() => void) | undefined;
@@ -66,7 +71,7 @@ export class Draft {
   }
 
   add(part: Delta): void {
-    if (part.delta === '') return;
+    if (part.delta === '' || this.#interrupted) return;
     const { evaluationId, emit, session } = this.#run;
     const block = this.#block(part);
     const place = { evaluationId, turn: this.#turn, attempt: this.#attempt, blockId: block.id };
@@ -96,6 +101,7 @@ export class Draft {
 
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
   async interrupt(error: unknown): Promise<void> {
+    this.#interrupted = true;
     this.#cancelTimer?.();
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;

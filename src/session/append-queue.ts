@@ -57,13 +57,19 @@ export class AppendQueue {
     this.#id = id;
   }
 
-  /** Resolves with the seq of the last event when all of them are durable. */
-  append(events: readonly NewEvent[] | Promise<readonly NewEvent[]>, fence?: number): Promise<number> {
+  /**
+   * Resolves with the seq of the last event when all of them are durable. Waits for what else this turn of the event loop
+   * appends, so that it goes into the same commit, unless the caller knows that nothing will (`alone`).
+   */
+  append(
+    events: readonly NewEvent[] | Promise<readonly NewEvent[]>,
+    { fence, alone = false }: { readonly fence?: number; readonly alone?: boolean } = {},
+  ): Promise<number> {
     // Its failure is told to the caller when its turn comes; until then nobody listens.
     if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, fence, resolve, reject });
-      this.#running ??= this.#run();
+      this.#running ??= this.#run(alone);
     });
   }
 
@@ -72,9 +78,8 @@ export class AppendQueue {
     while (this.#running) await this.#running;
   }
 
-  async #run(): Promise<void> {
-    // Whatever else this turn of the event loop appends goes into the same commit.
-    await new Promise((resolve) => setImmediate(resolve));
+  async #run(alone: boolean): Promise<void> {
+    await (alone ? undefined : new Promise((resolve) => setImmediate(resolve)));
     while (this.#waiting.length > 0) await this.#flush(this.#takeBatch());
     this.#running = undefined;
   }

@@ -2,6 +2,7 @@ import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { checkEventSize, hasLargeContent, storeApart } from './contents.ts';
+import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
 import { validateEvent } from './validate-event.ts';
 
@@ -27,20 +28,40 @@ export class EventIntake {
     this.#options = options;
   }
 
-  /** Makes an event ready, once: a staged event is ready when its transaction is appended. */
+  /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */
   prepare(event: { readonly type: string; readonly [field: string]: unknown }, maxDepth?: number): NewEvent {
-    if (this.#prepared.has(event)) return event as NewEvent;
-    const { clock, redact } = this.#options;
-    const at = new Date(clock.now()).toISOString();
-    const asGiven = this.#take(event, at, maxDepth);
-    return redact ? this.#take(redact(asGiven), at, maxDepth) : asGiven;
-  }
-
-  #take(event: unknown, at: string, maxDepth: number | undefined): NewEvent {
-    const { value, characters } = plainCopy(event, maxDepth);
-    const ready = { ...validateEvent(value), at } as NewEvent;
+    const { ready, characters } = this.#take(event, maxDepth);
     this.#prepared.set(ready, characters);
     return ready;
+  }
+
+  /** Makes events ready to be appended; a promise when large content has to be stored apart first (D58). */
+  accept(
+    events: readonly { readonly type: string; readonly [field: string]: unknown }[],
+  ): readonly NewEvent[] | Promise<readonly NewEvent[]> {
+    const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
+    const accepted = events.map((event) => {
+      const characters = this.#prepared.get(event);
+      return characters === undefined ? this.#take(event) : { ready: event as NewEvent, characters };
+    });
+    if (!accepted.some(({ ready }) => hasLargeContent(ready, maxInlineLength))) {
+      for (const { ready, characters } of accepted) this.#checkSize(ready, characters);
+      return accepted.map(({ ready }) => ready);
+    }
+    return Promise.all(accepted.map(({ ready }) => storeApart(store, id, ready, maxInlineLength))).then((moved) => {
+      for (const event of moved) this.#checkSize(event, undefined);
+      return moved;
+    });
+  }
+
+  #take(
+    event: { readonly type: string },
+    maxDepth?: number,
+  ): { readonly ready: NewEvent; readonly characters: number } {
+    const { clock, redact } = this.#options;
+    const at = isoTime(clock);
+    const asGiven = dated(event, at, maxDepth);
+    return redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
   }
 
   /** A ready event with a mark: it stays ready. */
@@ -51,18 +72,19 @@ export class EventIntake {
     return marked;
   }
 
-  /** Checks the size of events; those with large content only when that is stored apart, which takes a while (D58). */
-  fit(events: readonly NewEvent[]): readonly NewEvent[] | Promise<readonly NewEvent[]> {
-    const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
-    if (!events.some((event) => hasLargeContent(event, maxInlineLength))) return this.#checkSizes(events);
-    return Promise.all(events.map((event) => storeApart(store, id, event, maxInlineLength))).then((moved) =>
-      this.#checkSizes(moved),
-    );
+  #checkSize(event: NewEvent, characters: number | undefined): void {
+    checkEventSize(event, characters, this.#options.maxEventLength ?? DEFAULT_MAX_EVENT_LENGTH);
   }
+}
 
-  #checkSizes(events: readonly NewEvent[]): readonly NewEvent[] {
-    const { maxEventLength = DEFAULT_MAX_EVENT_LENGTH } = this.#options;
-    for (const event of events) checkEventSize(event, this.#prepared.get(event), maxEventLength);
-    return events;
-  }
+/** A checked copy of an event, with its time. */
+function dated(
+  event: unknown,
+  at: string,
+  maxDepth: number | undefined,
+): { readonly ready: NewEvent; readonly characters: number } {
+  const { value, characters } = plainCopy(event, maxDepth);
+  const ready = validateEvent(value) as { type: string; at?: string };
+  ready.at = at; // the copy is ours
+  return { ready: ready as NewEvent, characters };
 }

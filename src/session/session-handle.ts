@@ -124,12 +124,12 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   async append(
     events: readonly AnyEvent[],
-    options: { readonly fence?: number } = {},
+    options: { readonly fence?: number; readonly alone?: boolean } = {},
   ): Promise<{ readonly seq: number }> {
     this.#assertWritable();
     if (events.length === 0) return { seq: this.seq };
-    const ready = this.#intake.fit(events.map((event) => this.#intake.prepare(event)));
-    return { seq: await this.#queue.append(ready, options.fence) };
+    const ready = this.#intake.accept(events);
+    return { seq: await this.#queue.append(ready, options) };
   }
 
   async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {

@@ -25,7 +25,7 @@ export function validateEvent(event: unknown): { readonly type: string } {
     const problem = recordItemsProblem(event.slices);
     if (problem) throw new HoldfastError('EVENT_INVALID', `this state cannot be restored: ${problem}`);
   }
-  const wrong = Object.entries(FIELDS[type]).find(([field, check]) => !check(event[field as keyof typeof event]));
+  const wrong = CHECKS[type].find(([field, check]) => !check(event[field as keyof typeof event]));
   if (wrong) {
     throw new HoldfastError('EVENT_INVALID', `a ${type} event needs a valid "${wrong[0]}"; its type says what that is`);
   }
@@ -93,3 +93,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'history/curated': { evaluationId: text, turn: isCount },
   'history/summarized': { evaluationId: text, key: text, text, usage: optional(isUsage) },
 };
+
+const CHECKS = Object.fromEntries(
+  Object.entries(FIELDS).map(([type, checks]) => [type, Object.entries(checks)]),
+) as unknown as { readonly [T in BuiltInEvent['type']]: readonly (readonly [field: string, check: Check])[] };
