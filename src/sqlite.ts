@@ -1,2 +1,2 @@
 /** `holdfast/sqlite`: conversations in one SQLite file, durable and shared by any number of processes. */
-export { type SqliteStoreOptions, sqliteStore } from './stores/sqlite/sqlite-store.ts';
+export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './stores/sqlite/sqlite-store.ts';
