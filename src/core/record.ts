@@ -139,11 +139,8 @@ function recordMessage(record: SessionRecord, event: MessageRecorded): SessionRe
     usage: event.usage,
     ...(event.model !== undefined && { model: event.model }),
   };
-  const changed = {
-    ...record,
-    ...placeMessage(record, evaluation, message),
-    ...(usage && { usage: record.usage.push(usage) }),
-  };
+  const { messages, evaluations } = placeMessage(record, evaluation, message);
+  const changed = { ...record, messages, evaluations, usage: usage ? record.usage.push(usage) : record.usage };
   return chargeUsage(changed, evaluationId, event.usage);
 }
 
@@ -182,21 +179,25 @@ function placeMessage(
 }
 
 function withMessage(evaluation: Evaluation, message: ConversationMessage): Evaluation {
-  const base: Evaluation = {
+  return {
     ...running(evaluation),
     nextSequence: message.sequence + 1,
     turn: Math.max(evaluation.turn, message.turn),
     messages: evaluation.messages.push(message),
+    calls: callsAfter(evaluation, message),
   };
-  if (message.role === 'assistant') return { ...base, calls: newCalls(evaluation.id, message) };
-  if (message.role !== 'tool') return base;
+}
+
+const NO_CALLS: readonly CallState[] = [];
+
+/** The newest turn's calls once a message is there: an answer begins a turn, a result ends a call. */
+function callsAfter({ id, calls }: Evaluation, message: ConversationMessage): readonly CallState[] {
+  if (message.role === 'assistant') return message.toolCalls ? newCalls(id, message) : NO_CALLS;
+  if (message.role !== 'tool') return calls;
   const status = message.isError ? 'failed' : 'completed';
-  return {
-    ...base,
-    calls: evaluation.calls.map((call) =>
-      call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
-    ),
-  };
+  return calls.map((call) =>
+    call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
+  );
 }
 
 /** Where the answer stands that a message is a further piece of: an agent may act on one call while it makes the next (D57). */
