@@ -66,8 +66,6 @@ export interface ClaudeHookInput {
   readonly agent_id?: string;
 }
 
-export type ClaudeHook = (input: ClaudeHookInput) => Promise<Record<string, unknown>>;
-
 /** A child process as the SDK handles it; Node's own fits. */
 export interface ClaudeSpawnOptions {
   command: string;
