@@ -1,10 +1,19 @@
-/** Turns vitest's JSON report into the one line that CI reads. */
+/** Turns vitest's JSON reports into the one line that CI reads. */
 import { readFileSync } from 'node:fs';
 
-const [path] = process.argv.slice(2);
-if (!path) throw new Error('usage: report-tests.ts <vitest json report>');
-const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(path, 'utf8')) as {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-};
-console.log(`${numPassedTests} passed, ${numFailedTests} failed`);
+const paths = process.argv.slice(2);
+if (paths.length === 0) throw new Error('usage: report-tests.ts <vitest json report> …');
+let passed = 0;
+let failed = 0;
+for (const path of paths) {
+  const report = JSON.parse(readFileSync(path, 'utf8')) as {
+    readonly numPassedTests: number;
+    readonly numFailedTests: number;
+    readonly numFailedTestSuites: number;
+  };
+  passed += report.numPassedTests;
+  // A file that could not even be loaded has no tests to fail.
+  failed += report.numFailedTests || Math.min(1, report.numFailedTestSuites);
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
