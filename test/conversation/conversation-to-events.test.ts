@@ -10,8 +10,12 @@ function content(state: SessionConversationState): unknown {
   return { blocks, subagents: subagents.toSorted((a, b) => (a.toolUseId < b.toolUseId ? -1 : 1)) };
 }
 
-/** Subagents as the reducer shows them: nobody replaces such a block by hand. */
-const event = anyEvent.filter((e) => e.type !== 'block:upsert' || !e.block.id.startsWith('subagent:'));
+/** What sources write: nobody replaces a subagent's block by hand, and a result is there or is not, never under way. */
+const event = anyEvent.filter(
+  (e) =>
+    e.type !== 'block:upsert' ||
+    !(e.block.id.startsWith('subagent:') || (e.block.type === 'tool_result' && e.block.status === 'pending')),
+);
 
 test('a state, written as events and read again, is the same state', () => {
   fc.assert(
