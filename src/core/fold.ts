@@ -48,6 +48,7 @@ export function createFold(
   };
 
   const applyToSlices: Fold['applyToSlices'] = (before, event, only) => {
+    if (!byType.has(event.type) && event.type !== 'session/restored') return before; // most events are nobody's
     let after: Map<string, SliceItems> | undefined;
     const change = (name: string, items: SliceItems): void => {
       after ??= new Map(before);

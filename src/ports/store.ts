@@ -21,6 +21,11 @@ export interface ReadOptions {
   readonly limit?: number;
 }
 
+/** Events as they are read: one by one and, where a store can, page by page, which costs less for a long log. */
+export interface EventReading extends AsyncIterable<SessionEvent> {
+  pages?(): AsyncIterable<readonly SessionEvent[]>;
+}
+
 /** Who holds a lease: enough to tell, on the same host, whether that process still lives. */
 export interface LeaseHolder {
   readonly id: string;
@@ -128,7 +133,7 @@ export interface IntegrityReport {
  */
 export interface Store {
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }>;
-  read(sessionId: string, options?: ReadOptions): AsyncIterable<SessionEvent>;
+  read(sessionId: string, options?: ReadOptions): EventReading;
   /** The last seq, 0 for an unknown session. */
   head(sessionId: string): Promise<number>;
   watch(sessionId: string, listener: () => void): () => void;

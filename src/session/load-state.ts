@@ -101,17 +101,27 @@ async function replay(
   let { state, late } = start;
   let replayed = 0;
   let erasedSince = false;
-  for await (const raw of store.read(sessionId, { after: start.after })) {
+  const reading = store.read(sessionId, { after: start.after });
+  const take = (raw: SessionEvent): void => {
     const event = upcast(raw, upcasters);
-    erasedSince = event.type === 'message/erased' && event.seq > keptFrom;
-    if (erasedSince) break;
+    erasedSince ||= event.type === 'message/erased' && event.seq > keptFrom;
+    if (erasedSince) return;
     replayed++;
     if (event.seq <= start.state.seq) {
       late = foldLate(fold, late, event);
       if (event.seq === start.state.seq) state = { ...state, slices: new Map([...state.slices, ...late.items]) };
     } else state = fold.apply(state, event);
+  };
+  for await (const page of reading.pages?.() ?? onePage(reading)) {
+    for (const raw of page) take(raw);
+    if (erasedSince) break;
   }
   return { state, opaque, replayed, erasedSince };
+}
+
+/** A store that has no pages: each event is one. */
+async function* onePage(reading: AsyncIterable<SessionEvent>): AsyncIterable<readonly SessionEvent[]> {
+  for await (const event of reading) yield [event];
 }
 
 function foldLate(fold: Fold, late: LateSlices, event: SessionEvent): LateSlices {

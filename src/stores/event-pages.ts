@@ -1,4 +1,5 @@
 import type { SessionEvent } from '../core/events.ts';
+import type { EventReading } from '../ports/store.ts';
 
 /**
  * Hands out events one by one from pages that are fetched as they are needed. Written by hand because an async generator
@@ -6,7 +7,9 @@ import type { SessionEvent } from '../core/events.ts';
  *
  * Contract: `nextPage` is called again only after its last page was handed out; an empty page is the end.
  */
-export function eventsFromPages(nextPage: () => Promise<readonly SessionEvent[]>): AsyncIterableIterator<SessionEvent> {
+export function eventsFromPages(
+  nextPage: () => Promise<readonly SessionEvent[]>,
+): EventReading & AsyncIterableIterator<SessionEvent> {
   let page: readonly SessionEvent[] = [];
   let position = 0;
   let ended = false;
@@ -45,6 +48,9 @@ export function eventsFromPages(nextPage: () => Promise<readonly SessionEvent[]>
     },
     [Symbol.asyncIterator]() {
       return this;
+    },
+    async *pages() {
+      for (let whole = await nextPage(); whole.length > 0; whole = await nextPage()) yield whole;
     },
   };
 }
