@@ -25,7 +25,8 @@ const START: NewEvent = {
 
 export function opening(section: string): AsyncIterable<Figure> {
   return inDirectory(async function* (path) {
-    const store = await sqliteStore(path('store.db'));
+    // The index of ten thousand new messages is filled in the background, and would be in whatever yields to it meanwhile.
+    const store = await sqliteStore(path('store.db'), { backgroundIndexing: false });
     const messages = Array.from({ length: MESSAGES }, (_, n) => message(n));
     await store.append(id, [START, ...messages.slice(0, -TAIL)], { id: 'a', expectedSeq: 0 });
     const early = await openSession({ store, id, readOnly: true });

@@ -206,6 +206,16 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'history/summarized': true,
 };
 
+const TYPES: ReadonlyMap<string, string> = new Map(Object.keys(BUILT_IN).map((type) => [type, type]));
+
+/**
+ * The same type as the string that the code compares with: one that came out of a database is a copy, and comparing copies costs
+ * more than comparing references, several times for every event that is ever read.
+ */
+export function knownType(type: string): string {
+  return TYPES.get(type) ?? type;
+}
+
 /** Whether an event is one of ours; the rest of a union narrows with `switch (event.type)` after it. */
 export function isBuiltInEvent(event: { readonly type: string }): event is BuiltInEvent {
   return Object.hasOwn(BUILT_IN, event.type);

@@ -1,6 +1,7 @@
-import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
+import { isBuiltInEvent, type MessageRecorded, type SessionEvent, type UserEvent } from './events.ts';
 import { isRecord } from './message-problem.ts';
-import { foldRecord, type SessionRecord } from './record.ts';
+import type { ConversationMessage } from './messages.ts';
+import { foldRecord, recordMessages, type SessionRecord } from './record.ts';
 import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
@@ -23,6 +24,8 @@ export interface Fold {
    * promises, as only a foreign program can have written it, and the record stays as it was.
    */
   apply(state: SessionState, event: SessionEvent): SessionState;
+  /** The same as `apply` for one event after the other, as a log that is read has them. */
+  applyAll(state: SessionState, events: readonly SessionEvent[]): SessionState;
   /** Folds one event into some slices only, by name: for slices that lag behind the rest (D6). */
   applyToSlices(
     slices: ReadonlyMap<string, SliceItems>,
@@ -76,19 +79,57 @@ export function createFold(
     return after ?? before;
   };
 
+  const apply: Fold['apply'] = (state, event) => {
+    if (event.seq <= state.seq) return state;
+    let { record, summary } = state;
+    try {
+      if (isBuiltInEvent(event)) record = foldRecord(record, event);
+      summary = summarizeSession(summary, event);
+    } catch (error) {
+      onError('messages', event, error);
+    }
+    return { seq: event.seq, record, summary, slices: applyToSlices(state.slices, event) };
+  };
+
+  const applyRun = (state: SessionState, run: readonly MessageRecorded[]): SessionState => {
+    try {
+      const record = recordMessages(state.record, run);
+      const summary = run.reduce<SessionSummary | undefined>(summarizeSession, state.summary);
+      return { ...state, seq: run.at(-1)?.seq ?? state.seq, record, summary };
+    } catch {
+      return run.reduce(apply, state); // one of them lacks what its type promises: it alone is left out
+    }
+  };
+
   return {
     initial,
+    apply,
     applyToSlices,
-    apply(state, event) {
-      if (event.seq <= state.seq) return state;
-      let { record, summary } = state;
-      try {
-        if (isBuiltInEvent(event)) record = foldRecord(record, event);
-        summary = summarizeSession(summary, event);
-      } catch (error) {
-        onError('messages', event, error);
+    applyAll(state, events) {
+      if (byType.has('message/recorded')) return events.reduce(apply, state);
+      let current = state;
+      for (let i = 0; i < events.length; ) {
+        const run = messageRun(events, i, current.seq);
+        current = run.length > 1 ? applyRun(current, run) : apply(current, events[i] as SessionEvent);
+        i += Math.max(1, run.length);
       }
-      return { seq: event.seq, record, summary, slices: applyToSlices(state.slices, event) };
+      return current;
     },
   };
+}
+
+/** The messages of one evaluation that follow each other from `start` on, all of them after `seq`. */
+function messageRun(events: readonly SessionEvent[], start: number, seq: number): readonly MessageRecorded[] {
+  let last = seq;
+  let end = start;
+  let evaluationId: unknown;
+  for (; end < events.length; end++) {
+    const event = events[end] as SessionEvent & { readonly message?: Partial<ConversationMessage> };
+    if (event.type !== 'message/recorded' || event.seq <= last) break;
+    const id = event.message?.evaluationId;
+    evaluationId ??= id;
+    if (id === undefined || id !== evaluationId) break;
+    last = event.seq;
+  }
+  return events.slice(start, end) as readonly MessageRecorded[];
 }

@@ -40,9 +40,7 @@ export class List<T> implements Iterable<T> {
 
   /** A list of the items, in order. */
   static from<T>(items: Iterable<T>): List<T> {
-    let list = List.empty<T>();
-    for (const item of items) list = list.push(item);
-    return list;
+    return List.empty<T>().pushAll(Array.isArray(items) ? items : [...items]);
   }
 
   /** The item at `index`; negative counts from the end, as in `Array.prototype.at`. */
@@ -68,6 +66,19 @@ export class List<T> implements Iterable<T> {
     const grows = offset >>> BITS >= 1 << this.#shift;
     const root = grows ? [this.#root, pathTo(this.#shift, full)] : insertLeaf(this.#root, this.#shift, offset, full);
     return new List<T>(root, grows ? this.#shift + BITS : this.#shift, [item], length + 1, undefined);
+  }
+
+  /** A list with all of these at the end: one new list for every tail that they fill. */
+  pushAll(items: readonly T[]): List<T> {
+    let list: List<T> = this;
+    for (let i = 0; i < items.length; ) {
+      list = list.push(items[i++] as T); // from here on the tail is the list's own
+      const more = Math.min(WIDTH - list.#tailLength, items.length - i);
+      if (more === 0) continue;
+      for (const end = i + more; i < end; i++) list.#tail.push(items[i] as T);
+      list = new List<T>(list.#root, list.#shift, list.#tail, list.length + more, undefined);
+    }
+    return list;
   }
 
   /** A list with `item` in place of the one at `index`; out of range changes nothing. */

@@ -42,7 +42,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'evaluation/started':
       return startEvaluation(record, event);
     case 'message/recorded':
-      return recordMessage(record, event);
+      return recordMessages(record, [event]);
     case 'message/erased':
       return eraseMessage(record, event.messageId);
     case 'tool/started':
@@ -127,21 +127,30 @@ function startEvaluation(record: SessionRecord, event: EvaluationStarted): Sessi
   return { ...record, evaluations: record.evaluations.put(evaluation) };
 }
 
-/** Puts a message where it belongs. One that is already there changes nothing (D12). */
-function recordMessage(record: SessionRecord, event: MessageRecorded): SessionRecord {
-  const { message } = event;
-  const { evaluationId } = message;
-  const evaluation = record.evaluations.get(evaluationId) ?? newEvaluation(beginningOf(event));
-  if (message.sequence < evaluation.nextSequence) return record;
-  const usage = event.usage && {
-    evaluationId,
-    turn: message.turn,
-    usage: event.usage,
-    ...(event.model !== undefined && { model: event.model }),
-  };
-  const { messages, evaluations } = placeMessage(record, evaluation, message);
-  const changed = { ...record, messages, evaluations, usage: usage ? record.usage.push(usage) : record.usage };
-  return chargeUsage(changed, evaluationId, event.usage);
+/**
+ * Puts messages of one evaluation, as they follow each other in the log, where they belong: a long run costs little more than
+ * its pushes. A message that is already there changes nothing (D12).
+ */
+export function recordMessages(record: SessionRecord, events: readonly MessageRecorded[]): SessionRecord {
+  const [first] = events;
+  if (!first) return record;
+  const { evaluationId } = first.message;
+  const evaluation = record.evaluations.get(evaluationId) ?? newEvaluation(beginningOf(first));
+  let { nextSequence } = evaluation;
+  const fresh = events.filter(({ message }) => {
+    if (message.sequence < nextSequence) return false;
+    nextSequence = message.sequence + 1;
+    return true;
+  });
+  if (fresh.length === 0) return record;
+  const { messages, evaluation: grown } = placeMessages(record.messages, evaluation, fresh);
+  let changed: SessionRecord = { ...record, messages, evaluations: record.evaluations.put({ ...grown, nextSequence }) };
+  for (const { message, usage, model } of fresh) {
+    if (!usage) continue;
+    const item = { evaluationId, turn: message.turn, usage, ...(model !== undefined && { model }) };
+    changed = chargeUsage({ ...changed, usage: changed.usage.push(item) }, evaluationId, usage);
+  }
+  return changed;
 }
 
 /** A message that comes without a start, an imported one, begins its evaluation: of no known prompt text and input. */
@@ -150,49 +159,56 @@ function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
   return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
 }
 
-/** A message at its place: at the end, or, as a further piece of the newest answer, in that answer. */
-function placeMessage(
-  record: SessionRecord,
-  evaluation: Evaluation,
-  message: ConversationMessage,
-): Pick<SessionRecord, 'messages' | 'evaluations'> {
-  const at = answerToContinue(evaluation, message);
-  const answer = at === undefined ? undefined : evaluation.messages.at(at);
-  if (at === undefined || answer?.role !== 'assistant' || message.role !== 'assistant') {
-    return {
-      messages: record.messages.push(message),
-      evaluations: record.evaluations.put(withMessage(evaluation, message)),
-    };
-  }
-  const whole = joined(answer, message);
-  let i = record.messages.length - 1;
-  while (i >= 0 && record.messages.at(i)?.id !== answer.id) i--;
-  return {
-    messages: i < 0 ? record.messages : record.messages.set(i, whole),
-    evaluations: record.evaluations.put({
-      ...running(evaluation),
-      nextSequence: message.sequence + 1,
-      messages: evaluation.messages.set(at, whole),
-      calls: [...evaluation.calls, ...newCalls(evaluation.id, message)],
-    }),
+/** Messages at their places: at the end, or, as a further piece of the newest answer, in that answer. */
+function placeMessages(
+  all: List<ConversationMessage>,
+  before: Evaluation,
+  events: readonly MessageRecorded[],
+): { readonly messages: List<ConversationMessage>; readonly evaluation: Evaluation } {
+  let messages = all;
+  let { messages: own, calls, turn, id } = before;
+  let added: ConversationMessage[] = [];
+  const place = (): void => {
+    messages = messages.pushAll(added);
+    own = own.pushAll(added);
+    added = [];
   };
+  for (const { message } of events) {
+    if (message.role === 'assistant' && message.providerMessageId !== undefined && message.turn === turn) {
+      place();
+      const at = answerToContinue(own, message.providerMessageId);
+      const answer = at < 0 ? undefined : own.at(at);
+      if (answer?.role === 'assistant') {
+        const whole = joined(answer, message);
+        messages = messages.set(lastIndexOf(messages, answer.id), whole);
+        own = own.set(at, whole);
+        calls = [...calls, ...newCalls(id, message)];
+        continue;
+      }
+    }
+    added.push(message);
+    turn = Math.max(turn, message.turn);
+    calls = callsAfter(id, calls, message);
+  }
+  place();
+  return { messages, evaluation: { ...running(before), messages: own, calls, turn } };
 }
 
-function withMessage(evaluation: Evaluation, message: ConversationMessage): Evaluation {
-  return {
-    ...running(evaluation),
-    nextSequence: message.sequence + 1,
-    turn: Math.max(evaluation.turn, message.turn),
-    messages: evaluation.messages.push(message),
-    calls: callsAfter(evaluation, message),
-  };
+function lastIndexOf(messages: List<ConversationMessage>, id: string): number {
+  let i = messages.length - 1;
+  while (i >= 0 && messages.at(i)?.id !== id) i--;
+  return i;
 }
 
 const NO_CALLS: readonly CallState[] = [];
 
 /** The newest turn's calls once a message is there: an answer begins a turn, a result ends a call. */
-function callsAfter({ id, calls }: Evaluation, message: ConversationMessage): readonly CallState[] {
-  if (message.role === 'assistant') return message.toolCalls ? newCalls(id, message) : NO_CALLS;
+function callsAfter(
+  evaluationId: string,
+  calls: readonly CallState[],
+  message: ConversationMessage,
+): readonly CallState[] {
+  if (message.role === 'assistant') return message.toolCalls ? newCalls(evaluationId, message) : NO_CALLS;
   if (message.role !== 'tool') return calls;
   const status = message.isError ? 'failed' : 'completed';
   return calls.map((call) =>
@@ -200,16 +216,13 @@ function callsAfter({ id, calls }: Evaluation, message: ConversationMessage): re
   );
 }
 
-/** Where the answer stands that a message is a further piece of: an agent may act on one call while it makes the next (D57). */
-function answerToContinue(evaluation: Evaluation, message: ConversationMessage): number | undefined {
-  if (message.role !== 'assistant' || message.providerMessageId === undefined || message.turn !== evaluation.turn)
-    return undefined;
-  for (let i = evaluation.messages.length - 1; i >= 0; i--) {
-    const earlier = evaluation.messages.at(i);
-    if (earlier?.role !== 'assistant') continue;
-    return earlier.providerMessageId === message.providerMessageId ? i : undefined;
+/** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */
+function answerToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const earlier = messages.at(i);
+    if (earlier?.role === 'assistant') return earlier.providerMessageId === providerMessageId ? i : -1;
   }
-  return undefined;
+  return -1;
 }
 
 /** Two pieces of an answer as one. */
@@ -284,14 +297,14 @@ function changeCall(
 function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage | undefined): SessionRecord {
   if (!usage) return record;
   let { evaluations } = record;
-  let evaluation = evaluations.get(evaluationId);
-  if (evaluation) evaluations = evaluations.put({ ...evaluation, usage: addUsage(evaluation.usage, usage) });
   const charged = new Set<string>();
   for (let id: string | undefined = evaluationId; id !== undefined && !charged.has(id); ) {
     charged.add(id);
-    evaluation = evaluations.get(id);
+    const evaluation: Evaluation | undefined = evaluations.get(id);
     if (!evaluation) break;
-    evaluations = evaluations.put({ ...evaluation, totalUsage: addUsage(evaluation.totalUsage, usage) });
+    const totalUsage = addUsage(evaluation.totalUsage, usage);
+    const own = id === evaluationId ? addUsage(evaluation.usage, usage) : evaluation.usage;
+    evaluations = evaluations.put({ ...evaluation, usage: own, totalUsage });
     id = evaluation.parent?.evaluationId;
   }
   return { ...record, evaluations };

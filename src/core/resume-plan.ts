@@ -69,7 +69,5 @@ function planCall(call: CallState): PlannedCall {
 
 function foldAll(log: Iterable<SessionEvent>): { readonly record: SessionRecord } {
   const fold = createFold();
-  let state = fold.initial;
-  for (const event of log) state = fold.apply(state, event);
-  return state;
+  return fold.applyAll(fold.initial, [...log]);
 }

@@ -30,6 +30,12 @@ export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionE
   return current;
 }
 
+/** Brings a page of a log up to date: the same page when there is nothing to translate. */
+export function upcastAll(events: readonly SessionEvent[], upcasters: Upcasters = {}): readonly SessionEvent[] {
+  const isNeeded = Object.keys(BUILT_IN_UPCASTERS).length + Object.keys(upcasters).length > 0;
+  return isNeeded ? events.map((event) => upcast(event, upcasters)) : events;
+}
+
 function translate(up: Upcaster, event: SessionEvent): SessionEvent {
   let why = 'it gave no event';
   let cause: unknown;

@@ -71,9 +71,7 @@ export class FoldedLog {
     const before = this.#state;
     const fresh = events.filter((event) => event.seq > before.seq);
     if (fresh.length === 0) return;
-    let state = before;
-    for (const event of fresh) state = this.#options.fold.apply(state, event);
-    this.#become(state, fresh);
+    this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }
 
   /** Reads and folds what others have appended; when it resolves, whatever was committed before the call is folded. */
@@ -112,7 +110,7 @@ export class FoldedLog {
       );
       if (events.length === 0) return; // the session was deleted
       if (missing < 0) this.#ingest(events);
-      else for (const event of events) state = fold.apply(state, event);
+      else state = fold.applyAll(state, events);
     }
     const slices = new Map(this.#state.slices);
     for (const [name, items] of state.slices) {

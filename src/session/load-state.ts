@@ -3,7 +3,7 @@ import type { Fold, SessionState } from '../core/fold.ts';
 import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
 import type { AnySlice, SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcast } from '../core/upcast.ts';
+import { type Upcasters, upcastAll } from '../core/upcast.ts';
 import type { Store } from '../ports/store.ts';
 
 /** A session's state as it was loaded, and how much of the log that took. */
@@ -102,19 +102,17 @@ async function replay(
   let replayed = 0;
   let erasedSince = false;
   const reading = store.read(sessionId, { after: start.after });
-  const take = (raw: SessionEvent): void => {
-    const event = upcast(raw, upcasters);
-    erasedSince ||= event.type === 'message/erased' && event.seq > keptFrom;
-    if (erasedSince) return;
-    replayed++;
-    if (event.seq <= start.state.seq) {
+  for await (const page of reading.pages?.() ?? onePage(reading)) {
+    const events = upcastAll(page, upcasters);
+    erasedSince = events.some((event) => event.type === 'message/erased' && event.seq > keptFrom);
+    if (erasedSince) break;
+    replayed += events.length;
+    for (const event of events) {
+      if (event.seq > start.state.seq) break;
       late = foldLate(fold, late, event);
       if (event.seq === start.state.seq) state = { ...state, slices: new Map([...state.slices, ...late.items]) };
-    } else state = fold.apply(state, event);
-  };
-  for await (const page of reading.pages?.() ?? onePage(reading)) {
-    for (const raw of page) take(raw);
-    if (erasedSince) break;
+    }
+    state = fold.applyAll(state, events);
   }
   return { state, opaque, replayed, erasedSince };
 }

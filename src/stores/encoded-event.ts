@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../core/events.ts';
+import { knownType, type NewEvent, type SessionEvent } from '../core/events.ts';
 
 /**
  * An event as a store keeps it: its envelope in columns, the rest as JSON. Both stores keep text, not objects, so that what
@@ -36,7 +36,7 @@ export function decodeEvent(sessionId: string, seq: number, at: string, type: st
     // Assigning costs less than building a second object: this runs once for every event that is ever read.
     event.seq = seq;
     event.at = at;
-    event.type = type;
+    event.type = knownType(type);
     return event as SessionEvent;
   } catch (cause) {
     throw new HoldfastError(

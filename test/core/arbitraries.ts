@@ -44,13 +44,15 @@ const message = fc
     callIds: fc.uniqueArray(callId, { maxLength: 2 }),
     text,
     isError: fc.boolean(),
+    piece: fc.constantFrom(undefined, undefined, 'msg_1', 'msg_2'),
   })
-  .map(({ role, sequence, turn, evaluationId: id, callIds, text: said, isError }) =>
+  .map(({ role, sequence, turn, evaluationId: id, callIds, text: said, isError, piece }) =>
     messageOf(role, said, sequence, {
       evaluationId: id,
       conversationId: id === 'child' ? 'e1/1/a/0' : 'main',
       turn,
       ...(role === 'assistant' && callIds.length > 0 && { toolCalls: callIds.map((one) => callOf(one)) }),
+      ...(role === 'assistant' && piece !== undefined && { providerMessageId: piece }),
       ...(role === 'tool' && { toolCallId: callIds[0] ?? 'a', isError }),
     }),
   );

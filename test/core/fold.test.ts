@@ -33,6 +33,34 @@ describe('I7: a fold depends on the events alone', () => {
     );
   });
 
+  test('a page at once gives what its events give one by one, broken messages among them', () => {
+    const breakage = fc.constantFrom(undefined, { message: null }, { message: { evaluationId: 'e1' } }, { seq: 1 });
+    const slices = fc.constantFrom([], SLICES);
+    fc.assert(
+      fc.property(
+        arbitraryLog,
+        fc.array(fc.nat()),
+        breakage,
+        fc.nat(),
+        slices,
+        (log, cuts, broken, where, registered) => {
+          const at = where % Math.max(1, log.length);
+          const events = log.map((event, i) => (i === at ? ({ ...event, ...broken } as SessionEvent) : event));
+          const told = { one: [] as number[], page: [] as number[] };
+          const one = createFold(registered, (_, event) => told.one.push(event.seq));
+          const page = createFold(registered, (_, event) => told.page.push(event.seq));
+          const edges = [0, ...cuts.map((cut) => cut % (events.length + 1)), events.length].sort((a, b) => a - b);
+          const paged = edges.reduce(
+            (state, edge, i) => page.applyAll(state, events.slice(edges[i - 1] ?? 0, edge)),
+            page.initial,
+          );
+          expect(plain(paged)).toEqual(plain(events.reduce((state, event) => one.apply(state, event), one.initial)));
+          expect(told.page).toEqual(told.one);
+        },
+      ),
+    );
+  });
+
   test('an event that was folded before gives back the same object', () => {
     fc.assert(
       fc.property(arbitraryLog, fc.nat(), (log, pick) => {

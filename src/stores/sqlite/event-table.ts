@@ -28,6 +28,8 @@ export class EventTable {
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
   readonly #placed: Statement<[]>;
+  readonly #placeOf: Statement<[number, number], number>;
+  readonly #readStretch: Statement<[number, number], EventRow>;
   readonly #readPlaced: Statement<[number, number, number, number, number], EventRow>;
   readonly #readBehind: Statement<[number, number, number, number], EventRow>;
   readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
@@ -46,6 +48,14 @@ export class EventTable {
     this.#placed = database.prepare(
       "UPDATE counters SET value = (SELECT coalesce(max(position), 0) FROM events) WHERE name = 'placed'",
     );
+    this.#placeOf = database
+      .prepare<[number, number], number>('SELECT position FROM places WHERE id = ((? << 32) | ?)')
+      .pluck();
+    this.#readStretch = database
+      .prepare<[number, number], EventRow>(
+        'SELECT seq, at, type, data FROM events WHERE position >= ? AND position <= ?',
+      )
+      .raw();
     this.#readPlaced = database
       .prepare<[number, number, number, number, number], EventRow>(
         `SELECT places.id & ${MAX_SEQ}, at, type, data FROM places CROSS JOIN events USING (position)
@@ -60,7 +70,9 @@ export class EventTable {
       .raw();
     // One snapshot: rows that are given their places in between are neither missed nor read twice.
     this.#readPage = database.transaction((key: number, after: number, until: number, count: number) => {
-      const rows = this.#readPlaced.all(key, after, key, until, count);
+      const rows =
+        this.#readTogether(key, after + 1, Math.min(until, after + count)) ??
+        this.#readPlaced.all(key, after, key, until, count);
       if (rows.length === count || after + rows.length >= until) return rows;
       return rows.concat(this.#readBehind.all(key, after + rows.length, until, count - rows.length));
     }).deferred;
@@ -106,6 +118,14 @@ export class EventTable {
   /** Up to `count` rows after `after`, none beyond `until`, in order. */
   read(key: number, after: number, until: number, count: number): EventRow[] {
     return this.#readPage(key, after, until, count);
+  }
+
+  /** The rows from `first` to `last` when no other session's are between them: one stretch of the table, no row looked up. */
+  #readTogether(key: number, first: number, last: number): EventRow[] | undefined {
+    const end = this.#placeOf.get(key, last);
+    const start = end === undefined ? undefined : this.#placeOf.get(key, first);
+    if (end === undefined || start === undefined || end - start !== last - first) return undefined;
+    return this.#readStretch.all(start, end);
   }
 
   /** Rows with their append ids, to tell whether an append was made before. */

@@ -38,7 +38,8 @@ const recorded = (messages: readonly (AssistantMessage | ToolMessage)[]): readon
 test('D57: records that share a provider message id are one message, whatever came between them', () => {
   const log = recorded([piece(0, 'a', 'I will.'), result(1, 'a'), piece(2, 'b', 'And.'), result(3, 'b')]);
   const fold = createFold();
-  const { record } = log.reduce((state, event) => fold.apply(state, event), fold.initial);
+  const { record } = fold.applyAll(fold.initial, log);
+  expect(record).toEqual(log.reduce((state, event) => fold.apply(state, event), fold.initial).record);
   const messages = record.messages.toArray();
   expect(messages.map(({ id }) => id)).toEqual(['e:0', 'e:1', 'e:3']);
   expect(messages[0]).toMatchObject({
@@ -62,4 +63,14 @@ test('another answer is another message', () => {
   const log = recorded([piece(0, 'a'), result(1, 'a'), { ...piece(2, 'b'), turn: 2, providerMessageId: 'msg_2' }]);
   const { record } = log.reduce((state, event) => fold.apply(state, event), fold.initial);
   expect(record.messages.length).toBe(3);
+});
+
+test("an answer without an id of its provider is nobody's piece, and takes none", () => {
+  const fold = createFold();
+  const { providerMessageId: _, ...anonymous } = piece(0, 'a');
+  const { record } = fold.applyAll(
+    fold.initial,
+    recorded([anonymous, piece(1, 'b'), { ...anonymous, id: 'e:2', sequence: 2 }]),
+  );
+  expect(record.messages.map(({ id }) => id)).toEqual(['e:0', 'e:1', 'e:2']);
 });
