@@ -224,10 +224,21 @@ function nestedDeeperThan(text: string, limit: number): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
-      for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++;
+      i = endOfString(text, i);
+      if (i < 0) return false;
     } else if (code === 0x7b || code === 0x5b) {
       if (++depth > limit) return true;
     } else if (code === 0x7d || code === 0x5d) depth--;
   }
   return false;
+}
+
+/** The quote that ends the string which begins at `start`, or -1. Searched for by the engine: most of a text is in its strings. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === 0x5c) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return -1;
 }

@@ -18,64 +18,69 @@ const histories = fc.array(
 
 test('any mix of appends and deletions leaves each session its own events, in order, wherever they lie (I1)', async () => {
   await fc.assert(
-    fc.asyncProperty(histories, fc.integer({ min: 1, max: 90 }), async (history, page) => {
-      const database = await openDatabase(temporaryDatabase());
-      try {
-        const table = new EventTable(database);
-        const logs = new Map<number, string[]>();
-        let n = 0;
-        database.exec('BEGIN');
-        for (const { key, size } of history) {
-          const log = logs.get(key) ?? [];
-          if (size === 0) {
-            table.deleteSession(key);
-            logs.delete(key);
-            continue;
-          }
-          const data = Array.from({ length: size }, () => `{"n":${n++}}`);
-          table.insert(
-            key,
-            log.length + 1,
-            'id',
-            data.map((each) => ({ at: 'at', type: 'type', data: each })),
-          );
-          logs.set(key, [...log, ...data]);
-        }
-        database.exec('COMMIT');
-        for (let key = 1; key <= 4; key++) {
-          const log = logs.get(key) ?? [];
-          const read: string[] = [];
-          for (;;) {
-            const rows = table.read(key, read.length, log.length, page);
-            if (rows.length === 0) break;
-            for (const [seq, , , data] of rows) {
-              read.push(data);
-              expect(seq).toBe(read.length);
+    fc.asyncProperty(
+      histories,
+      fc.integer({ min: 1, max: 90 }),
+      fc.constantFrom(16, 256),
+      async (history, page, every) => {
+        const database = await openDatabase(temporaryDatabase());
+        try {
+          const table = new EventTable(database, every);
+          const logs = new Map<number, string[]>();
+          let n = 0;
+          database.exec('BEGIN');
+          for (const { key, size } of history) {
+            const log = logs.get(key) ?? [];
+            if (size === 0) {
+              table.deleteSession(key);
+              logs.delete(key);
+              continue;
             }
+            const data = Array.from({ length: size }, () => `{"n":${n++}}`);
+            table.insert(
+              key,
+              log.length + 1,
+              'id',
+              data.map((each) => ({ at: 'at', type: 'type', data: each })),
+            );
+            logs.set(key, [...log, ...data]);
           }
-          expect(read).toEqual(log);
-          const appended = table.readAppended(key, 0, log.length);
-          expect(appended.map((row) => row.data)).toEqual(log);
+          database.exec('COMMIT');
+          for (let key = 1; key <= 4; key++) {
+            const log = logs.get(key) ?? [];
+            const read: string[] = [];
+            for (;;) {
+              const rows = table.read(key, read.length, log.length, page);
+              if (rows.length === 0) break;
+              for (const [seq, , , data] of rows) {
+                read.push(data);
+                expect(seq).toBe(read.length);
+              }
+            }
+            expect(read).toEqual(log);
+            const appended = table.readAppended(key, 0, log.length);
+            expect(appended.map((row) => row.data)).toEqual(log);
+          }
+        } finally {
+          database.close();
         }
-      } finally {
-        database.close();
-      }
-    }),
+      },
+    ),
     { numRuns: 40 },
   );
 });
 
 test('rows are found, repeated and replaced alike before and after they have their places (D51, D58)', async () => {
   const store = await openStore(temporaryDatabase());
-  const texts = Array.from({ length: 600 }, (_, i) => `event ${i + 1}`);
+  const texts = Array.from({ length: 2100 }, (_, i) => `event ${i + 1}`);
   const append = (n: number) => store.append('s', [note(texts[n - 1])], { id: `a${n}`, expectedSeq: n - 1 });
-  for (let n = 1; n <= 600; n++) await append(n);
-  for (const n of [1, 255, 256, 257, 511, 512, 513, 599, 600]) {
+  for (let n = 1; n <= 2100; n++) await append(n);
+  for (const n of [1, 1023, 1024, 1025, 2047, 2048, 2049, 2099, 2100]) {
     expect(await append(n)).toEqual({ seq: n });
     const reused = store.append('s', [note('other')], { id: `a${n}`, expectedSeq: n - 1 });
     await expect(reused).rejects.toMatchObject({ code: 'APPEND_ID_REUSED' });
   }
-  for (const n of [1, 256, 257, 599, 600]) {
+  for (const n of [1, 1024, 1025, 2099, 2100]) {
     await store.replaceEvent('s', { ...note(`replaced ${n}`), seq: n } as never);
     texts[n - 1] = `replaced ${n}`;
   }

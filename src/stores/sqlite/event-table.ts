@@ -13,7 +13,7 @@ import type { EncodedEvent } from '../encoded-event.ts';
 export const MAX_SEQ = 0xffff_ffff;
 
 /** How many rows may wait for their places: what a read may have to look through, and what one append now and then pays for. */
-const PLACE_EVERY = 256;
+const PLACE_EVERY = 1024;
 const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
 
 /** A row as it lies in the table, its payload unread. */
@@ -25,6 +25,7 @@ export interface AppendedRow extends EncodedEvent {
 }
 
 export class EventTable {
+  readonly #placeEvery: number;
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
   readonly #placed: Statement<[]>;
@@ -37,7 +38,8 @@ export class EventTable {
   readonly #deletion: readonly Statement<{ key: number }>[];
   readonly #readPage: (key: number, after: number, until: number, count: number) => EventRow[];
 
-  constructor(database: Database) {
+  constructor(database: Database, placeEvery: number = PLACE_EVERY) {
+    this.#placeEvery = placeEvery;
     this.#insert = database.prepare(
       'INSERT INTO events (key, seq, append_id, at, type, data) VALUES (?, ?, ?, ?, ?, ?)',
     );
@@ -110,7 +112,7 @@ export class EventTable {
       seq++;
     }
     // Whoever writes the row that fills a stretch gives all rows behind their places: no counter, no background work.
-    if (Math.floor(last / PLACE_EVERY) === Math.floor((last - events.length) / PLACE_EVERY)) return;
+    if (Math.floor(last / this.#placeEvery) === Math.floor((last - events.length) / this.#placeEvery)) return;
     this.#place.run();
     this.#placed.run();
   }
