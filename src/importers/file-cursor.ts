@@ -70,7 +70,7 @@ export class FileCursor {
 
   /** Reads a line; whether it says something. */
   #take(start: number, end: number, isTorn: boolean): boolean {
-    if (this.#isTooLong) {
+    if (this.#isTooLong || end - start > MAX_LINE) {
       this.#isTooLong = false;
       this.#transcript.skipTooLong(this.#thread);
       return false;

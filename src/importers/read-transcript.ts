@@ -6,7 +6,7 @@ import { earliest } from '../transcripts/claude/transcript-events.ts';
 import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
 import { OpenCodeTranscript } from '../transcripts/opencode/transcript-events.ts';
 import { transcriptToEvents } from '../transcripts/parse-transcript.ts';
-import { readAhead, readOnDemand } from './chunk-reader.ts';
+import { readOnDemand, readOpened } from './chunk-reader.ts';
 import { findAgentFiles, readMeta } from './claude-files.ts';
 import { FileCursor } from './file-cursor.ts';
 import { loadTranscript } from './load-transcript.ts';
@@ -41,11 +41,11 @@ export function readTranscript(path: string, options: TranscriptOptions = {}): T
   };
 }
 
-const CHUNK = 256 * 1024;
+const CHUNK = 1024 * 1024;
 /** How many events are read before they are handed on. */
 const BATCH = 64;
 /** There can be hundreds of subagents, and all of them are being read. */
-const AGENT_CHUNK = 64 * 1024;
+const AGENT_CHUNK = 256 * 1024;
 
 type Begin = (diagnostics: () => TranscriptDiagnostics) => void;
 
@@ -88,7 +88,7 @@ async function* readBatches(
 async function* readClaude(path: string, begin: Begin): AsyncGenerator<readonly ConversationEvent[]> {
   const transcript = new ClaudeTranscript();
   begin(() => transcript.diagnostics);
-  const cursors = [new FileCursor(transcript, transcript.open({}), await readAhead(path, CHUNK))];
+  const cursors = [new FileCursor(transcript, transcript.open({}), await readOpened(path, CHUNK))];
   try {
     for (const file of await findAgentFiles(path)) {
       const meta = await readMeta(dirname(path), file);

@@ -2,7 +2,7 @@
  * Reading other programs' files without being led astray: what is found below a root is opened only if it is a regular file that
  * really lies there. Symbolic links are not followed, and ids from files or callers never become paths unchecked.
  */
-import { constants, type Dirent } from 'node:fs';
+import { closeSync, constants, type Dirent, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
@@ -21,9 +21,11 @@ export function checkSessionId(id: string): string {
   );
 }
 
+const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 /** Opens a regular file for reading; a link in its last place is refused. */
 export async function openFile(path: string): Promise<FileHandle> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await open(path, FOR_READING);
   try {
     if ((await handle.stat()).isFile()) return handle;
   } catch (error) {
@@ -31,7 +33,19 @@ export async function openFile(path: string): Promise<FileHandle> {
     throw error;
   }
   await handle.close();
-  throw new HoldfastError('INVALID_ARGUMENT', `${path} is not a regular file; name a transcript`);
+  throw notRegular(path);
+}
+
+/** The same at once; answers a file descriptor. */
+export function openFileSync(path: string): number {
+  const fd = openSync(path, FOR_READING);
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  throw notRegular(path);
+}
+
+function notRegular(path: string): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', `${path} is not a regular file; name a transcript`);
 }
 
 /** The text of a file below a root, or `undefined` when it is not there or not to be read. */
