@@ -39,7 +39,7 @@ export function validateState(state: AgentState, around: ResumeSurroundings): vo
     );
   }
   const age = clock.now() - Date.parse(state.lastActivityAt);
-  if (age > maxAge) {
+  if (age >= maxAge) {
     throw new HoldfastError(
       'SESSION_EXPIRED',
       `agent session ${state.sessionId} was last active at ${state.lastActivityAt}; raise maxAge to resume it, or ${advice}`,
