@@ -13,6 +13,7 @@ import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import { endOrphans } from './agent-process.ts';
+import { type BuiltInTools, runOpenCalls } from './run-open-calls.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
 import { DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './validate-state.ts';
 
@@ -29,7 +30,8 @@ export interface AgentKind<T extends AgentState> {
   catchUp(run: Run, state: T | undefined): Promise<void>;
   /** Runs the agent until it has nothing more to do. `from` is where it left off, here or in the evaluation before. */
   ask(run: Run, context: AskContext<T>): Promise<void>;
-  runCalls: Agent['runCalls'];
+  /** The tools that the agent brings itself. */
+  readonly builtIn: BuiltInTools;
 }
 
 /** What an agent is asked with. */
@@ -146,7 +148,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
           captures.delete(session.id);
         }
       },
-      runCalls: (running, calls) => kind.runCalls(running, calls),
+      runCalls: (running, calls) => runOpenCalls(running, calls, kind.builtIn),
     };
     const settings: LoopSettings = {
       model: ITS_OWN_MODEL,

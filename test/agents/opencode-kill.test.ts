@@ -8,6 +8,7 @@ killMatrix({
   adapter: (place) => openCodeAdapter(openCodeOptions(place)),
   machines: ['same HOME'],
   tellsInWords: true,
+  isParallel: true,
   moments: momentsOf({
     ours: (name) => `holdfast_${name}`,
     shell: 'bash',

@@ -3,17 +3,13 @@ import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { type Evaluation, isOpen } from '../../core/evaluations.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
-import { type PlannedCall, planEvaluation } from '../../core/resume-plan.ts';
 import type { SessionView } from '../../core/session-view.ts';
-import { checkSpending, Suspension } from '../../loop/limits.ts';
-import { currentEvaluation, nowOf, type Run, record } from '../../loop/run.ts';
-import { runCalls } from '../../loop/run-calls.ts';
+import { checkSpending } from '../../loop/limits.ts';
+import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { captureState } from '../capture-state.ts';
-import { CALL_AGAIN, withStandIns } from '../stand-ins.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
-import { subagentEvaluationId } from '../subagent-run.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
@@ -65,7 +61,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     },
     exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
     catchUp,
-    runCalls: runOpenCalls,
+    builtIn: { effect: builtInEffect, isSubagentCall },
     async ask(run, { turn, from, running }) {
       const evaluation = currentEvaluation(run);
       checkSpending(evaluation.totalUsage, turn, run.options);
@@ -201,68 +197,4 @@ async function catchUp(run: Run, state: ClaudeAgentState | undefined): Promise<v
       .findLast((one) => one.parent !== undefined && one.parent.callId === toolUseId && isOpen(one));
     if (evaluation) await importTranscript({ ...run, evaluationId: evaluation.id }, entries);
   }
-}
-
-/**
- * Carries out calls that a crash, an approval or a person's word left open: ours by their policy, in their subagents first;
- * Claude Code's own by theirs.
- */
-async function runOpenCalls(run: Run, calls: readonly PlannedCall[]): Promise<void> {
-  const waits: Suspension[] = [];
-  const ready: PlannedCall[] = [];
-  for (const planned of calls) {
-    const child = isSubagentCall(planned.call.name)
-      ? run.session.state.record.evaluations.get(subagentEvaluationId(planned.call))
-      : undefined;
-    const waiting = child && (await endSubagent(run, child));
-    if (waiting) waits.push(waiting);
-    else ready.push(planned);
-  }
-  const report = (callId: string): string => {
-    const planned = calls.find(({ call }) => call.callId === callId);
-    const child = planned && run.session.state.record.evaluations.get(subagentEvaluationId(planned.call));
-    return subagentReport(child);
-  };
-  const names = calls.map(({ call }) => call.name);
-  const prompt = withStandIns(run.prompt, names, {
-    effect: builtInEffect,
-    tell: ({ name, callId }) => (isSubagentCall(name) ? report(callId) : CALL_AGAIN),
-  });
-  try {
-    await runCalls({ ...run, prompt }, ready);
-  } catch (error) {
-    if (!(error instanceof Suspension) || !Array.isArray(error.cause)) throw error;
-    waits.unshift(error);
-  }
-  const [first] = waits;
-  if (first) throw new Suspension(first.reason, first.message, { cause: waits.flatMap(({ cause }) => cause) });
-}
-
-/** Settles what an interrupted subagent left open. It is not continued: its parent is told what it had done. */
-async function endSubagent(run: Run, child: Evaluation): Promise<Suspension | undefined> {
-  if (!isOpen(child)) return undefined;
-  const plan = planEvaluation(child);
-  try {
-    if (plan.do === 'run-calls') await runOpenCalls({ ...run, evaluationId: child.id }, plan.calls);
-  } catch (error) {
-    if (error instanceof Suspension && Array.isArray(error.cause)) return error;
-    throw error;
-  }
-  await record(run, [{ type: 'evaluation/superseded', evaluationId: child.id }]);
-  return undefined;
-}
-
-function subagentReport(child: Evaluation | undefined): string {
-  const calls = new Map<string, string>();
-  const done: string[] = [];
-  for (const message of child?.messages ?? []) {
-    if (message.role === 'assistant') {
-      for (const call of message.toolCalls ?? []) calls.set(call.callId, `${call.name} ${call.arguments}`);
-    } else if (message.role === 'tool') {
-      const outcome = message.isError ? 'failed' : 'done';
-      done.push(`- ${calls.get(message.toolCallId) ?? message.toolName}: ${outcome}: ${textOf(message)}`);
-    }
-  }
-  const before = done.length > 0 ? `Before that these of its calls had ended:\n${done.join('\n')}\n` : '';
-  return `The session was interrupted and this subagent did not answer. ${before}Start it again if you still need its answer, without repeating what is done.`;
 }

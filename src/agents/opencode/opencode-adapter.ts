@@ -9,20 +9,18 @@ import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
 import { checkSpending, Suspension, untilAborted } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
-import { runCalls } from '../../loop/run-calls.ts';
 import { failure } from '../../loop/tool-result.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
 import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
-import { CALL_AGAIN, withStandIns } from '../stand-ins.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
 import { ToolRunner } from '../tool-runner.ts';
 import { openBridge, PLUGIN } from './opencode-bridge.ts';
 import { failed, openOpenCodeSession } from './opencode-session.ts';
-import { OpenCodeThreads, openCodeEffect, recordedName } from './opencode-threads.ts';
+import { OpenCodeThreads, openCodeEffect, recordedName, SUBAGENT_TOOL } from './opencode-threads.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
 
 /** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
@@ -64,11 +62,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
     check: () => {},
     exists: async () => true, // only OpenCode knows: it is asked when it runs
     catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
-    runCalls(run, calls) {
-      const names = calls.map(({ call }) => call.name);
-      const prompt = withStandIns(run.prompt, names, { effect: openCodeEffect, tell: () => CALL_AGAIN });
-      return runCalls({ ...run, prompt }, calls);
-    },
+    builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
     async ask(run, { turn, from, running }) {
       checkSpending(currentEvaluation(run).totalUsage, turn, run.options);
       const sdk = await loadSdk(options.sdk);
@@ -123,6 +117,8 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         },
       });
       const directory = await mkdtemp(join(tmpdir(), 'holdfast-opencode-'));
+      /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
+      const over = new AbortController();
       let server: OwnedProcess | undefined;
       try {
         const plugin = join(directory, 'holdfast-plugin.js');
@@ -154,7 +150,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         const mine = new OpenCodeThreads(run, { sessionId, old: start.old, used: () => checkpoints.toolUsed() });
         threads = mine;
         const text = [start.prompt ?? options.continuation ?? CONTINUATION, start.note].filter(Boolean).join('\n\n');
-        const { stream } = await client.event.subscribe();
+        const { stream } = await client.event.subscribe({ signal: over.signal });
         const following = (async () => {
           for await (const event of stream) await mine.take(event);
         })();
@@ -162,8 +158,10 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         const asked = client.session.prompt({
           path: { id: sessionId },
           body: { ...say(run, options), parts: [{ type: 'text', text }] },
+          signal: over.signal,
         });
-        const ended = await Promise.race([asked.then((answer) => ({ answer })), tools.stopped]);
+        const answered = asked.then((answer) => ({ answer }));
+        const ended = await Promise.race([answered, tools.stopped, exitOf(server)]);
         if ('plan' in ended) return;
         if ('error' in ended) throw ended.error;
         const { data, error } = ended.answer;
@@ -177,6 +175,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         throw failed(`${messageOf(error)} ${server?.errors() ?? ''}`.trim());
       } finally {
         run.limits.signal.removeEventListener('abort', abort);
+        over.abort();
         await tools.idle();
         if (server) await endAgentProcess(server.state);
         await bridge.close();
@@ -229,7 +228,8 @@ function say(
 }
 
 /** The address at which OpenCode says that it listens. */
-function listening(run: Run, { child, errors }: OwnedProcess): Promise<string> {
+function listening(run: Run, server: OwnedProcess): Promise<string> {
+  const { child } = server;
   const said = new Promise<string>((resolve, reject) => {
     let output = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -238,9 +238,19 @@ function listening(run: Run, { child, errors }: OwnedProcess): Promise<string> {
       if (url) resolve(url);
     });
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`opencode serve ended with ${code}: ${errors()}`)));
   });
-  return untilAborted(said, run.limits.signal);
+  const ended = exitOf(server).then(({ error }) => Promise.reject(error));
+  return untilAborted(Promise.race([said, ended]), run.limits.signal);
+}
+
+/** Resolves when OpenCode's process has ended, which it does not do by itself. */
+function exitOf({ child, errors }: OwnedProcess): Promise<{ readonly error: Error }> {
+  return new Promise((resolve) => {
+    const tell = (): void =>
+      resolve({ error: new Error(`opencode serve ended with ${child.signalCode ?? child.exitCode}: ${errors()}`) });
+    if (child.exitCode !== null || child.signalCode !== null) tell();
+    else child.once('exit', tell);
+  });
 }
 
 async function freePort(): Promise<number> {

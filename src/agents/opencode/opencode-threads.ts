@@ -8,6 +8,9 @@ import { beginSubagent } from '../subagent-run.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
 import type { OpenCodeEntry, OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
+/** The tool that starts a subagent. */
+export const SUBAGENT_TOOL = 'task';
+
 const OURS = `${TOOL_SERVER}_`;
 const READS = new Set([
   'read',
@@ -29,7 +32,7 @@ export function recordedName(name: string): string {
 
 /** What may be done again (D18): reading; a subagent, whose own calls are recorded one by one; of the rest, nothing. */
 export function openCodeEffect(name: string): ToolEffect {
-  return READS.has(name) ? 'read' : name === 'task' ? 'idempotent' : 'once';
+  return READS.has(name) ? 'read' : name === SUBAGENT_TOOL ? 'idempotent' : 'once';
 }
 
 interface Answer {
@@ -172,9 +175,9 @@ export class OpenCodeThreads {
       parent &&
       [...parent.answers.values()]
         .flatMap(({ parts }) => [...parts.values()])
-        .findLast((part) => part.tool === 'task' && part.state?.metadata?.sessionId === sessionId);
+        .findLast((part) => part.tool === SUBAGENT_TOOL && part.state?.metadata?.sessionId === sessionId);
     if (!parent || call?.callID === undefined) return undefined;
-    const run = await beginSubagent(parent.recorder.run, call.callID, { ns: 'opencode', type: 'task' });
+    const run = await beginSubagent(parent.recorder.run, call.callID, { ns: 'opencode', type: SUBAGENT_TOOL });
     const thread: Thread = { recorder: new ThreadRecorder(run), answers: new Map(), callId: call.callID };
     this.#threads.set(sessionId, thread);
     return thread;

@@ -62,9 +62,12 @@ export interface OpenCodeClient {
     prompt(options: {
       path: { id: string };
       body: { system?: string; model?: { providerID: string; modelID: string }; parts: readonly object[] };
+      signal: AbortSignal;
     }): Promise<Answer<OpenCodeEntry>>;
   };
-  readonly event: { subscribe(): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }> };
+  readonly event: {
+    subscribe(options: { signal: AbortSignal }): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }>;
+  };
 }
 
 /** The module `@opencode-ai/sdk`. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { AgentProcessState } from '../../../src/agents/agent-process.ts';
 import { adapterStates } from '../../../src/core/session-view.ts';
+import { getMessages } from '../../../src/core/views.ts';
 import type { EvaluationResponse, ProviderAdapter } from '../../../src/loop/provider-adapter.ts';
 import { settleToolCall } from '../../../src/loop/settle.ts';
 import { openSession, type Session } from '../../../src/session/session.ts';
@@ -25,6 +26,8 @@ export interface Moment {
   readonly subagent?: AgentScript;
   /** Resolves when it is time to kill. */
   readonly reached: (server: ModelServer, directory: string) => Promise<void>;
+  /** Calls beside the one that is killed: where calls are made side by side, they must have ended by then. */
+  readonly beside?: readonly string[];
   /** A tool of ours waits until it is released: it outlives the child, but not the host. */
   readonly waits?: true;
   /** The call whose outcome nobody can know after the host has died. */
@@ -49,6 +52,8 @@ export interface KilledAgent {
   readonly moments: Readonly<Record<string, Moment>>;
   /** Whether a result that it did not live to hear of is told to the model in words, not as the result of its call. */
   readonly tellsInWords?: true;
+  /** Whether it makes the calls of an answer side by side: their effects come in any order. */
+  readonly isParallel?: true;
   /** What it can be resumed on. */
   readonly machines: readonly Machine[];
 }
@@ -91,6 +96,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
             }
           : 'done',
       reached: (_, directory) => seen(directory, 'step x'),
+      beside: ['toolu_note_a', 'toolu_note_b'],
       waits: true,
       effects: (victim) =>
         victim === 'child' ? ['note a', 'step x', 'note b'] : ['note a', 'step x', 'step x again', 'note b'],
@@ -111,6 +117,7 @@ export function momentsOf({ ours, shell, subagent }: ToolNames): Readonly<Record
             }
           : 'done',
       reached: (_, directory) => seen(directory, 'bash'),
+      beside: ['toolu_note_a'],
       unknown: { host: 'toolu_bash', child: 'toolu_bash', both: 'toolu_bash' },
       effects: () => ['note a', 'bash'],
       told: () => ({ toolu_note_a: 'noted a', toolu_bash: SETTLED }),
@@ -222,6 +229,8 @@ export function killMatrix(agent: KilledAgent): void {
         });
         gone.catch(() => {});
         await Promise.race([moment.reached(server, directory), gone]);
+        for (const callId of agent.isParallel ? (moment.beside ?? []) : [])
+          await until(() => hasEnded(session, callId));
         const child = await agentPid(session);
         if (victim !== 'host') process.kill(-child, 'SIGKILL');
         if (victim !== 'child') host.kill('SIGKILL');
@@ -251,12 +260,13 @@ export function killMatrix(agent: KilledAgent): void {
         }
 
         expect(response).toMatchObject({ status: 'completed', text: 'done' });
-        expect(effectsIn(directory)).toEqual(moment.effects(victim)); // nothing that was done was done again
+        const inOrder = (lines: readonly string[]) => (agent.isParallel ? lines.toSorted() : lines);
+        expect(inOrder(effectsIn(directory))).toEqual(inOrder(moment.effects(victim))); // nothing that was done was done again
         expect(server.refusals).toEqual([]); // every request was coherent
         const last = server.requests.at(-1);
         for (const [callId, wanted] of Object.entries(moment.told(victim))) {
           if (agent.tellsInWords) {
-            expect(JSON.stringify(last?.body)).toMatch(wanted);
+            expect(JSON.stringify(last?.body).replaceAll('\\', '')).toMatch(wanted);
             continue;
           }
           const told = last?.results.get(callId);
@@ -287,6 +297,11 @@ function livingIn(home: string): readonly string[] {
       return false;
     }
   });
+}
+
+async function hasEnded(session: Session, callId: string): Promise<boolean> {
+  await session.refresh();
+  return getMessages(session).some((message) => message.role === 'tool' && message.toolCallId === callId);
 }
 
 async function agentPid(session: Session): Promise<number> {

@@ -5,7 +5,7 @@ import { blocksOf, checkAnthropic } from '../../support/provider-server/anthropi
 import { type Body, isRecord, readTurn, type ServerTurn } from '../../support/provider-server/server-turn.ts';
 
 /**
- * The Messages API for real agents, scripted. Keeps no conversation: the newest user text with `[[script:name]]` names the
+ * The Messages API for real agents, scripted. Keeps no conversation: the newest user text with `[[script:name]]`, not quoted, names the
  * script, the answers given since are the turn. So a resume, a fork and a retry need nothing from the server. Every request is
  * checked as the real API would check it; what is refused is listed.
  */
@@ -43,7 +43,7 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-const SCRIPT = /\[\[script:([\w-]+)\]\]/;
+const SCRIPT = /(?<!")\[\[script:([\w-]+)\]\]/;
 
 /** Starts the server on a free port. */
 export async function startModelServer(scripts: Readonly<Record<string, AgentScript>>): Promise<ModelServer> {
