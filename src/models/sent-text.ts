@@ -10,3 +10,6 @@ export const FAILED_SILENTLY = 'The tool failed.';
 export function isSaid(part: { readonly type: string; readonly text?: string }): boolean {
   return part.type !== 'text' || (part.text ?? '').trim() !== '';
 }
+
+/** What a user says who only gave instructions, where somebody has to say something first. */
+export const BEGIN = 'Begin.';

@@ -156,7 +156,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.refusals).toEqual([]);
   });
 
-  test.skipIf(provider === 'anthropic')('a prompt without input: instructions alone are enough', async () => {
+  test('a prompt without input: instructions alone are enough', async () => {
     const server = await serve(['Hello.']);
     const { adapter, prompt } = await agent({ script: modelOf(provider, server.url) });
     expect(await adapter.evaluate(prompt)).toMatchObject({ status: 'completed', text: 'Hello.' });

@@ -18,7 +18,7 @@ import type {
 import { textOf } from '../../core/messages.ts';
 import { SentCallIds, sentName } from '../call-ids.ts';
 import { mediaOf } from '../media.ts';
-import { FAILED_SILENTLY, isSaid, NOTHING_SAID } from '../sent-text.ts';
+import { BEGIN, FAILED_SILENTLY, isSaid, NOTHING_SAID } from '../sent-text.ts';
 import { objectOf } from '../tool-input.ts';
 import { executorOf, mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
 
@@ -68,6 +68,9 @@ export function toPrompt(
     }
   }
   flush();
+  if (rules.wantsUserFirst && rest[0]?.role !== 'user') {
+    rest.unshift({ role: 'user', content: [{ type: 'text', text: BEGIN }] });
+  }
   return [...system, ...rest];
 }
 

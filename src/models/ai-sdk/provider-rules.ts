@@ -14,6 +14,8 @@ export interface ProviderRules {
   readonly notInNames: RegExp;
   /** Whether a tool result may hold an image; if not, it follows the results as a message of its own. */
   readonly mediaInResults: boolean;
+  /** Refuses a conversation that does not begin with a user's message: instructions alone are none. */
+  readonly wantsUserFirst: boolean;
   /** Refuses a history with calls in it when the request offers no tools. */
   readonly wantsTools: boolean;
 }
@@ -26,6 +28,7 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
   const openai = family === 'openai' || family === 'azure';
   const strict = {
     notInNames: /[^a-zA-Z0-9_-]/g,
+    wantsUserFirst: claude,
     wantsTools: claude,
     mediaInResults: claude || provider.endsWith('.responses'),
   };
@@ -36,6 +39,7 @@ export function rulesOf(provider: string, modelId: string): ProviderRules {
     modelId,
     callIds: family === 'mistral' ? NINE_CHARACTERS : SHORT_IDS,
     notInNames: /[^a-zA-Z0-9_.:-]/g,
+    wantsUserFirst: family === 'google' || family === 'mistral',
     wantsTools: false,
     mediaInResults: !provider.endsWith('.chat') || family === 'google',
   };
