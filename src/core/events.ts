@@ -75,6 +75,11 @@ export type MessageRecorded = EventEnvelope & {
   readonly model?: string;
   readonly finishReason?: string;
 };
+/** What a block of an answer that is being given will be, and whose input it is if it is a call's. */
+export interface DraftKind {
+  readonly kind?: 'text' | 'reasoning' | 'tool-input';
+  readonly toolName?: string;
+}
 export type MessageInterrupted = EventEnvelope & {
   readonly type: 'message/interrupted';
   readonly evaluationId: string;
@@ -82,7 +87,7 @@ export type MessageInterrupted = EventEnvelope & {
   readonly turn: number;
   readonly attempt: number;
   /** What had been said when the stream broke: shown, never sent (D53). */
-  readonly blocks: readonly { readonly blockId: string; readonly text: string }[];
+  readonly blocks: readonly ({ readonly blockId: string; readonly text: string } & DraftKind)[];
 };
 export type MessageErased = EventEnvelope & {
   readonly type: 'message/erased';

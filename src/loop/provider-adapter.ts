@@ -78,6 +78,8 @@ export interface MessageDelta {
   readonly attempt: number;
   readonly blockId: string;
   readonly kind: 'text' | 'reasoning' | 'tool-input';
+  /** Whose input it is. */
+  readonly toolName?: string;
   readonly delta: string;
   /** Where in the block it goes, in UTF-16 units. */
   readonly offset: number;

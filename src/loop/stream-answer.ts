@@ -1,8 +1,10 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
+import type { DraftKind, MessageInterrupted } from '../core/events.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
 import { untilAborted } from './limits.ts';
+import type { MessageDelta } from './provider-adapter.ts';
 import { currentEvaluation, type Run, record } from './run.ts';
 
 /**
@@ -43,6 +45,7 @@ type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
 
 interface DraftBlock {
   readonly id: string;
+  readonly what: DraftKind & { readonly kind: MessageDelta['kind'] };
   text: string;
 }
 
@@ -79,7 +82,7 @@ export class Draft {
       type: 'message/delta',
       ...place,
       conversationId: this.#conversationId,
-      kind: KINDS[part.type],
+      ...block.what,
       delta: part.delta,
       offset: block.text.length,
     });
@@ -87,7 +90,7 @@ export class Draft {
     const last = this.#pending.at(-1);
     if (last?.blockId === block.id)
       this.#pending[this.#pending.length - 1] = { ...last, delta: last.delta + part.delta };
-    else this.#pending.push({ ...place, n: ++this.#chunks, delta: part.delta });
+    else this.#pending.push({ ...place, ...block.what, n: ++this.#chunks, delta: part.delta });
     this.#cancelTimer ??= session.clock.after(DRAFT_EVERY_MS, () => this.#flush(), { background: true });
   }
 
@@ -105,7 +108,7 @@ export class Draft {
     this.#cancelTimer?.();
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;
-    const blocks = [...this.#blocks.values()].map(({ id, text }) => ({ blockId: id, text }));
+    const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
     await recordInterrupted(this.#run, currentEvaluation(this.#run), what);
     if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
@@ -119,7 +122,8 @@ export class Draft {
       part.type === 'tool-input-delta'
         ? `${this.#run.evaluationId}/${this.#turn}/${part.blockId}`
         : `${this.#messageId}:${this.#texts++}`;
-    const block: DraftBlock = { id, text: '' };
+    const toolName = part.type === 'tool-input-delta' && { toolName: part.toolName };
+    const block: DraftBlock = { id, what: { kind: KINDS[part.type], ...toolName }, text: '' };
     this.#blocks.set(part.blockId, block);
     return block;
   }
@@ -147,11 +151,13 @@ export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Prom
   const turn = evaluation.turn + 1;
   const left = chunks.filter((chunk) => chunk.turn === turn);
   const attempt = left.at(-1)?.attempt ?? 0;
-  const texts = new Map<string, string>();
-  for (const chunk of left) {
-    if (chunk.attempt === attempt) texts.set(chunk.blockId, (texts.get(chunk.blockId) ?? '') + chunk.delta);
+  const said = new Map<string, MessageInterrupted['blocks'][number]>();
+  for (const { blockId, kind, toolName, delta, ...chunk } of left) {
+    if (chunk.attempt !== attempt) continue;
+    const what = { ...(kind !== undefined && { kind }), ...(toolName !== undefined && { toolName }) };
+    said.set(blockId, { blockId, ...what, text: (said.get(blockId)?.text ?? '') + delta });
   }
-  const blocks = [...texts].map(([blockId, text]) => ({ blockId, text }));
+  const blocks = [...said.values()];
   if (blocks.length > 0) await recordInterrupted(run, evaluation, { turn, attempt, blocks });
   await store.deleteDraft(id, evaluation.id);
   return attempt;
@@ -163,7 +169,7 @@ async function recordInterrupted(
   what: {
     readonly turn: number;
     readonly attempt: number;
-    readonly blocks: readonly { readonly blockId: string; readonly text: string }[];
+    readonly blocks: MessageInterrupted['blocks'];
   },
 ): Promise<void> {
   await record(run, [{ type: 'message/interrupted', evaluationId, conversationId, ...what }]);

@@ -1,4 +1,4 @@
-import type { NewEvent, SessionEvent } from '../core/events.ts';
+import type { DraftKind, NewEvent, SessionEvent } from '../core/events.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 
 /**
@@ -55,7 +55,7 @@ export type LeaseAnswer =
   | { readonly acquired: false; readonly lease: Lease };
 
 /** One piece of an answer that is being streamed (D53). */
-export interface DraftChunk {
+export interface DraftChunk extends DraftKind {
   readonly evaluationId: string;
   readonly turn: number;
   readonly attempt: number;

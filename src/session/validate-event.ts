@@ -76,7 +76,9 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     conversationId: text,
     turn: isCount,
     attempt: isCount,
-    blocks: (value) => Array.isArray(value) && value.every(fields({ blockId: text, text })),
+    blocks: (value) =>
+      Array.isArray(value) &&
+      value.every(fields({ blockId: text, text, kind: optional(text), toolName: optional(text) })),
   },
   'message/erased': { messageId: text },
   'tool/started': { ...CALL, toolName: text, effect: (value) => EFFECTS.has(value), attempt: isCount },

@@ -164,8 +164,8 @@ describe('D53: a connection that is cut in mid-answer', () => {
     for await (const event of session.events()) if (event.type === 'message/interrupted') interrupted.push(event);
     const { evaluationId } = response;
     const blocks = [
-      { blockId: `${evaluationId}:2:0`, text: 'Let me think' },
-      { blockId: `${evaluationId}:2:1`, text: 'I was about to' },
+      { blockId: `${evaluationId}:2:0`, kind: 'reasoning', text: 'Let me think' },
+      { blockId: `${evaluationId}:2:1`, kind: 'text', text: 'I was about to' },
     ];
     expect(interrupted).toMatchObject([
       { evaluationId, conversationId: 'main', turn: 1, attempt: 1, blocks },
@@ -232,7 +232,8 @@ describe('D53: a connection that is cut in mid-answer', () => {
     for (const resume of ['auto', false] as const) {
       const first = await agent({ script: [{ error: { status: 400 } }] });
       const { evaluationId } = await first.evaluate();
-      const chunk = { evaluationId, turn: 1, attempt: 3, n: 1, blockId: `${evaluationId}:2:0`, delta: 'I was' };
+      const place = { evaluationId, turn: 1, attempt: 3, n: 1, blockId: `${evaluationId}:2:0` };
+      const chunk = { ...place, kind: 'reasoning' as const, delta: 'I was' };
       const earlier = { ...chunk, attempt: 2, delta: 'An attempt that broke before. ' };
       await first.store.appendDraft('session', [earlier, chunk, { ...chunk, n: 2, delta: ' saying' }]);
       const second = await agent({ script: ['ok'], store: first.store });
@@ -241,7 +242,12 @@ describe('D53: a connection that is cut in mid-answer', () => {
       for await (const event of second.session.events())
         if (event.type === 'message/interrupted') interrupted.push(event);
       expect(interrupted).toMatchObject([
-        { evaluationId, turn: 1, attempt: 3, blocks: [{ blockId: chunk.blockId, text: 'I was saying' }] },
+        {
+          evaluationId,
+          turn: 1,
+          attempt: 3,
+          blocks: [{ blockId: chunk.blockId, kind: 'reasoning', text: 'I was saying' }],
+        },
       ]);
       expect(await first.store.readDraft('session', evaluationId)).toEqual([]);
       const deltas = second.events.flatMap((event) => (event.type === 'message/delta' ? [event.attempt] : []));

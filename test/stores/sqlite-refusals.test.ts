@@ -263,6 +263,21 @@ describe('a file that is not what it should be (I10)', () => {
     expect(await store.append('t', [note(1)], { id: 'a', expectedSeq: 0 })).toEqual({ seq: 1 });
   });
 
+  test('a database of the first layout is brought up to date with all it holds', async () => {
+    const path = await filledDatabase();
+    const old = new Sqlite(path);
+    old.exec('ALTER TABLE drafts DROP COLUMN kind; ALTER TABLE drafts DROP COLUMN tool_name');
+    old.prepare("INSERT INTO drafts VALUES (1, 'e', 1, 1, 1, 'b', '\"said\"')").run();
+    old.pragma('user_version = 1');
+    old.close();
+    const store = await openStore(path);
+    expect(store.settings().layoutVersion).toBe(LAYOUT_VERSION);
+    expect(await readAll(store, 's')).toHaveLength(3);
+    const chunk = { evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'said' };
+    expect(await store.readDraft('s', 'e')).toEqual([chunk]);
+    expect((await store.check()).problems).toEqual([]);
+  });
+
   test('a database of a newer version is STORE_TOO_NEW and untouched', async () => {
     const path = await filledDatabase();
     const newer = new Sqlite(path);

@@ -90,6 +90,8 @@ describe('D53: drafts', () => {
       blocks: [
         { blockId: 'ev:1:0', text: 'Hel' },
         { blockId: 'ev/1/call:0', text: '{"pa' },
+        { blockId: 'ev:1:1', text: 'Hm', kind: 'reasoning' },
+        { blockId: 'ev/1/call:1', text: '{"fi', kind: 'tool-input', toolName: 'read' },
       ],
     };
     const answer = makeMessages({ evaluationId: 'ev' }).assistant('Hello', [], { id: 'ev:1' });
@@ -97,6 +99,8 @@ describe('D53: drafts', () => {
       'complete user_message: Go',
       'error assistant_text: Hel',
       'error tool({"pa)',
+      'error thinking: Hm',
+      'error read({"fi)',
       'complete assistant_text: Hello',
     ];
     const whole = logOf(started(), user, interrupted, answer);

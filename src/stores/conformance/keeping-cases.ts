@@ -55,6 +55,18 @@ export const keepingCases: readonly Case[] = [
     },
   },
   {
+    name: 'a chunk says what it is a piece of, if it knows (D53)',
+    async check({ store }) {
+      const chunks: readonly DraftChunk[] = [
+        { ...chunk(1, 1, 1), kind: 'reasoning' },
+        { ...chunk(1, 1, 2), kind: 'tool-input', toolName: 'read_file' },
+        chunk(1, 1, 3),
+      ];
+      await store.appendDraft('s', chunks);
+      assert.deepEqual(await store.readDraft('s', 'e'), chunks);
+    },
+  },
+  {
     name: 'a chunk may end in the middle of a character (D53)',
     async check({ store }) {
       await store.appendDraft('s', [chunk(1, 1, 1, 'a\ud83d'), chunk(1, 1, 2, '\ude00b\0')]);

@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
 import { log } from './migrations/0001-log.ts';
+import { draftKinds } from './migrations/0002-draft-kinds.ts';
 
 /** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
-const MIGRATIONS: readonly string[] = [log];
+const MIGRATIONS: readonly string[] = [log, draftKinds];
 
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;

@@ -13,7 +13,7 @@ export interface DraftPiece {
   readonly attempt: number;
   readonly blockId: string;
   readonly delta: string;
-  /** Known live; a stored chunk may leave it to the id, which tells calls from texts. */
+  /** A piece that does not say so leaves it to its id, which tells calls from texts. */
   readonly kind?: 'text' | 'reasoning' | 'tool-input';
   readonly offset?: number;
   readonly toolName?: string;

@@ -222,15 +222,13 @@ export class LogReader {
   *#showInterrupted(event: MessageInterrupted): Events {
     const { evaluationId, conversationId, turn, seq } = event;
     yield* this.#drafts.drop(evaluationId, this.#at);
-    for (const { blockId, text } of event.blocks) {
+    for (const { blockId, text, ...what } of event.blocks) {
       const id = `interrupted:${seq}:${blockId}`;
       const base = { id, conversationId, timestamp: event.at, status: 'error' } as const;
-      const isCall = kindOf({ evaluationId, turn, blockId }) === 'tool-input';
-      yield this.#upsert(
-        isCall
-          ? { ...base, type: 'tool_use', toolUseId: id, toolName: UNNAMED_TOOL, inputText: text }
-          : { ...base, type: 'assistant_text', content: text },
-      );
+      const { kind = kindOf({ evaluationId, turn, blockId }), toolName = UNNAMED_TOOL } = what;
+      if (kind === 'tool-input') {
+        yield this.#upsert({ ...base, type: 'tool_use', toolUseId: id, toolName, inputText: text });
+      } else yield this.#upsert({ ...base, type: kind === 'reasoning' ? 'thinking' : 'assistant_text', content: text });
     }
   }
 
