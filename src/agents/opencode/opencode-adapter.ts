@@ -7,7 +7,7 @@ import type { AdapterStateSnapshot, AdapterStateType } from '../../core/adapter-
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { checkSpending, Suspension, untilAborted } from '../../loop/limits.ts';
+import { checkSpending, pause, Suspension, untilAborted } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
 import { failure } from '../../loop/tool-result.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
@@ -21,7 +21,7 @@ import { ToolRunner } from '../tool-runner.ts';
 import { openBridge, PLUGIN } from './opencode-bridge.ts';
 import { failed, openOpenCodeSession } from './opencode-session.ts';
 import { OpenCodeThreads, openCodeEffect, recordedName, SUBAGENT_TOOL } from './opencode-threads.ts';
-import type { OpenCodeSdk } from './opencode-types.ts';
+import type { OpenCodeClient, OpenCodeSdk } from './opencode-types.ts';
 
 /** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
 export interface OpenCodeState extends AgentState {
@@ -51,6 +51,8 @@ export interface OpenCodeOptions extends StatefulOptions {
 
 const PACKAGE = '@opencode-ai/sdk';
 const CONTINUATION = 'Continue where you left off.';
+/** What a timer can wait at most. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Runs prompts with OpenCode: its loop, our log. OpenCode keeps its sessions itself, so a resume needs the same data directory. */
 export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter {
@@ -138,6 +140,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         });
         await captureState(run, agentProcessState, server.state);
         const client = sdk.createOpencodeClient({ baseUrl: await listening(run, server), directory: cwd });
+        if (run.prompt.tools.length > 0) await toolsReached(run, client);
         const start = await openOpenCodeSession(run, client, {
           from,
           fork: options.fork ?? true,
@@ -204,7 +207,8 @@ function configure(
   { config = {}, model }: OpenCodeOptions,
   ours: { readonly bridge: string; readonly plugin: string; readonly tools: number },
 ): Record<string, unknown> {
-  const mcp = { type: 'remote', url: `${ours.bridge}/mcp`, enabled: true, oauth: false };
+  // Our tools say themselves how long they may take.
+  const mcp = { type: 'remote', url: `${ours.bridge}/mcp`, enabled: true, oauth: false, timeout: MAX_TIMEOUT_MS };
   return {
     autoupdate: false,
     share: 'disabled',
@@ -225,6 +229,20 @@ function say(
     ...(system?.role === 'system' && { system: textOf(system) }),
     ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),
   };
+}
+
+const POLL_MS = 50;
+
+/** Resolves when OpenCode has found our tools: it would ask the model without them. */
+async function toolsReached(run: Run, client: OpenCodeClient): Promise<void> {
+  for (;;) {
+    const { data, error } = await client.mcp.status();
+    if (!data) throw failed(JSON.stringify(error));
+    const tools = data[TOOL_SERVER];
+    if (tools?.status === 'connected') return;
+    if (tools) throw failed(`it cannot use our tools: ${tools.error ?? tools.status}`);
+    await pause(run.session.clock, POLL_MS, run.limits.signal);
+  }
 }
 
 /** The address at which OpenCode says that it listens. */

@@ -65,6 +65,9 @@ export interface OpenCodeClient {
       signal: AbortSignal;
     }): Promise<Answer<OpenCodeEntry>>;
   };
+  readonly mcp: {
+    status(): Promise<Answer<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
+  };
   readonly event: {
     subscribe(options: { signal: AbortSignal }): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }>;
   };
