@@ -91,7 +91,8 @@ export class OpenCodeThreads {
   }
 
   threadOf(callId: string): ThreadRecorder | undefined {
-    return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
+    // In the log, not merely on its way there: what is told of a call is read from it.
+    return [...this.#threads.values()].find(({ recorder }) => recorder.call(callId) !== undefined)?.recorder;
   }
 
   #inOrder(work: () => Promise<void>): Promise<void> {
