@@ -3,7 +3,8 @@ import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
 import type { BuiltInEvent, EvaluationStarted, MessageRecorded, Settlement, ToolStarted } from './events.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
-import { type AssistantMessage, type CallRef, type ConversationMessage, callsOf } from './messages.ts';
+import type { CallRef, ConversationMessage } from './messages.ts';
+import { placeMessages } from './place-messages.ts';
 import { decodeRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
@@ -143,8 +144,9 @@ export function recordMessages(record: SessionRecord, events: readonly MessageRe
     return true;
   });
   if (fresh.length === 0) return record;
-  const { messages, evaluation: grown } = placeMessages(record.messages, evaluation, fresh);
-  let changed: SessionRecord = { ...record, messages, evaluations: record.evaluations.put({ ...grown, nextSequence }) };
+  const { messages, own } = placeMessages(record.messages, evaluation, fresh);
+  const grown = { ...running(evaluation), ...own, nextSequence };
+  let changed: SessionRecord = { ...record, messages, evaluations: record.evaluations.put(grown) };
   for (const { message, usage, model } of fresh) {
     if (!usage) continue;
     const item = { evaluationId, turn: message.turn, usage, ...(model !== undefined && { model }) };
@@ -157,97 +159,6 @@ export function recordMessages(record: SessionRecord, events: readonly MessageRe
 function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
   const { evaluationId: id, conversationId, promptNs, promptKey } = message;
   return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
-}
-
-/** Messages at their places: at the end, or, as a further piece of the newest answer, in that answer. */
-function placeMessages(
-  all: List<ConversationMessage>,
-  before: Evaluation,
-  events: readonly MessageRecorded[],
-): { readonly messages: List<ConversationMessage>; readonly evaluation: Evaluation } {
-  let messages = all;
-  let { messages: own, calls, turn, id } = before;
-  let added: ConversationMessage[] = [];
-  const place = (): void => {
-    messages = messages.pushAll(added);
-    own = own.pushAll(added);
-    added = [];
-  };
-  for (const { message } of events) {
-    if (message.role === 'assistant' && message.providerMessageId !== undefined && message.turn === turn) {
-      place();
-      const at = answerToContinue(own, message.providerMessageId);
-      const answer = at < 0 ? undefined : own.at(at);
-      if (answer?.role === 'assistant') {
-        const whole = joined(answer, message);
-        messages = messages.set(lastIndexOf(messages, answer.id), whole);
-        own = own.set(at, whole);
-        calls = [...calls, ...newCalls(id, message)];
-        continue;
-      }
-    }
-    added.push(message);
-    turn = Math.max(turn, message.turn);
-    calls = callsAfter(id, calls, message);
-  }
-  place();
-  return { messages, evaluation: { ...running(before), messages: own, calls, turn } };
-}
-
-function lastIndexOf(messages: List<ConversationMessage>, id: string): number {
-  let i = messages.length - 1;
-  while (i >= 0 && messages.at(i)?.id !== id) i--;
-  return i;
-}
-
-const NO_CALLS: readonly CallState[] = [];
-
-/** The newest turn's calls once a message is there: an answer begins a turn, a result ends a call. */
-function callsAfter(
-  evaluationId: string,
-  calls: readonly CallState[],
-  message: ConversationMessage,
-): readonly CallState[] {
-  if (message.role === 'assistant') return message.toolCalls ? newCalls(evaluationId, message) : NO_CALLS;
-  if (message.role !== 'tool') return calls;
-  const status = message.isError ? 'failed' : 'completed';
-  return calls.map((call) =>
-    call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
-  );
-}
-
-/** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */
-function answerToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const earlier = messages.at(i);
-    if (earlier?.role === 'assistant') return earlier.providerMessageId === providerMessageId ? i : -1;
-  }
-  return -1;
-}
-
-/** Two pieces of an answer as one. */
-function joined(answer: AssistantMessage, piece: AssistantMessage): AssistantMessage {
-  const before = answer.content.length;
-  const known = answer.toolCalls?.map((call) => (call.after === undefined ? { ...call, after: before } : call)) ?? [];
-  const added =
-    piece.toolCalls?.map((call) => ({ ...call, after: before + (call.after ?? piece.content.length) })) ?? [];
-  return {
-    ...answer,
-    content: [...answer.content, ...piece.content],
-    ...(known.length + added.length > 0 && { toolCalls: [...known, ...added] }),
-  };
-}
-
-function newCalls(evaluationId: string, message: ConversationMessage): readonly CallState[] {
-  return callsOf(message).map((call) => ({
-    evaluationId,
-    turn: message.turn,
-    callId: call.callId,
-    name: call.name,
-    arguments: call.arguments,
-    status: 'pending',
-    attempt: 0,
-  }));
 }
 
 /** An evaluation that goes on after a suspension is running again: no event of its own says so. */
