@@ -22,7 +22,7 @@ export interface AgentAnswer {
  */
 export class ThreadRecorder {
   readonly run: Run;
-  readonly #calls = new Map<string, { readonly turn: number; readonly name: string; done: boolean }>();
+  readonly #calls = new Map<string, { readonly turn: number; readonly name: string; done: boolean; inLog: boolean }>();
   readonly #answers = new Set<string>();
   #sequence: number;
   #turn: number;
@@ -34,7 +34,7 @@ export class ThreadRecorder {
     this.#sequence = evaluation.nextSequence;
     this.#turn = evaluation.turn;
     for (const message of evaluation.messages) {
-      if (message.role === 'assistant') this.#note(message);
+      if (message.role === 'assistant') this.#note(message, { inLog: true });
       else if (message.role === 'tool') this.#done(message.toolCallId);
     }
   }
@@ -43,8 +43,9 @@ export class ThreadRecorder {
     return this.#answers.has(providerMessageId);
   }
 
+  /** Whether the call is in the log, not merely on its way there: only then may it be acted on. */
   hasCall(callId: string): boolean {
-    return this.#calls.has(callId);
+    return this.#calls.get(callId)?.inLog ?? false;
   }
 
   hasResult(callId: string): boolean {
@@ -66,7 +67,7 @@ export class ThreadRecorder {
       ...(toolCalls.length > 0 && { toolCalls }),
       providerMessageId,
     };
-    this.#note(message);
+    this.#note(message, { inLog: false });
     const event: Without<MessageRecorded, 'seq' | 'at'> = {
       type: 'message/recorded',
       message,
@@ -74,6 +75,10 @@ export class ThreadRecorder {
       ...(model !== undefined && { model }),
     };
     await record(this.run, [event]);
+    for (const { callId } of toolCalls) {
+      const call = this.#calls.get(callId);
+      if (call) call.inLog = true;
+    }
   }
 
   /** Records what the agent was told. */
@@ -117,11 +122,11 @@ export class ThreadRecorder {
     return messageBase(currentEvaluation(this.run), { sequence: this.#sequence++, turn }, at);
   }
 
-  #note(message: AssistantMessage): void {
+  #note(message: AssistantMessage, { inLog }: { readonly inLog: boolean }): void {
     this.#newest = message.providerMessageId;
     if (message.providerMessageId !== undefined) this.#answers.add(message.providerMessageId);
     for (const { callId, name } of message.toolCalls ?? []) {
-      if (!this.#calls.has(callId)) this.#calls.set(callId, { turn: message.turn, name, done: false });
+      if (!this.#calls.has(callId)) this.#calls.set(callId, { turn: message.turn, name, done: false, inLog });
     }
   }
 

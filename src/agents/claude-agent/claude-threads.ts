@@ -117,10 +117,12 @@ export class ClaudeThreads {
     return fresh;
   }
 
+  /** Resolves when everything that was said in this conversation is in the log, also what someone else is writing just now. */
   async #flush(thread: Thread): Promise<void> {
     const answer = thread.takeAnswer();
-    if (!answer) return;
-    await thread.recorder.answer(answer);
+    if (!answer) return thread.writing;
+    thread.writing = thread.recorder.answer(answer);
+    await thread.writing;
     for (const [callId, { resolve }] of this.#waiting) {
       if (!thread.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
       this.#waiting.delete(callId);
@@ -162,6 +164,8 @@ interface StreamEvent {
 class Thread {
   readonly recorder: ThreadRecorder;
   readonly parentToolUseId: string | undefined;
+  /** The write that was begun last. */
+  writing: Promise<void> = Promise.resolve();
   readonly #run: Run;
   #id: string | undefined;
   #model: string | undefined;

@@ -91,8 +91,7 @@ export class OpenCodeThreads {
   }
 
   threadOf(callId: string): ThreadRecorder | undefined {
-    // In the log, not merely on its way there: what is told of a call is read from it.
-    return [...this.#threads.values()].find(({ recorder }) => recorder.call(callId) !== undefined)?.recorder;
+    return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
 
   #inOrder(work: () => Promise<void>): Promise<void> {

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
+import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
+import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { evaluateInSession } from '../../src/loop/evaluate.ts';
+import { type Run, record } from '../../src/loop/run.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { openSession, type Session } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+
+/**
+ * The instant between an agent's answer and our log: a call that is still being written must not be taken for one that is
+ * recorded, or its tool would act on what a crash could lose (D7, D57).
+ */
+
+const SESSION = 'ses_1';
+const CALL = 'call_1';
+
+/** Runs `ask` as an agent would be run, on a store whose appends can be held back. */
+async function asAgent(ask: (run: Run, session: Session, hold: () => Held) => Promise<void>): Promise<Session> {
+  const inner = memoryStore();
+  let held: Held | undefined;
+  const store: Store = {
+    ...inner,
+    async append(...args) {
+      held?.reached.resolve();
+      await held?.release.promise;
+      return inner.append(...args);
+    },
+  };
+  const session = await openSession({ store, id: 'one' });
+  const model = scriptedModel([]);
+  const agent = {
+    adapterType: 'test',
+    prepare: async () => {},
+    runCalls: async () => {},
+    async ask(run: Run): Promise<void> {
+      await ask(run, session, () => {
+        held = { reached: Promise.withResolvers(), release: Promise.withResolvers() };
+        return held;
+      });
+      await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
+    },
+  };
+  const settings = { model, summaryModel: model, agent, maxModelRetries: 0, leaseTtlMs: undefined, random: () => 0 };
+  const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.' });
+  await evaluateInSession(settings, session, prompt, { input: 'go' });
+  return session;
+}
+
+interface Held {
+  readonly reached: PromiseWithResolvers<void>;
+  readonly release: PromiseWithResolvers<void>;
+}
+
+/** Calls of every conversation of the session, subagents' too. */
+function callsInLog(session: Session): readonly string[] {
+  return session.state.record.evaluations.items
+    .toArray()
+    .flatMap(({ messages }) => [...messages])
+    .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+    .map(({ callId }) => callId);
+}
+
+test('OpenCode: a call that is asked for while its message is being written is given when the log has it', async () => {
+  const session = await asAgent(async (run, session, hold) => {
+    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const { reached, release } = hold();
+    const taken = threads.take(runningTool);
+    await reached.promise;
+    expect(threads.threadOf(CALL)).toBeUndefined();
+    const inLogWhenGiven = threads.recorded(CALL).then((thread) => [thread?.call(CALL)?.name, callsInLog(session)]);
+    release.resolve();
+    await taken;
+    expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
+  });
+  expect(callsInLog(session)).toEqual([CALL]);
+});
+
+test('OpenCode: a call that is asked for before anything is known of it waits for its message', async () => {
+  await asAgent(async (run, session) => {
+    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const inLogWhenGiven = threads.recorded(CALL).then((thread) => [thread?.call(CALL)?.name, callsInLog(session)]);
+    await threads.take(runningTool);
+    expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
+  });
+});
+
+for (const [where, parent] of [
+  ['the main conversation', null],
+  ['a subagent', 'toolu_parent'],
+] as const) {
+  test(`Claude, in ${where}: a call that is asked for while its answer is being written is given when the log has it`, async () => {
+    await asAgent(async (run, session, hold) => {
+      const threads = new ClaudeThreads(run);
+      if (parent) {
+        for (const message of claudeAnswer(parent, null, 'msg_0', 'Task')) await threads.take(message);
+        await threads.flush();
+      }
+      const [begin, answer, end] = claudeAnswer(CALL, parent, 'msg_1', 'note');
+      await threads.take(begin);
+      await threads.take(answer);
+      const { reached, release } = hold();
+      const writing = parent ? threads.recorded(CALL) : threads.take(end);
+      await reached.promise;
+      expect(threads.threadOf(CALL)).toBeUndefined();
+      const inLogWhenGiven = threads
+        .recorded(CALL)
+        .then(() => [threads.threadOf(CALL)?.call(CALL)?.name, callsInLog(session)]);
+      const flushed = threads.flush().then(() => callsInLog(session));
+      release.resolve();
+      await writing;
+      expect(await inLogWhenGiven).toEqual(['note', parent ? [parent, CALL] : [CALL]]);
+      expect(await flushed).toContain(CALL);
+    });
+  });
+}
+
+const runningTool: OpenCodeEvent = {
+  type: 'message.part.updated',
+  properties: {
+    part: {
+      id: 'prt_1',
+      sessionID: SESSION,
+      messageID: 'msg_1',
+      type: 'tool',
+      callID: CALL,
+      tool: 'holdfast_note',
+      state: { status: 'running', input: { text: 'a' } },
+    },
+  },
+};
+
+/** An answer with one call, as the SDK streams it: the beginning, the block, the end. */
+function claudeAnswer(
+  callId: string,
+  parent: string | null,
+  id: string,
+  name: string,
+): readonly [ClaudeMessage, ClaudeMessage, ClaudeMessage] {
+  const common = { parent_tool_use_id: parent, session_id: SESSION };
+  const block = { type: 'tool_use', id: callId, name: name === 'Task' ? name : `mcp__holdfast__${name}`, input: {} };
+  return [
+    { ...common, type: 'stream_event', event: { type: 'message_start', message: {} } },
+    { ...common, type: 'assistant', message: { id, role: 'assistant', model: 'm', content: [block] } },
+    { ...common, type: 'stream_event', event: { type: 'message_stop' } },
+  ] as unknown as readonly [ClaudeMessage, ClaudeMessage, ClaudeMessage];
+}
