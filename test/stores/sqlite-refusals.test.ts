@@ -63,6 +63,18 @@ describe('a locked database (I10)', () => {
     expect(await appending).toEqual({ seq: 4 });
   });
 
+  test('is waited for on opening, even by the first question that is asked of it', async () => {
+    const path = await filledDatabase();
+    const other = connect(path);
+    // Nobody else can even read, as while the write-ahead log of a dead process is being recovered.
+    other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
+    await expect(sqliteStore(path, { busyTimeoutMs: 0 })).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    const opening = openStore(path);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    other.close();
+    expect((await readAll(await opening, 's')).length).toBe(3);
+  });
+
   test('is still searched: what the index lacks is read from the log', async () => {
     const path = await filledDatabase();
     const store = await openStore(path, { busyTimeoutMs: 10 });

@@ -44,7 +44,10 @@ export interface ConnectionSettings {
 
 export const DEFAULT_BUSY_TIMEOUT_MS = 5000;
 
-/** Opens or creates a database of ours with every setting durability needs, and brings it to the present layout. */
+/**
+ * Opens or creates a database of ours with every setting durability needs, and brings it to the present layout. Every step may
+ * find the file locked, even one that only asks: the first statement after a crash waits for whoever recovers the log.
+ */
 export async function openDatabase(path: string, options: OpenOptions = {}): Promise<Database> {
   const { readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, maxBytes, pageSize = PAGE_SIZE } = options;
   const file = checkPath(path, readOnly);
@@ -53,7 +56,7 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
     () => new Sqlite(file, { readonly: readOnly, fileMustExist: readOnly, timeout: BLOCKING_WAIT_MS }),
   );
   try {
-    checkSqliteVersion(database);
+    await attempt(() => checkSqliteVersion(database));
     const state = await attempt(() => identify(database, file));
     if (readOnly) {
       if (state !== 'current') throw needsUpgrade(file, state);
@@ -62,9 +65,9 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
     if (state === 'new') database.pragma(`page_size = ${pageSize}`);
     await attempt(() => database.pragma('journal_mode = WAL'));
     await attempt(() => applySettings(database));
-    checkSettings(database, file);
+    await attempt(() => checkSettings(database, file));
     if (state !== 'current') await attempt(() => migrate(database, file));
-    if (maxBytes !== undefined) limitSize(database, maxBytes);
+    if (maxBytes !== undefined) await attempt(() => limitSize(database, maxBytes));
     return database;
   } catch (error) {
     database.close();
