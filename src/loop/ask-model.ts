@@ -59,7 +59,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
-  await record(run, events, { alone: true });
+  await record(run, events, { now: true });
   run.background(run.draft?.recorded());
   run.draft = undefined;
   run.attempts = 0;
@@ -132,7 +132,7 @@ async function answerOf(run: Run, request: ModelRequest): Promise<ModelAnswer> {
       const backoff = Math.min(MAX_WAIT_MS, BASE_WAIT_MS * 2 ** failures) * (0.5 + run.random() / 2);
       const waitMs = Math.round(error.retryAfterMs ?? backoff);
       failures++;
-      run.emit({
+      run.emit?.({
         type: 'model/retried',
         evaluationId,
         turn: request.turn,

@@ -14,7 +14,7 @@ import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record, runToEnd } from './run.ts';
-import { interruptLeftDraft } from './stream-answer.ts';
+import { DraftPace, interruptLeftDraft } from './stream-answer.ts';
 import { describeError } from './tool-result.ts';
 
 /** What an adapter brings to every evaluation. */
@@ -46,11 +46,12 @@ export async function evaluateInSession(
     cancel: options.signal,
     signals: [lease.lost],
   });
-  const emit = options.onEvent ? guarded(options.onEvent) : () => {};
+  const emit = options.onEvent && guarded(options.onEvent);
+  const draftPace = new DraftPace(session.clock);
   const background: Promise<void>[] = [];
   let unsubscribe: () => void = () => {};
   try {
-    if (options.onEvent) unsubscribe = session.subscribe(emit);
+    if (emit) unsubscribe = session.subscribe(emit);
     await session.refresh(); // whoever held the lease before may have written
     const base: Surroundings = {
       settings,
@@ -58,6 +59,7 @@ export async function evaluateInSession(
       limits,
       fence: lease.fence,
       emit,
+      draftPace,
       background: (work) => {
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
@@ -65,6 +67,7 @@ export async function evaluateInSession(
     return await evaluateConversation(base, prompt, options, { conversationId: 'main' });
   } finally {
     unsubscribe();
+    draftPace.stop();
     limits.dispose();
     await Promise.all(background);
     await lease.release();
@@ -88,7 +91,7 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
   };
 }
 
-interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'background'> {
+interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background'> {
   readonly settings: LoopSettings;
 }
 

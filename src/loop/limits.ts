@@ -1,6 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { SuspendReason } from '../core/events.ts';
 import type { Usage } from '../core/usage.ts';
+import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Budget, EvaluateOptions } from './provider-adapter.ts';
 
@@ -137,17 +138,4 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
   } finally {
     cancel();
   }
-}
-
-/** The promise's value, or a throw as soon as the signal aborts, whatever the promise does. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    promise.catch(() => {}); // nobody waits for it any more
-    return Promise.reject(signal.reason);
-  }
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

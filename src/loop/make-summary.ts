@@ -1,8 +1,8 @@
 import type { ConversationMessage } from '../core/messages.ts';
 import { textOf } from '../core/messages.ts';
 import type { SummaryRequest } from '../history/history-manager.ts';
+import { untilAborted } from '../models/until-aborted.ts';
 import type { ModelRequest } from '../ports/model.ts';
-import { untilAborted } from './limits.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
 
 /**

@@ -14,12 +14,13 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const waiting: { readonly planned: PlannedCall; readonly result: Waits }[] = [];
   const queue = [...calls];
   let sequence = currentEvaluation(run).nextSequence;
+  let running = 0;
 
   const recordOutcome = (planned: PlannedCall, outcome: ToolOutcome, staged: readonly NewEvent[]): Promise<void> => {
     const message = toolMessage(run, planned.call, outcome, sequence++);
     const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
     const recorded = [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
-    return record(run, recorded, { alone: calls.length === 1 });
+    return record(run, recorded, { now: running === 0 });
   };
   const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
     if (result.type === 'waits') {
@@ -37,7 +38,10 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   };
   const work = async (): Promise<void> => {
     for (let planned = queue.shift(); planned; planned = queue.shift()) {
-      await settle(planned, await runCall(run, planned));
+      running++;
+      const result = await runCall(run, planned);
+      running--;
+      await settle(planned, result);
     }
   };
 

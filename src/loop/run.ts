@@ -14,7 +14,7 @@ import type { Prepared } from './prepare-call.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
-import type { Draft } from './stream-answer.ts';
+import type { Draft, DraftPace } from './stream-answer.ts';
 import type { ToolOutcome } from './tool-result.ts';
 
 /** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing is here. */
@@ -34,7 +34,9 @@ export interface Run {
   readonly maxModelRetries: number;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
-  readonly emit: (event: EvaluationEvent) => void;
+  /** Tells whoever watches, if anyone does. */
+  readonly emit: ((event: EvaluationEvent) => void) | undefined;
+  readonly draftPace: DraftPace;
   /** Attempts made at the turn that is being asked for. */
   attempts: number;
   /** The draft of the answer that was given last, until it is recorded. */
@@ -105,7 +107,7 @@ export function currentEvaluation(run: Run): Evaluation {
 export async function record(
   run: Run,
   events: readonly Without<NewEvent, 'at'>[],
-  options: { readonly alone?: boolean } = {},
+  options: { readonly now?: boolean } = {},
 ): Promise<void> {
   try {
     await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence, ...options });

@@ -1,9 +1,10 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { DraftKind, MessageInterrupted } from '../core/events.ts';
+import { untilAborted } from '../models/until-aborted.ts';
+import type { Clock } from '../ports/clock.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
-import { untilAborted } from './limits.ts';
 import type { MessageDelta } from './provider-adapter.ts';
 import { currentEvaluation, type Run, record } from './run.ts';
 
@@ -38,8 +39,40 @@ async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<Mode
   }
 }
 
-/** How often a draft is written, at most. */
+/** How often drafts are written, at most. */
 const DRAFT_EVERY_MS = 200;
+
+/** When drafts are written: one timer for all answers of an evaluation, so that one given at once pays for none. */
+export class DraftPace {
+  readonly #clock: Clock;
+  readonly #due = new Set<() => void>();
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `write` the next time that drafts are written. */
+  ask(write: () => void): void {
+    this.#due.add(write);
+    this.#cancel ??= this.#clock.after(DRAFT_EVERY_MS, () => this.#write(), { background: true });
+  }
+
+  forget(write: () => void): void {
+    this.#due.delete(write);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  #write(): void {
+    this.#cancel = undefined;
+    const due = [...this.#due];
+    this.#due.clear();
+    for (const write of due) write();
+  }
+}
 
 type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
 
@@ -47,6 +80,8 @@ interface DraftBlock {
   readonly id: string;
   readonly what: DraftKind & { readonly kind: MessageDelta['kind'] };
   text: string;
+  /** How much of the text is in the store. */
+  written: number;
 }
 
 /** What one attempt at an answer has said so far. */
@@ -59,9 +94,8 @@ export class Draft {
   readonly #blocks = new Map<string, DraftBlock>();
   #texts = 0;
   #interrupted = false;
-  #pending: DraftChunk[] = [];
   #chunks = 0;
-  #cancelTimer: (() => void) | undefined;
+  readonly #write = (): void => this.#flush();
   #writing: Promise<void> | undefined;
 
   constructor(run: Run, turn: number, attempt: number) {
@@ -75,28 +109,22 @@ export class Draft {
 
   add(part: Delta): void {
     if (part.delta === '' || this.#interrupted) return;
-    const { evaluationId, emit, session } = this.#run;
     const block = this.#block(part);
-    const place = { evaluationId, turn: this.#turn, attempt: this.#attempt, blockId: block.id };
-    emit({
+    this.#run.emit?.({
       type: 'message/delta',
-      ...place,
+      ...this.#place(block),
       conversationId: this.#conversationId,
       ...block.what,
       delta: part.delta,
       offset: block.text.length,
     });
     block.text += part.delta;
-    const last = this.#pending.at(-1);
-    if (last?.blockId === block.id)
-      this.#pending[this.#pending.length - 1] = { ...last, delta: last.delta + part.delta };
-    else this.#pending.push({ ...place, ...block.what, n: ++this.#chunks, delta: part.delta });
-    this.#cancelTimer ??= session.clock.after(DRAFT_EVERY_MS, () => this.#flush(), { background: true });
+    this.#run.draftPace.ask(this.#write);
   }
 
   /** The answer is recorded: nobody needs the draft any more. */
   async recorded(): Promise<void> {
-    this.#cancelTimer?.();
+    this.#run.draftPace.forget(this.#write);
     if (!this.#writing) return;
     await this.#writing;
     await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
@@ -105,7 +133,7 @@ export class Draft {
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
   async interrupt(error: unknown): Promise<void> {
     this.#interrupted = true;
-    this.#cancelTimer?.();
+    this.#run.draftPace.forget(this.#write);
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;
     const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
@@ -123,15 +151,24 @@ export class Draft {
         ? `${this.#run.evaluationId}/${this.#turn}/${part.blockId}`
         : `${this.#messageId}:${this.#texts++}`;
     const toolName = part.type === 'tool-input-delta' && { toolName: part.toolName };
-    const block: DraftBlock = { id, what: { kind: KINDS[part.type], ...toolName }, text: '' };
+    const block: DraftBlock = { id, what: { kind: KINDS[part.type], ...toolName }, text: '', written: 0 };
     this.#blocks.set(part.blockId, block);
     return block;
   }
 
+  #place({ id: blockId }: DraftBlock): Pick<DraftChunk, 'evaluationId' | 'turn' | 'attempt' | 'blockId'> {
+    return { evaluationId: this.#run.evaluationId, turn: this.#turn, attempt: this.#attempt, blockId };
+  }
+
+  /** Writes what is new of each block. */
   #flush(): void {
-    this.#cancelTimer = undefined;
-    const chunks = this.#pending;
-    this.#pending = [];
+    const chunks: DraftChunk[] = [];
+    for (const block of this.#blocks.values()) {
+      if (block.written === block.text.length) continue;
+      const delta = block.text.slice(block.written);
+      chunks.push({ ...this.#place(block), ...block.what, n: ++this.#chunks, delta });
+      block.written = block.text.length;
+    }
     const { store, id } = this.#run.session;
     // A draft that cannot be written is not worth failing an answer for: the message itself is recorded durably.
     this.#writing = (this.#writing ?? Promise.resolve()).then(() => store.appendDraft(id, chunks)).catch(() => {});

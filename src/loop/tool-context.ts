@@ -2,10 +2,10 @@ import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
+import { untilAborted } from '../models/until-aborted.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { ToolContext } from './define-tool.ts';
-import { untilAborted } from './limits.ts';
 import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
 import { currentEvaluation, type Run } from './run.ts';
 

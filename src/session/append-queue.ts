@@ -50,6 +50,8 @@ export class AppendQueue {
   #count = 0;
   #waiting: Entry[] = [];
   #running: Promise<void> | undefined;
+  /** Ends the wait for more, if there is one. */
+  #goOn: () => void = () => {};
 
   /** `id` begins the id of every append: it must be unique to this queue. */
   constructor(target: AppendTarget, id: string) {
@@ -59,17 +61,18 @@ export class AppendQueue {
 
   /**
    * Resolves with the seq of the last event when all of them are durable. Waits for what else this turn of the event loop
-   * appends, so that it goes into the same commit, unless the caller knows that nothing will (`alone`).
+   * appends, so that it goes into the same commit, unless the caller knows that nothing more will come (`now`).
    */
   append(
     events: readonly NewEvent[] | Promise<readonly NewEvent[]>,
-    { fence, alone = false }: { readonly fence?: number; readonly alone?: boolean } = {},
+    { fence, now = false }: { readonly fence?: number; readonly now?: boolean } = {},
   ): Promise<number> {
     // Its failure is told to the caller when its turn comes; until then nobody listens.
     if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, fence, resolve, reject });
-      this.#running ??= this.#run(alone);
+      this.#running ??= this.#run(now);
+      if (now) this.#goOn();
     });
   }
 
@@ -78,10 +81,20 @@ export class AppendQueue {
     while (this.#running) await this.#running;
   }
 
-  async #run(alone: boolean): Promise<void> {
-    await (alone ? undefined : new Promise((resolve) => setImmediate(resolve)));
+  async #run(now: boolean): Promise<void> {
+    await (now ? undefined : this.#gather());
     while (this.#waiting.length > 0) await this.#flush(this.#takeBatch());
     this.#running = undefined;
+  }
+
+  /** Waits for this turn of the event loop to end, or for someone who knows that nothing more will come. */
+  async #gather(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const turn = setImmediate(resolve);
+    this.#goOn = resolve;
+    await promise;
+    clearImmediate(turn);
+    this.#goOn = () => {};
   }
 
   /** The waiting entries up to the first that is fenced otherwise. */

@@ -10,9 +10,9 @@ import type { ConversationMessage } from '../core/messages.ts';
  */
 export class MessagePlaces {
   readonly #state: SessionState;
-  /** What events that wait for the same commit have taken: the next free place of each evaluation, and by whom. */
+  /** What events that wait for the same commit have taken: the next free place of each evaluation, and who took the others. */
   readonly #next = new Map<string, number>();
-  readonly #taken = new Map<string, ConversationMessage>();
+  readonly #taken: ConversationMessage[] = [];
 
   constructor(state: SessionState) {
     this.#state = state;
@@ -21,24 +21,24 @@ export class MessagePlaces {
   /** Takes the places of these events' messages, all of them or none. Throws `SESSION_CONFLICT` when another message has one. */
   take(events: readonly NewEvent[]): void {
     const next = new Map<string, number>();
-    const taken = new Map<string, ConversationMessage>();
+    const taken: ConversationMessage[] = [];
     for (const event of events) {
       if (event.type !== 'message/recorded') continue;
       const { message } = event as MessageRecorded;
       const { evaluationId: id, sequence } = message;
       const evaluation = this.#state.record.evaluations.get(id);
-      const place = `${sequence}/${id}`;
       if (sequence >= (next.get(id) ?? this.#next.get(id) ?? evaluation?.nextSequence ?? 0)) {
         next.set(id, sequence + 1);
-        taken.set(place, message);
+        taken.push(message);
       } else {
-        const recorded = (): ConversationMessage | undefined =>
-          evaluation?.messages.find((other) => other.sequence === sequence);
-        if (!saysTheSame(taken.get(place) ?? this.#taken.get(place) ?? recorded(), message)) throw conflict(message);
+        const isThere = (other: ConversationMessage): boolean =>
+          other.sequence === sequence && other.evaluationId === id;
+        const there = taken.find(isThere) ?? this.#taken.find(isThere) ?? evaluation?.messages.find(isThere);
+        if (!saysTheSame(there, message)) throw conflict(message);
       }
     }
     for (const [id, sequence] of next) this.#next.set(id, sequence);
-    for (const [place, message] of taken) this.#taken.set(place, message);
+    this.#taken.push(...taken);
   }
 }
 

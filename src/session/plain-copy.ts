@@ -43,20 +43,37 @@ function copy(given: unknown, key: string, depth: number, counter: { characters:
   }
   if (value === null) return null;
   if (depth === 0) return refuse('it is nested too deep, or in a circle; record plain data');
-  if (Array.isArray(value))
-    return Array.from(value, (item: unknown, i) => copy(item, String(i), depth - 1, counter) ?? null);
+  if (Array.isArray(value)) return copyItems(value, depth - 1, counter);
   if (value instanceof Number || value instanceof String || value instanceof Boolean) {
     return copy(value.valueOf(), '', depth, counter);
   }
-  const fields: Record<string, unknown> = {};
-  for (const name of Object.keys(value)) {
-    const field = copy((value as Readonly<Record<string, unknown>>)[name], name, depth - 1, counter);
-    if (field === undefined) continue;
-    if (name === '__proto__') {
-      Object.defineProperty(fields, name, { value: field, enumerable: true, writable: true, configurable: true });
-    } else fields[name] = field;
+  return copyFields(value as Readonly<Record<string, unknown>>, depth - 1, counter);
+}
+
+function copyItems(items: readonly unknown[], depth: number, counter: { characters: number }): unknown[] {
+  const copies: unknown[] = [];
+  for (let i = 0; i < items.length; i++) copies.push(copy(items[i], String(i), depth, counter) ?? null);
+  return copies;
+}
+
+/** Copies all fields at once and then those again that are not texts: most are, and one by one costs three times as much. */
+function copyFields(
+  fields: Readonly<Record<string, unknown>>,
+  depth: number,
+  counter: { characters: number },
+): Readonly<Record<string, unknown>> {
+  const copies: Record<string, unknown> = { ...fields };
+  let lost = Object.getOwnPropertySymbols(copies).length > 0;
+  for (const name of Object.keys(copies)) {
+    const field = copies[name];
+    if (typeof field === 'string') {
+      counter.characters += name.length + SHORT + field.length;
+      continue;
+    }
+    copies[name] = copy(field, name, depth, counter);
+    lost ||= copies[name] === undefined;
   }
-  return fields;
+  return lost ? Object.fromEntries(Object.entries(copies).filter(([, field]) => field !== undefined)) : copies;
 }
 
 function hasToJson(value: unknown): value is { toJSON(key: string): unknown } {

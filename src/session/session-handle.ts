@@ -124,7 +124,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   async append(
     events: readonly AnyEvent[],
-    options: { readonly fence?: number; readonly alone?: boolean } = {},
+    options: { readonly fence?: number; readonly now?: boolean } = {},
   ): Promise<{ readonly seq: number }> {
     this.#assertWritable();
     if (events.length === 0) return { seq: this.seq };

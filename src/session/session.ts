@@ -80,10 +80,10 @@ export interface AnySession extends SessionView {
   /** Title, tags, metadata and the state of the newest evaluation; undefined before the first event. */
   readonly summary: SessionSummary | undefined;
 
-  /** Appends several events in one commit; with the fence of a lease, only while that lease holds; `alone` when nothing else is appended now, so nothing is waited for. */
+  /** Appends several events in one commit; with the fence of a lease, only while that lease holds; `now` when nothing else is about to be appended, so nothing is waited for. */
   append(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
-    options?: { readonly fence?: number; readonly alone?: boolean },
+    options?: { readonly fence?: number; readonly now?: boolean },
   ): Promise<{ readonly seq: number }>;
   /** Runs `body` on a transaction and appends what it dispatched in one commit; nothing if it throws. */
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;

@@ -50,6 +50,33 @@ test('writers whose answers come together stay together', async () => {
   expect(count(statements, 'COMMIT')).toBe(5);
 });
 
+test('a session that writes alone does not wait for the turn to end; beside another it does', async () => {
+  const { database, statements } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  await queue.submit(() => insert.run(0), 'a');
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
+  });
+  await queue.submit(() => insert.run(1), 'a');
+  expect(turned).toBe(false);
+  await Promise.all(['b', 'c', 'b'].map((writer, i) => queue.submit(() => insert.run(2 + i), writer)));
+  await Promise.all(['a', 'b'].map((writer, i) => queue.submit(() => insert.run(5 + i), writer)));
+  expect(count(statements, 'COMMIT')).toBe(4);
+});
+
+test('timers and input have their turn while a session writes alone, however fast its writes follow each other', async () => {
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const read = database.prepare('SELECT count(*) FROM numbers');
+  let fired = false;
+  setTimeout(() => {
+    fired = true;
+  }, 1);
+  while (!fired) await queue.submit(() => read.get(), 'a'); // would go on for ever
+});
+
 test('a refusal fails its own work only, whether it came before or after writing (D51)', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);

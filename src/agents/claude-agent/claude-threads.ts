@@ -259,7 +259,7 @@ class Thread {
     if (!block || !text) return;
     const { evaluationId, session } = this.#run;
     const evaluation = session.state.record.evaluations.get(evaluationId);
-    this.#run.emit({
+    this.#run.emit?.({
       type: 'message/delta',
       evaluationId,
       conversationId: evaluation?.conversationId ?? 'main',

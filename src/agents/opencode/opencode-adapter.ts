@@ -7,9 +7,10 @@ import type { AdapterStateSnapshot, AdapterStateType } from '../../core/adapter-
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { checkSpending, pause, Suspension, untilAborted } from '../../loop/limits.ts';
+import { checkSpending, pause, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
 import { failure } from '../../loop/tool-result.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
 import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { defineAgentState } from '../agent-state.ts';

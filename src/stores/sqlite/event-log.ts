@@ -9,7 +9,7 @@ import { type EventTable, MAX_SEQ } from './event-table.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { RefusedAfterWriting } from './write-queue.ts';
 
-const MAX_CACHED_SUMMARIES = 1024;
+const MAX_KNOWN = 1024;
 
 /** What came of an append. */
 export interface Appended {
@@ -23,8 +23,8 @@ export interface Appended {
 export class EventLog {
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
-  /** The summary at a seq never changes, and keys are never used again. */
-  readonly #summaries = new Map<number, { readonly seq: number; readonly summary: SessionSummary }>();
+  /** Sessions that were written to last. The summary at a seq never changes, and a key is never used again. */
+  readonly #known = new Map<string, Required<Appended>>();
 
   constructor(sessions: SessionTable, events: EventTable) {
     this.#sessions = sessions;
@@ -38,26 +38,30 @@ export class EventLog {
     options: AppendOptions,
   ): Appended {
     const { id, expectedSeq } = options;
-    const session = this.#sessions.find(sessionId);
-    const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
-    if (repeated) return repeated;
-    refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
     const seq = expectedSeq + encoded.length;
-    if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
-    const key = session?.key ?? this.#sessions.create(sessionId);
-    this.#sessions.advance(key, seq, encoded.at(-1)?.at ?? '', id);
+    const at = encoded.at(-1)?.at ?? '';
+    let key = this.#known.get(sessionId)?.key;
+    if (key === undefined || seq > MAX_SEQ || !this.#sessions.advanceFrom(key, seq, at, options)) {
+      const session = this.#sessions.find(sessionId);
+      const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
+      if (repeated) return repeated;
+      refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
+      if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
+      key = session?.key ?? this.#sessions.create(sessionId);
+      this.#sessions.advance(key, seq, at, id);
+    }
     this.#events.insert(key, expectedSeq + 1, id, encoded);
-    return { key, seq, summary: this.#summarize(key, expectedSeq, events) };
+    return { key, seq, summary: this.#summarize(sessionId, key, expectedSeq, events) };
   }
 
-  /** After the commit: the next append need not read the summary again. */
-  remember({ key, seq, summary }: Appended): void {
+  /** After the commit: the next append need not look for the session, nor read its summary again. */
+  remember(sessionId: string, { key, seq, summary }: Appended): void {
     if (summary === undefined) return;
-    this.#summaries.delete(key);
-    this.#summaries.set(key, { seq, summary });
-    if (this.#summaries.size <= MAX_CACHED_SUMMARIES) return;
-    const [oldest] = this.#summaries.keys();
-    if (oldest !== undefined) this.#summaries.delete(oldest);
+    this.#known.delete(sessionId);
+    this.#known.set(sessionId, { key, seq, summary });
+    if (this.#known.size <= MAX_KNOWN) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** The append that this one repeats: the one made at the same place, or the session's newest. */
@@ -81,9 +85,9 @@ export class EventLog {
     return undefined;
   }
 
-  #summarize(key: number, seqBefore: number, events: readonly NewEvent[]): SessionSummary {
-    const cached = this.#summaries.get(key);
-    const before = cached?.seq === seqBefore ? cached.summary : this.#sessions.readSummary(key);
+  #summarize(sessionId: string, key: number, seqBefore: number, events: readonly NewEvent[]): SessionSummary {
+    const known = this.#known.get(sessionId);
+    const before = known?.key === key && known.seq === seqBefore ? known.summary : this.#sessions.readSummary(key);
     let summary = before;
     for (const event of events) {
       try {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { SessionSummary } from '../../core/session-summary.ts';
-import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
+import type { AppendOptions, ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
 
 /** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
@@ -26,6 +26,7 @@ export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
   readonly #create: Statement<[string], number>;
   readonly #advance: Statement<[number, string, string, number]>;
+  readonly #advanceFrom: Statement<[number, string, string, number, number, string, number | null, number | null]>;
   readonly #readSummary: Statement<[number], string>;
   readonly #writeSummary: Statement<[number, string]>;
   readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
@@ -35,6 +36,10 @@ export class SessionTable {
     this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
     this.#create = database.prepare<[string], number>('INSERT INTO sessions (id) VALUES (?) RETURNING key').pluck();
     this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
+    this.#advanceFrom = database.prepare(
+      `UPDATE sessions SET seq = ?, updated_at = ?, last_append = ?
+       WHERE key = ? AND seq = ? AND last_append IS NOT ? AND (? IS NULL OR fence = ?)`,
+    );
     this.#readSummary = database.prepare<[number], string>('SELECT data FROM summaries WHERE key = ?').pluck();
     this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
@@ -63,6 +68,12 @@ export class SessionTable {
   /** Records the newest append. */
   advance(key: number, seq: number, at: string, appendId: string): void {
     this.#advance.run(seq, at, appendId, key);
+  }
+
+  /** Records an append if it is a new one and the session stands where its writer thinks, which is almost always so. */
+  advanceFrom(key: number, seq: number, at: string, { id, expectedSeq, fence: given }: AppendOptions): boolean {
+    const fence = given ?? null;
+    return this.#advanceFrom.run(seq, at, id, key, expectedSeq, id, fence, fence).changes === 1;
   }
 
   readSummary(key: number): SessionSummary | undefined {

@@ -54,11 +54,13 @@ export async function sqliteStore(path: string, options: SqliteStoreOptions = {}
   if (options.busyTimeoutMs !== undefined) checkCount('busyTimeoutMs', options.busyTimeoutMs);
   const database = await openDatabase(path, options);
   try {
-    return storeOn(database, path, options);
+    return await untilFree(path, options.busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS, () =>
+      storeOn(database, path, options),
+    );
   } catch (error) {
     // A table that is not as it should be shows when statements are prepared.
     database.close();
-    throw storeError(error, path);
+    throw error;
   }
 }
 
@@ -98,8 +100,8 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     });
   }
 
-  function write<T>(work: () => T): Promise<T> {
-    if (!readOnly) return queue.submit(work);
+  function write<T>(work: () => T, writer?: string): Promise<T> {
+    if (!readOnly) return queue.submit(work, writer);
     throw new HoldfastError('STORE_READ_ONLY', `${path} was opened with readOnly; open it without to write`);
   }
 
@@ -125,9 +127,9 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       enter();
       checkAppend(sessionId, newEvents.length, appendOptions);
       const encoded = newEvents.map(encodeEvent);
-      const appended = await write(() => log.append(sessionId, newEvents, encoded, appendOptions));
+      const appended = await write(() => log.append(sessionId, newEvents, encoded, appendOptions), sessionId);
       if (appended.summary) {
-        log.remember(appended);
+        log.remember(sessionId, appended);
         announce(sessionId);
         if (backgroundIndexing) indexing.schedule();
       }

@@ -5,9 +5,10 @@ import { storeError } from './sqlite-errors.ts';
 
 /**
  * Group commit: what is asked for within one turn of the event loop is written in one transaction, and so with one sync.
- * Nobody waits for a timer: a lone write begins as soon as the present callbacks are done.
+ * Nobody waits for a timer, and a session that writes alone not even for the turn to end: its next write cannot come before
+ * this one is answered.
  *
- *     submit ─▶ waiting ──setImmediate──▶ BEGIN IMMEDIATE · work, work, work · COMMIT ─▶ everyone's answer
+ *     submit ─▶ waiting ──end of turn──▶ BEGIN IMMEDIATE · work, work, work · COMMIT ─▶ everyone's answer
  *                  ▲                          │ locked                │ failed
  *                  └────────── pause ─────────┘                       └─▶ undone; each work again, by itself
  *
@@ -16,9 +17,13 @@ import { storeError } from './sqlite-errors.ts';
  */
 
 const MAX_BATCH = 512;
+/** How many transactions of a session that writes alone may follow each other before timers and input have their turn. */
+const MAX_IN_A_TURN = 8;
 
 interface Job {
   readonly work: () => unknown;
+  /** The session that writes. */
+  readonly writer: string | undefined;
   /** When waiting for a lock ends; set when the wait begins. */
   deadline?: number;
   readonly resolve: (value: unknown) => void;
@@ -53,6 +58,9 @@ export class WriteQueue {
   #waiting: Job[] = [];
   #alone: Job[] = [];
   #running: Promise<void> | undefined;
+  /** The only session that the last transaction was for. */
+  #lastWriter: string | undefined;
+  #inThisTurn = 0;
 
   constructor(database: Database, path: string, busyTimeoutMs: number) {
     this.#database = database;
@@ -63,14 +71,14 @@ export class WriteQueue {
     this.#rollback = database.prepare('ROLLBACK');
   }
 
-  /** Resolves when what `work` wrote is durable, with what it returned. */
-  submit<T>(work: () => T): Promise<T> {
-    return this.#enqueue(this.#waiting, work);
+  /** Resolves when what `work` wrote is durable, with what it returned. `writer` is the session that it is written for. */
+  submit<T>(work: () => T, writer?: string): Promise<T> {
+    return this.#enqueue(this.#waiting, work, writer);
   }
 
   /** As `submit`, in a transaction of its own and after everyone who waits: for long work that nobody should wait behind. */
   submitAlone<T>(work: () => T): Promise<T> {
-    return this.#enqueue(this.#alone, work);
+    return this.#enqueue(this.#alone, work, undefined);
   }
 
   /** Resolves when nothing waits. */
@@ -78,18 +86,20 @@ export class WriteQueue {
     while (this.#running) await this.#running;
   }
 
-  #enqueue<T>(lane: Job[], work: () => T): Promise<T> {
+  #enqueue<T>(lane: Job[], work: () => T, writer: string | undefined): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      lane.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      lane.push({ work, writer, resolve: resolve as (value: unknown) => void, reject });
       this.#running ??= this.#run();
     });
   }
 
   async #run(): Promise<void> {
     do {
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#gather();
       const lane = this.#waiting.length > 0 ? this.#waiting : this.#alone;
       const jobs = lane.splice(0, lane === this.#alone ? 1 : MAX_BATCH);
+      const [first] = jobs;
+      this.#lastWriter = jobs.every(({ writer }) => writer === first?.writer) ? first?.writer : undefined;
       const unserved = this.#commitTogether(jobs);
       if (unserved.length > 0) {
         lane.unshift(...unserved);
@@ -97,6 +107,15 @@ export class WriteQueue {
       }
     } while (this.#waiting.length > 0 || this.#alone.length > 0);
     this.#running = undefined;
+  }
+
+  /** Waits for whoever else writes in this turn of the event loop. */
+  async #gather(): Promise<void> {
+    const writer = this.#waiting[0]?.writer;
+    const alone = writer !== undefined && writer === this.#lastWriter;
+    if (alone && this.#inThisTurn++ < MAX_IN_A_TURN) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#inThisTurn = 0;
   }
 
   /** Writes the jobs and answers them; returns those to try again because the database is locked. */
