@@ -9,6 +9,7 @@ import {
   definePrompt,
   defineTool,
   getMessages,
+  type NewEvent,
   openSession,
   type ScriptedTurn,
   type Store,
@@ -16,6 +17,7 @@ import {
 } from '../src/index.ts';
 import { sqliteStore } from '../src/sqlite.ts';
 import { atMost, type Figure, info, median, type Section } from './figure.ts';
+import { rawDatabase, rawInsert } from './raw-inserts.ts';
 
 const NAME = 'loop';
 const RESULT = 'x'.repeat(1024);
@@ -37,40 +39,44 @@ export const section: Section = {
   },
 };
 
-/** One turn: what the loop took, and what raw inserts of the same bytes took right after it. */
-interface Turn {
+/** Turns and the raw inserts of what they committed by turns, this many at a time: the sync's cost drifts, the ratio does not. */
+const STRETCH = 10;
+
+/** The time of one turn in a stretch, and of one raw insert for each commit that it made. */
+interface Stretch {
   readonly loopMs: number;
   readonly rawMs: number;
   readonly commits: number;
 }
 
 async function* timeFigures(dir: string, turns: number): AsyncIterable<Figure> {
-  // Several runs, interleaved turn by turn with the raw inserts; the sync's cost drifts, the ratio does not.
-  const runs: (readonly Turn[])[] = [];
+  const runs: (readonly Stretch[])[] = [];
   for (let i = 0; i < (turns >= 1000 ? 3 : 7); i++) runs.push(await measure(dir, `${turns}-${i}`, turns));
   const all = runs.flat();
-  const commits = all.reduce((sum, turn) => sum + turn.commits, 0) / all.length;
+  const commits = all.reduce((sum, stretch) => sum + stretch.commits, 0) / all.length;
   yield info(NAME, `${turns} turns: commits per turn`, commits);
+  const middle = (which: keyof Stretch) => (median(all.map((stretch) => stretch[which])) * 1000).toFixed(0);
   yield atMost(
     NAME,
     `${turns} turns: time per turn / one raw insert per commit`,
     ratioOf(all),
     1.5,
-    `${median(all.map((turn) => turn.loopMs)).toFixed(3)} ms a turn`,
+    `${middle('loopMs')} µs against ${middle('rawMs')} µs`,
   );
-  const tenth = Math.ceil(turns / 10);
+  const tenth = Math.ceil(turns / STRETCH / 10);
   const growth = runs.map((run) => ratioOf(run.slice(-tenth)) / ratioOf(run.slice(0, tenth)));
   yield atMost(NAME, `${turns} turns: that ratio, last tenth / first tenth`, median(growth), 1.15);
 }
 
-function ratioOf(turns: readonly Turn[]): number {
-  return median(turns.map((turn) => turn.loopMs)) / median(turns.map((turn) => turn.rawMs));
+function ratioOf(stretches: readonly Stretch[]): number {
+  return median(stretches.map(({ loopMs, rawMs }) => loopMs / rawMs));
 }
 
-async function measure(dir: string, name: string, turns: number): Promise<readonly Turn[]> {
-  const raw = rawInserts(join(dir, `raw-${name}.db`));
+async function measure(dir: string, name: string, turns: number): Promise<readonly Stretch[]> {
+  const database = rawDatabase(join(dir, `raw-${name}.db`));
+  const insert = rawInsert(database);
   const inner = await sqliteStore(join(dir, `${name}.db`), { backgroundIndexing: false });
-  let appended: (readonly unknown[])[] = [];
+  let appended: (readonly NewEvent[])[] = [];
   const store: Store = {
     ...inner,
     append(sessionId, events, options) {
@@ -80,34 +86,32 @@ async function measure(dir: string, name: string, turns: number): Promise<readon
   };
   // Both files past their first growth: until a write-ahead log is written over for the first time, a sync costs more.
   await converse(inner, WARM_UP_TURNS, () => {}, 'warm-up');
-  for (let i = 0; i < 2 * WARM_UP_TURNS; i++) raw.insert(RESULT.repeat(2));
-  const measured: Turn[] = [];
+  const filling = [{ type: 'warm/up', at: '', text: RESULT.repeat(2) }];
+  for (let n = 0; n < 2 * WARM_UP_TURNS; n++) insert(n, filling);
+
+  const stretches: Stretch[] = [];
+  let measured: { readonly ms: number; readonly appended: readonly (readonly NewEvent[])[] }[] = [];
   let began = performance.now();
-  await converse(store, turns, (turn) => {
-    const loopMs = performance.now() - began;
-    const commits = appended.length;
-    const texts = appended.map((events) => JSON.stringify(events));
-    const rawBegan = performance.now();
-    for (const text of texts) raw.insert(text);
-    const rawMs = performance.now() - rawBegan;
-    // The first turn opens the evaluation, and the one after the last only ends it.
-    if (turn > 2) measured.push({ loopMs, rawMs, commits });
+  await converse(store, turns + 2, (turn) => {
+    const ms = performance.now() - began;
+    // The first turn opens the evaluation.
+    if (turn > 2) measured.push({ ms, appended });
+    if (measured.length === STRETCH) {
+      const inserts = measured.map((one, n) =>
+        timeOf(() => {
+          for (const events of one.appended) insert(n, events);
+        }),
+      );
+      const commits = measured.reduce((sum, one) => sum + one.appended.length, 0) / STRETCH;
+      stretches.push({ loopMs: median(measured.map((one) => one.ms)), rawMs: median(inserts), commits });
+      measured = [];
+    }
     appended = [];
     began = performance.now();
   });
-  raw.close();
+  database.close();
   await inner.close();
-  return measured;
-}
-
-/** Inserts with the store's own settings, and nothing else. */
-function rawInserts(path: string): { insert(text: string): void; close(): void } {
-  const database = new Database(path);
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
-  database.exec('CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL)');
-  const statement = database.prepare('INSERT INTO events (data) VALUES (?)');
-  return { insert: (text) => statement.run(text), close: () => database.close() };
+  return stretches;
 }
 
 /** A conversation of so many turns with two calls each, then an answer. */

@@ -1,7 +1,8 @@
 /** A lone durable append against a raw insert of the same bytes, at the beginning of a log and at its end. */
 import { sqliteStore } from '../../src/sqlite.ts';
 import { atMost, type Figure, median } from '../figure.ts';
-import { inDirectory, message, rawDatabase, rawTable, timed } from './workload.ts';
+import { rawDatabase } from '../raw-inserts.ts';
+import { inDirectory, message, rawTable, timed } from './workload.ts';
 
 const APPENDS = 100_000;
 const TENTH = APPENDS / 10;

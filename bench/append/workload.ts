@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite, { type Database } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import type { NewEvent } from '../../src/index.ts';
+import { rawInsert } from '../raw-inserts.ts';
 
 /** What every figure of the section writes: one recorded message of about 600 characters. */
 
@@ -28,7 +29,7 @@ export function message(n: number): NewEvent {
   };
 }
 
-/** Inserts of the same bytes with the same settings, by better-sqlite3 alone. */
+/** Raw inserts of the same messages. */
 export interface RawTable {
   insert(n: number): void;
   /** Many in one transaction, to make the table long. */
@@ -36,29 +37,12 @@ export interface RawTable {
 }
 
 export function rawTable(database: Database): RawTable {
-  database.exec(`CREATE TABLE events (position INTEGER PRIMARY KEY, key INTEGER NOT NULL, seq INTEGER NOT NULL,
-    append_id TEXT, at TEXT NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL) STRICT`);
-  const statement = database.prepare(
-    'INSERT INTO events (key, seq, append_id, at, type, data) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const insert = (n: number): void => {
-    const { at, type, ...payload } = message(n);
-    statement.run(1, n, `append-${n}`, at, type, JSON.stringify(payload));
-  };
+  const insertEvents = rawInsert(database);
+  const insert = (n: number): void => insertEvents(n, [message(n)]);
   const fill = database.transaction((from: number, to: number) => {
     for (let n = from; n < to; n++) insert(n);
   });
   return { insert, fill };
-}
-
-/** A connection set as the store sets its own. */
-export function rawDatabase(path: string): Database {
-  const database = new Sqlite(path);
-  database.pragma('page_size = 4096');
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
-  database.pragma('secure_delete = ON');
-  return database;
 }
 
 /** Milliseconds that `work` takes. */

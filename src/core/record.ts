@@ -50,8 +50,10 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return {
         ...changeCall(record, event, (call) => {
           if (call.status === 'completed' || call.status === 'failed') return call; // it never runs again (I2)
-          const { settlement: _, ...rest } = call; // a settlement speaks of the starts before it
-          return { ...rest, status: 'started', effect: event.effect, attempt: event.attempt };
+          const started: CallState = { ...call, status: 'started', effect: event.effect, attempt: event.attempt };
+          if (started.settlement === undefined) return started;
+          const { settlement: _, ...unsettled } = started; // a settlement speaks of the starts before it
+          return unsettled;
         }),
         toolStarts: record.toolStarts.push(event),
       };
@@ -145,7 +147,7 @@ export function recordMessages(record: SessionRecord, events: readonly MessageRe
   });
   if (fresh.length === 0) return record;
   const { messages, own } = placeMessages(record.messages, evaluation, fresh);
-  const grown = { ...running(evaluation), ...own, nextSequence };
+  const grown = { ...running(evaluation), messages: own.messages, calls: own.calls, turn: own.turn, nextSequence };
   let changed: SessionRecord = { ...record, messages, evaluations: record.evaluations.put(grown) };
   for (const { message, usage, model } of fresh) {
     if (!usage) continue;
@@ -193,13 +195,12 @@ function changeCall(
   change: (call: CallState) => CallState,
 ): SessionRecord {
   return changeEvaluation(record, ref.evaluationId, (evaluation) => {
-    const at = evaluation.calls.findIndex((call) => call.callId === ref.callId && call.turn === ref.turn);
-    const call = evaluation.calls[at];
+    const call = evaluation.calls.find(({ callId, turn }) => callId === ref.callId && turn === ref.turn);
     const changed = call && change(call);
     if (!changed || changed === call) return evaluation;
     return {
       ...(ref.type === 'tool/started' ? running(evaluation) : evaluation),
-      calls: evaluation.calls.with(at, changed),
+      calls: evaluation.calls.map((other) => (other === call ? changed : other)),
     };
   });
 }

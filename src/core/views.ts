@@ -77,7 +77,8 @@ export function getConversationState(session: SessionView, evaluationId?: string
 
 /** Results in the order of their calls; a result without a call keeps its place at the end. */
 export function inCallOrder(assistant: AssistantMessage, results: readonly ToolMessage[]): readonly ToolMessage[] {
+  if (results.every(({ toolCallId }, i) => toolCallId === assistant.toolCalls?.[i]?.callId)) return results;
   const order = new Map(assistant.toolCalls?.map((call, i) => [call.callId, i]));
   const place = (result: ToolMessage): number => order.get(result.toolCallId) ?? order.size;
-  return results.length < 2 ? results : results.toSorted((a, b) => place(a) - place(b));
+  return results.toSorted((a, b) => place(a) - place(b));
 }

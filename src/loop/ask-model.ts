@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
+import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
 import { checkSpending, pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
@@ -78,7 +79,8 @@ async function callsToStart(
   const starting: { readonly call: ToolCall; readonly prepared: Prepared }[] = [];
   for (const call of calls.slice(0, maxParallelCalls)) {
     const prepared = await prepareCall(run.prompt, call);
-    if (!prepared.ok || prepared.tool.effect === 'read' || (await prepared.needsApproval())) continue;
+    if (!prepared.ok || prepared.tool.effect === 'read') continue;
+    if (prepared.tool.needsApproval && (await prepared.needsApproval())) continue;
     starting.push({ call, prepared });
   }
   return starting;
@@ -86,14 +88,7 @@ async function callsToStart(
 
 function requestFor(run: Run, turn: number, messages: readonly ConversationMessage[]): ModelRequest {
   const { prompt, limits } = run;
-  const tools = prompt.tools.map(
-    (tool): ModelTool => ({
-      name: tool.name,
-      description: tool.description,
-      inputSchema: tool.jsonSchema,
-      ...(tool.provider && { provider: tool.provider }),
-    }),
-  );
+  const tools = toolsOf(prompt);
   return {
     messages,
     turn,
@@ -103,6 +98,23 @@ function requestFor(run: Run, turn: number, messages: readonly ConversationMessa
     ...(prompt.output && { output: { name: outputName(prompt.key), schema: prompt.output.jsonSchema } }),
     signal: limits.signal,
   };
+}
+
+const told = new WeakMap<Prompt<unknown>, readonly ModelTool[]>();
+
+/** A prompt's tools as a model is told of them: the same list for every request. */
+function toolsOf(prompt: Prompt<unknown>): readonly ModelTool[] {
+  let tools = told.get(prompt);
+  if (!tools) {
+    tools = prompt.tools.map(({ name, description, jsonSchema, provider }) => ({
+      name,
+      description,
+      inputSchema: jsonSchema,
+      ...(provider && { provider }),
+    }));
+    told.set(prompt, tools);
+  }
+  return tools;
 }
 
 function outputName(key: string): string {

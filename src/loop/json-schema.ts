@@ -8,15 +8,23 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** What a value was found to be: the parsed value, or what is wrong with it in one sentence. */
 export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** Checks a value against a schema. A schema that throws is a problem of the value, not of the run. */
-export async function validate<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): Promise<Validated<T>> {
+/** Checks a value against a schema. A schema that throws is a problem of the value, not of the run. Most answer at once. */
+export function validate<T>(
+  schema: StandardSchemaV1<unknown, T>,
+  value: unknown,
+): Validated<T> | Promise<Validated<T>> {
+  const thrown = (error: unknown): Validated<T> => ({ ok: false, problem: messageOf(error) });
   try {
-    const result = await schema['~standard'].validate(value);
-    if (!result.issues) return { ok: true, value: result.value };
-    return { ok: false, problem: result.issues.map(describe).join('; ') };
+    const result = schema['~standard'].validate(value);
+    return 'then' in result ? Promise.resolve(result).then(validated).catch(thrown) : validated(result);
   } catch (error) {
-    return { ok: false, problem: messageOf(error) };
+    return thrown(error);
   }
+}
+
+function validated<T>(result: StandardSchemaV1.Result<T>): Validated<T> {
+  if (!result.issues) return { ok: true, value: result.value };
+  return { ok: false, problem: result.issues.map(describe).join('; ') };
 }
 
 function describe(issue: StandardSchemaV1.Issue): string {

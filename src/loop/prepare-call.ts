@@ -35,7 +35,8 @@ export async function prepareCall(
   } catch (error) {
     return { ok: false, problem: `The arguments of "${call.name}" are not JSON: ${messageOf(error)}` };
   }
-  const checked = await validate<unknown>(tool.input, value);
+  const checking = validate<unknown>(tool.input, value);
+  const checked = checking instanceof Promise ? await checking : checking;
   if (!checked.ok)
     return { ok: false, problem: `The arguments of "${call.name}" do not fit its schema: ${checked.problem}` };
   return { ok: true, tool, input: checked.value, needsApproval: () => needsApproval(tool, checked.value) };

@@ -7,6 +7,7 @@ import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import { evaluationMessages, evaluationSummaries } from '../history/evaluation-messages.ts';
 import type { CurationContext } from '../history/history-manager.ts';
+import { refersToContent } from '../session/contents.ts';
 import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
@@ -32,7 +33,9 @@ export class RequestHistory {
     readonly messages: readonly ConversationMessage[];
     readonly events: readonly Without<NewEvent, 'at'>[];
   }> {
-    await this.#takeNew(run);
+    const fresh = this.#takeNew(run);
+    const resolved = fresh.some(refersToContent) ? await run.session.resolve(fresh) : fresh;
+    for (const message of resolved) this.#messages.push(message);
     if (this.#sound && !run.options.history && run.options.limits?.maxTokens === undefined) {
       return { messages: this.#messages.slice(), events: [] };
     }
@@ -45,17 +48,17 @@ export class RequestHistory {
     return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
   }
 
-  async #takeNew(run: Run): Promise<void> {
-    const { session } = run;
+  /** The messages that came since the last request, in the order they are sent in. */
+  #takeNew(run: Run): readonly ConversationMessage[] {
     const evaluation = currentEvaluation(run);
     const fresh = this.#begun
       ? ordered(evaluation.messages.slice(this.#taken))
-      : beginning(session.state.record, evaluation);
+      : beginning(run.session.state.record, evaluation);
     this.#begun = true;
     this.#taken = evaluation.messages.length;
     // Whole groups follow one another: what is sound by itself is sound in its place.
     this.#sound &&= checkCoherence(fresh).ok;
-    for (const message of await session.resolve(fresh)) this.#messages.push(message);
+    return fresh;
   }
 
   #curate(run: Run): CuratedRequest {

@@ -38,22 +38,24 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
   if (!prepared.ok) {
     return planned.action === 'reconcile' ? unknownOutcome(call, prepared.problem) : done(failure(prepared.problem));
   }
-  if (planned.action === 'run' || startedHere) return firstRun(run, call, prepared, startedHere !== undefined);
+  if (startedHere) return execute(run, call, prepared, FIRST_RUN);
+  if (planned.action === 'run') return firstRun(run, call, prepared);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
   return runAgain(run, call, prepared);
 }
 
-async function firstRun(run: Run, call: CallState, prepared: Prepared, started: boolean): Promise<CallResult> {
-  const approved = call.approval === 'approved' || started;
-  if (!approved && (await prepared.needsApproval())) {
+const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
+
+async function firstRun(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
+  if (call.approval !== 'approved' && (await prepared.needsApproval())) {
     return {
       type: 'waits',
       reason: 'APPROVAL_REQUIRED',
       message: `"${call.name}" needs approval: approveToolCall or denyToolCall, then resume`,
     };
   }
-  if (!started) await recordStart(run, call, prepared.tool, 1);
-  return execute(run, call, prepared, { attempt: 1, isResume: false });
+  await recordStart(run, call, prepared.tool, FIRST_RUN.attempt);
+  return execute(run, call, prepared, FIRST_RUN);
 }
 
 /** Runs a call that was started before. What `compensate` dispatches is recorded with the result of the run after it. */

@@ -57,39 +57,48 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
           retryable: false,
         });
       }
-      for (const part of partsOf(typeof turn === 'string' ? { text: turn } : turn, request, modelId)) {
+      const { parts, error } = read(typeof turn === 'string' ? { text: turn } : turn, request, modelId);
+      for (const part of parts) {
         if (beforePart) await untilAborted(Promise.resolve(beforePart(part, request)), signal);
         signal?.throwIfAborted();
         yield part;
       }
+      if (error) throw error;
     },
   };
 }
 
 type Answer = Exclude<ScriptedTurn, string>;
 
-function* partsOf(turn: Answer, request: ModelRequest, modelId: string): Iterable<ModelPart> {
+/** What a turn of the script streams, and the error that it ends with, if it does. */
+function read(
+  turn: Answer,
+  request: ModelRequest,
+  modelId: string,
+): { readonly parts: readonly ModelPart[]; readonly error?: ModelError } {
+  const parts: ModelPart[] = [];
   const content: (ReasoningPart | TextPart)[] = [];
   for (const type of ['reasoning', 'text'] as const) {
     const text = turn[type];
     if (!text) continue;
     const blockId = `${type}:${content.length}`;
-    for (const delta of wordsOf(text)) yield { type: `${type}-delta`, blockId, delta };
+    for (const delta of wordsOf(text)) parts.push({ type: `${type}-delta`, blockId, delta });
     content.push({ type, text });
   }
   if (turn.error) {
     const { status, retryAfterMs } = turn.error;
-    throw new ModelError(`the script fails turn ${request.turn} with status ${status}`, {
+    const error = new ModelError(`the script fails turn ${request.turn} with status ${status}`, {
       status,
       retryable: isRetryableStatus(status),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
+    return { parts, error };
   }
   const toolCalls: ToolCall[] = [];
   for (const call of turn.toolCalls ?? []) {
     const text = typeof call.arguments === 'string' ? call.arguments : (JSON.stringify(call.arguments) ?? '');
     const blockId = `call:${toolCalls.length}`;
-    for (const delta of wordsOf(text)) yield { type: 'tool-input-delta', blockId, delta, toolName: call.name };
+    for (const delta of wordsOf(text)) parts.push({ type: 'tool-input-delta', blockId, delta, toolName: call.name });
     toolCalls.push({
       callId: call.id ?? `call_${request.turn}_${toolCalls.length + 1}`,
       name: call.name,
@@ -103,7 +112,8 @@ function* partsOf(turn: Answer, request: ModelRequest, modelId: string): Iterabl
     finishReason: toolCalls.length > 0 ? 'tool-calls' : 'stop',
     model: modelId,
   };
-  yield { type: 'finish', answer };
+  parts.push({ type: 'finish', answer });
+  return { parts };
 }
 
 /** Cuts a text after each run of white space: the pieces joined are the text. */

@@ -26,6 +26,11 @@ export function contentHashes(message: Pick<ConversationMessage, 'content'>): re
   return message.content.flatMap((part) => (isReference(part) ? [part.data] : []));
 }
 
+/** Whether some of a message's content is stored apart. */
+export function refersToContent({ content }: Pick<ConversationMessage, 'content'>): boolean {
+  return content.some(isReference);
+}
+
 function isReference(part: ContentPart): part is MediaPart {
   return 'data' in part && typeof part.data === 'string' && part.data.startsWith(PREFIX);
 }
@@ -85,10 +90,10 @@ export async function resolveContents(
   store: Store,
   messages: readonly ConversationMessage[],
 ): Promise<readonly ConversationMessage[]> {
-  if (!messages.some((message) => contentHashes(message).length > 0)) return messages;
+  if (!messages.some(refersToContent)) return messages;
   return Promise.all(
     messages.map(async (message) => {
-      if (contentHashes(message).length === 0) return message;
+      if (!refersToContent(message)) return message;
       const content = await Promise.all(message.content.map((part) => resolvePart(store, part)));
       return { ...message, content } as ConversationMessage;
     }),

@@ -3,7 +3,7 @@ import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcast } from '../core/upcast.ts';
+import { type Upcasters, upcast, upcastAll } from '../core/upcast.ts';
 import type { ReadOptions, Store } from '../ports/store.ts';
 import { loadState } from './load-state.ts';
 
@@ -61,9 +61,9 @@ export class FoldedLog {
 
   /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */
   committed(events: readonly NewEvent[], last: number): void {
-    const first = last - events.length + 1;
-    const { upcasters } = this.#options;
-    this.#ingest(events.map((event, i) => upcast({ ...event, seq: first + i } as SessionEvent, upcasters)));
+    let seq = last - events.length;
+    for (const event of events as readonly { seq?: number }[]) event.seq = ++seq; // what was accepted is our own copy
+    this.#ingest(upcastAll(events as readonly SessionEvent[], this.#options.upcasters));
   }
 
   /** Folds committed events, in order. Those already folded are skipped (I7). */

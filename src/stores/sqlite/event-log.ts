@@ -57,7 +57,6 @@ export class EventLog {
   /** After the commit: the next append need not look for the session, nor read its summary again. */
   remember(sessionId: string, { key, seq, summary }: Appended): void {
     if (summary === undefined) return;
-    this.#known.delete(sessionId);
     this.#known.set(sessionId, { key, seq, summary });
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();

@@ -95,7 +95,7 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     do {
-      await this.#gather();
+      await (this.#isAlone() ? undefined : this.#endOfTurn());
       const lane = this.#waiting.length > 0 ? this.#waiting : this.#alone;
       const jobs = lane.splice(0, lane === this.#alone ? 1 : MAX_BATCH);
       const [first] = jobs;
@@ -109,13 +109,16 @@ export class WriteQueue {
     this.#running = undefined;
   }
 
-  /** Waits for whoever else writes in this turn of the event loop. */
-  async #gather(): Promise<void> {
+  /** Whether nobody else writes, and timers and input have not waited for long. */
+  #isAlone(): boolean {
     const writer = this.#waiting[0]?.writer;
-    const alone = writer !== undefined && writer === this.#lastWriter;
-    if (alone && this.#inThisTurn++ < MAX_IN_A_TURN) return;
-    await new Promise((resolve) => setImmediate(resolve));
+    return writer !== undefined && writer === this.#lastWriter && this.#inThisTurn++ < MAX_IN_A_TURN;
+  }
+
+  /** Waits for whoever else writes in this turn of the event loop. */
+  #endOfTurn(): Promise<void> {
     this.#inThisTurn = 0;
+    return new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Writes the jobs and answers them; returns those to try again because the database is locked. */
