@@ -147,11 +147,25 @@ export function recordMessages(record: SessionRecord, events: readonly MessageRe
   });
   if (fresh.length === 0) return record;
   const { messages, own } = placeMessages(record.messages, evaluation, fresh);
-  const grown = { ...running(evaluation), messages: own.messages, calls: own.calls, turn: own.turn, nextSequence };
-  let changed: SessionRecord = { ...record, messages, evaluations: record.evaluations.put(grown) };
-  for (const { message, usage, model } of fresh) {
+  const grown: Evaluation = {
+    ...running(evaluation),
+    messages: own.messages,
+    calls: own.calls,
+    turn: own.turn,
+    nextSequence,
+  };
+  const changed = { ...record, messages, evaluations: record.evaluations.put(grown) };
+  return fresh.some(({ usage }) => usage) ? recordUsage(changed, fresh) : changed;
+}
+
+/** What answers of one evaluation cost. */
+function recordUsage(record: SessionRecord, events: readonly MessageRecorded[]): SessionRecord {
+  let changed = record;
+  for (const { message, usage, model } of events) {
     if (!usage) continue;
-    const item = { evaluationId, turn: message.turn, usage, ...(model !== undefined && { model }) };
+    const { evaluationId, turn } = message;
+    const item: UsageRecord =
+      model === undefined ? { evaluationId, turn, usage } : { evaluationId, turn, usage, model };
     changed = chargeUsage({ ...changed, usage: changed.usage.push(item) }, evaluationId, usage);
   }
   return changed;
@@ -208,16 +222,18 @@ function changeCall(
 /** Adds to an evaluation's usage and to the total of every evaluation above it (D52). */
 function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage | undefined): SessionRecord {
   if (!usage) return record;
-  let { evaluations } = record;
-  const charged = new Set<string>();
-  for (let id: string | undefined = evaluationId; id !== undefined && !charged.has(id); ) {
+  const asked = record.evaluations.get(evaluationId);
+  if (!asked) return record;
+  const spent = addUsage(asked.usage, usage);
+  const total = asked.usage === asked.totalUsage ? spent : addUsage(asked.totalUsage, usage);
+  let evaluations = record.evaluations.put({ ...asked, usage: spent, totalUsage: total });
+  const charged = new Set([evaluationId]);
+  for (let id = asked.parent?.evaluationId; id !== undefined && !charged.has(id); ) {
     charged.add(id);
-    const evaluation: Evaluation | undefined = evaluations.get(id);
-    if (!evaluation) break;
-    const totalUsage = addUsage(evaluation.totalUsage, usage);
-    const own = id === evaluationId ? addUsage(evaluation.usage, usage) : evaluation.usage;
-    evaluations = evaluations.put({ ...evaluation, usage: own, totalUsage });
-    id = evaluation.parent?.evaluationId;
+    const above: Evaluation | undefined = evaluations.get(id);
+    if (!above) break;
+    evaluations = evaluations.put({ ...above, totalUsage: addUsage(above.totalUsage, usage) });
+    id = above.parent?.evaluationId;
   }
   return { ...record, evaluations };
 }

@@ -18,6 +18,12 @@ export interface EventIntakeOptions {
   readonly maxInlineLength?: number;
 }
 
+/** An event that is ready, and how many characters it holds. */
+interface Accepted {
+  readonly ready: NewEvent;
+  readonly characters: number;
+}
+
 /** What happens to an event before it may be appended: it is copied, checked, dated and redacted, and its large content moved. */
 export class EventIntake {
   readonly #options: EventIntakeOptions;
@@ -40,11 +46,13 @@ export class EventIntake {
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
   ): readonly NewEvent[] | Promise<readonly NewEvent[]> {
     const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
-    const accepted = events.map((event) => {
+    const accepted = events.map((event): Accepted => {
       const characters = this.#prepared.get(event);
       return characters === undefined ? this.#take(event) : { ready: event as NewEvent, characters };
     });
-    if (!accepted.some(({ ready }) => hasLargeContent(ready, maxInlineLength))) {
+    const isLarge = ({ ready, characters }: Accepted): boolean =>
+      characters > maxInlineLength && hasLargeContent(ready, maxInlineLength);
+    if (!accepted.some(isLarge)) {
       for (const { ready, characters } of accepted) this.#checkSize(ready, characters);
       return accepted.map(({ ready }) => ready);
     }
@@ -54,10 +62,7 @@ export class EventIntake {
     });
   }
 
-  #take(
-    event: { readonly type: string },
-    maxDepth?: number,
-  ): { readonly ready: NewEvent; readonly characters: number } {
+  #take(event: { readonly type: string }, maxDepth?: number): Accepted {
     const { clock, redact } = this.#options;
     const at = isoTime(clock);
     const asGiven = dated(event, at, maxDepth);
@@ -78,11 +83,7 @@ export class EventIntake {
 }
 
 /** A checked copy of an event, with its time. */
-function dated(
-  event: unknown,
-  at: string,
-  maxDepth: number | undefined,
-): { readonly ready: NewEvent; readonly characters: number } {
+function dated(event: unknown, at: string, maxDepth: number | undefined): Accepted {
   const { value, characters } = plainCopy(event, maxDepth);
   const ready = validateEvent(value) as { type: string; at?: string };
   ready.at = at; // the copy is ours

@@ -9,13 +9,24 @@ const TYPE = /^[a-z][\w.-]*\/[\w./-]+$/i;
 
 /** The event, or a typed error that says what is wrong with it. */
 export function validateEvent(event: unknown): { readonly type: string } {
-  if (!isNamed(event)) {
-    throw new HoldfastError(
-      'EVENT_INVALID',
-      'an event is an object with a type like "plan/added": a noun, a slash and what happened',
-    );
-  }
-  if (!isBuiltInEvent(event)) return event;
+  if (!isTyped(event)) throw unnamed();
+  if (isBuiltInEvent(event)) return validateBuiltIn(event);
+  if (!TYPE.test(event.type)) throw unnamed();
+  return event;
+}
+
+function isTyped(event: unknown): event is { readonly type: string } {
+  return isRecord(event) && typeof event.type === 'string';
+}
+
+function unnamed(): HoldfastError {
+  return new HoldfastError(
+    'EVENT_INVALID',
+    'an event is an object with a type like "plan/added": a noun, a slash and what happened',
+  );
+}
+
+function validateBuiltIn(event: BuiltInEvent): BuiltInEvent {
   const { type } = event;
   if (type === 'message/recorded') {
     const problem = messageProblem(event.message);
@@ -30,10 +41,6 @@ export function validateEvent(event: unknown): { readonly type: string } {
     throw new HoldfastError('EVENT_INVALID', `a ${type} event needs a valid "${wrong[0]}"; its type says what that is`);
   }
   return event;
-}
-
-function isNamed(event: unknown): event is { readonly type: string } {
-  return isRecord(event) && typeof event.type === 'string' && TYPE.test(event.type);
 }
 
 type Check = (value: unknown) => boolean;
