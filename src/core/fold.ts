@@ -1,7 +1,7 @@
-import { isBuiltInEvent, type MessageRecorded, type SessionEvent, type UserEvent } from './events.ts';
+import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
 import { isRecord } from './message-problem.ts';
 import type { ConversationMessage } from './messages.ts';
-import { foldRecord, recordMessages, type SessionRecord } from './record.ts';
+import { evaluationOf, foldRecord, type RunEvent, recordRun, type SessionRecord } from './record.ts';
 import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
@@ -91,9 +91,9 @@ export function createFold(
     return { seq: event.seq, record, summary, slices: applyToSlices(state.slices, event) };
   };
 
-  const applyRun = (state: SessionState, run: readonly MessageRecorded[]): SessionState => {
+  const applyRun = (state: SessionState, run: readonly RunEvent[]): SessionState => {
     try {
-      const record = recordMessages(state.record, run);
+      const record = recordRun(state.record, run);
       const summary = run.reduce<SessionSummary | undefined>(summarizeSession, state.summary);
       return { ...state, seq: run.at(-1)?.seq ?? state.seq, record, summary };
     } catch {
@@ -106,10 +106,10 @@ export function createFold(
     apply,
     applyToSlices,
     applyAll(state, events) {
-      if (byType.has('message/recorded')) return events.reduce(apply, state);
+      if (byType.has('message/recorded') || byType.has('tool/started')) return events.reduce(apply, state);
       let current = state;
       for (let i = 0; i < events.length; ) {
-        const run = messageRun(events, i, current.seq);
+        const run = runAt(events, i, current.seq);
         current = run.length > 1 ? applyRun(current, run) : apply(current, events[i] as SessionEvent);
         i += Math.max(1, run.length);
       }
@@ -118,18 +118,19 @@ export function createFold(
   };
 }
 
-/** The messages of one evaluation that follow each other from `start` on, all of them after `seq`. */
-function messageRun(events: readonly SessionEvent[], start: number, seq: number): readonly MessageRecorded[] {
+/** The messages and starts of one evaluation that follow each other from `start` on, all of them after `seq`. */
+function runAt(events: readonly SessionEvent[], start: number, seq: number): readonly RunEvent[] {
   let last = seq;
   let end = start;
   let evaluationId: unknown;
   for (; end < events.length; end++) {
-    const event = events[end] as SessionEvent & { readonly message?: Partial<ConversationMessage> };
-    if (event.type !== 'message/recorded' || event.seq <= last) break;
-    const id = event.message?.evaluationId;
+    const event = events[end] as RunEvent & { readonly message?: Partial<ConversationMessage> };
+    if ((event.type !== 'message/recorded' && event.type !== 'tool/started') || event.seq <= last) break;
+    if (event.type === 'message/recorded' && !event.message) break; // a foreign program's: it lacks what its type promises
+    const id: unknown = evaluationOf(event);
     evaluationId ??= id;
     if (id === undefined || id !== evaluationId) break;
     last = event.seq;
   }
-  return events.slice(start, end) as readonly MessageRecorded[];
+  return events.slice(start, end) as readonly RunEvent[];
 }

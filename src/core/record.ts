@@ -4,7 +4,7 @@ import type { BuiltInEvent, EvaluationStarted, MessageRecorded, Settlement, Tool
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
-import { placeMessages } from './place-messages.ts';
+import { placeRun } from './place-run.ts';
 import { decodeRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
@@ -43,20 +43,10 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'evaluation/started':
       return startEvaluation(record, event);
     case 'message/recorded':
-      return recordMessages(record, [event]);
+    case 'tool/started':
+      return recordRun(record, [event]);
     case 'message/erased':
       return eraseMessage(record, event.messageId);
-    case 'tool/started':
-      return {
-        ...changeCall(record, event, (call) => {
-          if (call.status === 'completed' || call.status === 'failed') return call; // it never runs again (I2)
-          const started: CallState = { ...call, status: 'started', effect: event.effect, attempt: event.attempt };
-          if (started.settlement === undefined) return started;
-          const { settlement: _, ...unsettled } = started; // a settlement speaks of the starts before it
-          return unsettled;
-        }),
-        toolStarts: record.toolStarts.push(event),
-      };
     case 'tool/approved':
       return changeCall(record, event, (call) => ({ ...call, approval: 'approved' }));
     case 'tool/denied':
@@ -130,23 +120,35 @@ function startEvaluation(record: SessionRecord, event: EvaluationStarted): Sessi
   return { ...record, evaluations: record.evaluations.put(evaluation) };
 }
 
+/** What an evaluation's turns are made of: what was said, and which calls began. */
+export type RunEvent = MessageRecorded | ToolStarted;
+
+/** The evaluation that such an event is of. */
+export function evaluationOf(event: RunEvent): string {
+  return event.type === 'tool/started' ? event.evaluationId : event.message.evaluationId;
+}
+
 /**
- * Puts messages of one evaluation, as they follow each other in the log, where they belong: a long run costs little more than
- * its pushes. A message that is already there changes nothing (D12).
+ * Takes in messages and starts of one evaluation as they follow each other in the log: a long run costs little more than its
+ * pushes. A message that is already there changes nothing (D12).
  */
-export function recordMessages(record: SessionRecord, events: readonly MessageRecorded[]): SessionRecord {
+export function recordRun(record: SessionRecord, events: readonly RunEvent[]): SessionRecord {
   const [first] = events;
   if (!first) return record;
-  const { evaluationId } = first.message;
-  const evaluation = record.evaluations.get(evaluationId) ?? newEvaluation(beginningOf(first));
+  const starts = events.filter((event) => event.type === 'tool/started');
+  const begun = starts.length > 0 ? { ...record, toolStarts: record.toolStarts.pushAll(starts) } : record;
+  const message = events.find((event) => event.type === 'message/recorded');
+  const evaluation = record.evaluations.get(evaluationOf(first)) ?? (message && newEvaluation(beginningOf(message)));
+  if (!evaluation) return begun; // calls of an evaluation that nobody knows
   let { nextSequence } = evaluation;
-  const fresh = events.filter(({ message }) => {
-    if (message.sequence < nextSequence) return false;
-    nextSequence = message.sequence + 1;
+  const fresh = events.filter((event) => {
+    if (event.type === 'tool/started') return true;
+    if (event.message.sequence < nextSequence) return false;
+    nextSequence = event.message.sequence + 1;
     return true;
   });
-  if (fresh.length === 0) return record;
-  const { messages, own } = placeMessages(record.messages, evaluation, fresh);
+  const { messages, own } = placeRun(record.messages, evaluation, fresh);
+  if (messages === record.messages && own.calls === evaluation.calls) return begun;
   const grown: Evaluation = {
     ...running(evaluation),
     messages: own.messages,
@@ -154,21 +156,17 @@ export function recordMessages(record: SessionRecord, events: readonly MessageRe
     turn: own.turn,
     nextSequence,
   };
-  const changed = { ...record, messages, evaluations: record.evaluations.put(grown) };
-  return fresh.some(({ usage }) => usage) ? recordUsage(changed, fresh) : changed;
+  const changed = { ...begun, messages, evaluations: record.evaluations.put(grown) };
+  return fresh.reduce(recordUsage, changed);
 }
 
-/** What answers of one evaluation cost. */
-function recordUsage(record: SessionRecord, events: readonly MessageRecorded[]): SessionRecord {
-  let changed = record;
-  for (const { message, usage, model } of events) {
-    if (!usage) continue;
-    const { evaluationId, turn } = message;
-    const item: UsageRecord =
-      model === undefined ? { evaluationId, turn, usage } : { evaluationId, turn, usage, model };
-    changed = chargeUsage({ ...changed, usage: changed.usage.push(item) }, evaluationId, usage);
-  }
-  return changed;
+/** What an answer cost. */
+function recordUsage(record: SessionRecord, event: RunEvent): SessionRecord {
+  if (event.type === 'tool/started' || !event.usage) return record;
+  const { message, usage, model } = event;
+  const { evaluationId, turn } = message;
+  const item: UsageRecord = model === undefined ? { evaluationId, turn, usage } : { evaluationId, turn, usage, model };
+  return chargeUsage({ ...record, usage: record.usage.push(item) }, evaluationId, usage);
 }
 
 /** A message that comes without a start, an imported one, begins its evaluation: of no known prompt text and input. */
@@ -203,17 +201,13 @@ function changeEvaluation(
   return evaluations && evaluations !== record.evaluations ? { ...record, evaluations } : record;
 }
 
-function changeCall(
-  record: SessionRecord,
-  ref: CallRef & { readonly type: string },
-  change: (call: CallState) => CallState,
-): SessionRecord {
+function changeCall(record: SessionRecord, ref: CallRef, change: (call: CallState) => CallState): SessionRecord {
   return changeEvaluation(record, ref.evaluationId, (evaluation) => {
     const call = evaluation.calls.find(({ callId, turn }) => callId === ref.callId && turn === ref.turn);
     const changed = call && change(call);
     if (!changed || changed === call) return evaluation;
     return {
-      ...(ref.type === 'tool/started' ? running(evaluation) : evaluation),
+      ...evaluation,
       calls: evaluation.calls.map((other) => (other === call ? changed : other)),
     };
   });

@@ -33,6 +33,9 @@ function waitersOn(signal: AbortSignal): Set<(reason: unknown) => void> {
   if (known) return known;
   const waiters = new Set<(reason: unknown) => void>();
   waiting.set(signal, waiters);
-  signal.addEventListener('abort', () => waiters.forEach((reject) => reject(signal.reason)), { once: true });
+  const abort = (): void => {
+    for (const reject of waiters) reject(signal.reason);
+  };
+  signal.addEventListener('abort', abort, { once: true });
   return waiters;
 }

@@ -1,13 +1,16 @@
 import type { CallState, Evaluation } from './evaluations.ts';
-import type { MessageRecorded } from './events.ts';
+import type { MessageRecorded, ToolStarted } from './events.ts';
 import type { List } from './list.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf } from './messages.ts';
 
-/** Messages at their places: at the end, or, as a further piece of the newest answer, in that answer. */
-export function placeMessages(
+/**
+ * Messages at their places, at the end or, as a further piece of the newest answer, in that answer; and the newest turn's calls
+ * as messages and starts leave them.
+ */
+export function placeRun(
   all: List<ConversationMessage>,
   before: Evaluation,
-  events: readonly MessageRecorded[],
+  events: readonly (MessageRecorded | ToolStarted)[],
 ): { readonly messages: List<ConversationMessage>; readonly own: Pick<Evaluation, 'messages' | 'calls' | 'turn'> } {
   let messages = all;
   let { messages: own, calls, turn, id } = before;
@@ -17,7 +20,12 @@ export function placeMessages(
     own = own.pushAll(added);
     added = [];
   };
-  for (const { message } of events) {
+  for (const event of events) {
+    if (event.type === 'tool/started') {
+      calls = startedCalls(calls, event);
+      continue;
+    }
+    const { message } = event;
     if (message.role === 'assistant' && message.providerMessageId !== undefined && message.turn === turn) {
       place();
       const at = answerToContinue(own, message.providerMessageId);
@@ -58,6 +66,18 @@ function callsAfter(
   return calls.map((call) =>
     call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
   );
+}
+
+/** The calls once one of them has begun. A call that has its result never runs again (I2). */
+function startedCalls(
+  calls: readonly CallState[],
+  { turn, callId, effect, attempt }: ToolStarted,
+): readonly CallState[] {
+  const call = calls.find((other) => other.callId === callId && other.turn === turn);
+  if (!call || call.status === 'completed' || call.status === 'failed') return calls;
+  const { settlement, ...unsettled } = call; // a settlement speaks of the starts before it
+  const begun: CallState = { ...(settlement ? unsettled : call), status: 'started', effect, attempt };
+  return calls.map((other) => (other === call ? begun : other));
 }
 
 /** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */
