@@ -155,7 +155,8 @@ async function inTransaction<T>(
     run.limits.check();
     return { ok: false, error, staged: scope.close() };
   } finally {
-    await scope.end();
+    const ending = scope.end();
+    if (ending) await ending;
   }
 }
 

@@ -80,10 +80,7 @@ export class CallScope {
 
   /** Runs a handler. One that ignores its signal is left behind: its transaction is closed, its result unread. */
   run<T>(handler: (context: ToolContext) => T | Promise<T>): Promise<T> {
-    return untilAborted(
-      Promise.resolve().then(() => handler(this.context)),
-      this.#signal,
-    );
+    return untilAborted(new Promise((resolve) => resolve(handler(this.context))), this.#signal);
   }
 
   /** What the handler dispatched; from now on it can dispatch nothing more. */
@@ -91,14 +88,14 @@ export class CallScope {
     return this.#staged.close();
   }
 
-  /** Ends the run: children that the handler did not wait for are stopped, and have stopped when this resolves. */
-  async end(): Promise<void> {
+  /** Ends the run. Children that the handler did not wait for are stopped: then there is something to wait for. */
+  end(): Promise<unknown> | undefined {
     this.#ended = true;
     this.#cancelTimeout();
     this.#staged.close();
-    if (this.#children.size === 0) return;
+    if (this.#children.size === 0) return undefined;
     this.#ending?.controller.abort(callEnded());
-    await Promise.allSettled(this.#children.values());
+    return Promise.allSettled(this.#children.values());
   }
 
   get #signal(): AbortSignal {

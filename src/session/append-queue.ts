@@ -37,6 +37,23 @@ interface Attempt {
   readonly events: readonly NewEvent[];
 }
 
+function isReady(entry: Entry): entry is Ready {
+  return !(entry.events instanceof Promise);
+}
+
+/** The entries whose events are there in the end; who waits for the others is told why. */
+async function settled(batch: readonly Entry[]): Promise<readonly Ready[]> {
+  const ready: Ready[] = [];
+  for (const entry of batch) {
+    try {
+      ready.push({ ...entry, events: await entry.events });
+    } catch (error) {
+      entry.reject(error);
+    }
+  }
+  return ready;
+}
+
 /** Each refusal means that someone else has written: only a crowd can use this up. */
 const MAX_TRIES = 1_000;
 
@@ -83,7 +100,10 @@ export class AppendQueue {
 
   async #run(now: boolean): Promise<void> {
     await (now ? undefined : this.#gather());
-    while (this.#waiting.length > 0) await this.#flush(this.#takeBatch());
+    while (this.#waiting.length > 0) {
+      const batch = this.#takeBatch();
+      await this.#append(batch.every(isReady) ? batch : await settled(batch), batch[0]?.fence);
+    }
     this.#running = undefined;
   }
 
@@ -104,23 +124,16 @@ export class AppendQueue {
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
-  async #flush(batch: readonly Entry[]): Promise<void> {
-    const ready: Ready[] = [];
-    for (const entry of batch) {
-      try {
-        ready.push(entry.events instanceof Promise ? { ...entry, events: await entry.events } : (entry as Ready));
-      } catch (error) {
-        entry.reject(error);
-      }
-    }
+  /** Appends entries together. Whatever fails is told to whom it concerns. */
+  async #append(ready: readonly Ready[], fence: number | undefined): Promise<void> {
     try {
-      await this.#append(ready, batch[0]?.fence);
+      await this.#tryToAppend(ready, fence);
     } catch (error) {
       for (const entry of ready) entry.reject(error);
     }
   }
 
-  async #append(ready: readonly Ready[], fence: number | undefined): Promise<void> {
+  async #tryToAppend(ready: readonly Ready[], fence: number | undefined): Promise<void> {
     const { store, sessionId } = this.#target;
     let unanswered: Attempt | undefined;
     for (let tries = 0; tries < MAX_TRIES; tries++) {

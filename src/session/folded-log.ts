@@ -69,7 +69,8 @@ export class FoldedLog {
   /** Folds committed events, in order. Those already folded are skipped (I7). */
   #ingest(events: readonly SessionEvent[]): void {
     const before = this.#state;
-    const fresh = events.filter((event) => event.seq > before.seq);
+    const isNew = (event: SessionEvent): boolean => event.seq > before.seq;
+    const fresh = events.every(isNew) ? events : events.filter(isNew);
     if (fresh.length === 0) return;
     this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }

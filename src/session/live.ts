@@ -106,6 +106,7 @@ export class Listeners {
 
   /** Tells everyone about a commit. */
   notify(before: SessionState, after: SessionState, events: readonly SessionEvent[]): void {
+    if (!this.listening) return;
     for (const subscription of [...this.#subscriptions]) {
       if (subscription.cursor === undefined) continue;
       for (const event of events) {

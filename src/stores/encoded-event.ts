@@ -17,18 +17,20 @@ export function encodeEvent(event: NewEvent | SessionEvent): EncodedEvent {
   const { at, type } = event;
   // What is undefined is not written: less work than an object without these fields.
   const payload = { ...event, seq: undefined, at: undefined, type: undefined };
-  const name = typeof type === 'string' ? `event ${JSON.stringify(type)}` : 'an event';
-  if (!isText(type) || !isText(at)) {
-    throw new HoldfastError('EVENT_INVALID', `${name}: type and at must be text, not empty and well-formed`);
-  }
+  if (!isText(type) || !isText(at)) throw refused(type, ': type and at must be text, not empty and well-formed');
   let data: string;
   try {
     data = JSON.stringify(payload);
   } catch (cause) {
-    throw new HoldfastError('EVENT_INVALID', `${name} is not JSON (${messageOf(cause)}); record plain data`, { cause });
+    throw refused(type, ` is not JSON (${messageOf(cause)}); record plain data`, cause);
   }
-  if (!data?.startsWith('{')) throw new HoldfastError('EVENT_INVALID', `${name}: its toJSON must give an object`);
+  if (!data?.startsWith('{')) throw refused(type, ': its toJSON must give an object');
   return { at, type, data };
+}
+
+function refused(type: unknown, why: string, cause?: unknown): HoldfastError {
+  const name = typeof type === 'string' ? `event ${JSON.stringify(type)}` : 'an event';
+  return new HoldfastError('EVENT_INVALID', `${name}${why}`, { cause });
 }
 
 /** The event behind a stored row. Throws `STORE_CORRUPT` when its payload is no longer JSON. */

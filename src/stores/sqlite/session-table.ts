@@ -26,7 +26,8 @@ export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
   readonly #create: Statement<[string], number>;
   readonly #advance: Statement<[number, string, string, number]>;
-  readonly #advanceFrom: Statement<[number, string, string, number, number, string, number | null, number | null]>;
+  readonly #advanceFrom: Statement<[number, string, string, number, number, string]>;
+  readonly #advanceFenced: Statement<[number, string, string, number, number, string, number]>;
   readonly #readSummary: Statement<[number], string>;
   readonly #writeSummary: Statement<[number, string]>;
   readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
@@ -36,10 +37,10 @@ export class SessionTable {
     this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
     this.#create = database.prepare<[string], number>('INSERT INTO sessions (id) VALUES (?) RETURNING key').pluck();
     this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
-    this.#advanceFrom = database.prepare(
-      `UPDATE sessions SET seq = ?, updated_at = ?, last_append = ?
-       WHERE key = ? AND seq = ? AND last_append IS NOT ? AND (? IS NULL OR fence = ?)`,
-    );
+    const advanceFrom =
+      'UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ? AND seq = ? AND last_append IS NOT ?';
+    this.#advanceFrom = database.prepare(advanceFrom);
+    this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
     this.#readSummary = database.prepare<[number], string>('SELECT data FROM summaries WHERE key = ?').pluck();
     this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
@@ -71,9 +72,12 @@ export class SessionTable {
   }
 
   /** Records an append if it is a new one and the session stands where its writer thinks, which is almost always so. */
-  advanceFrom(key: number, seq: number, at: string, { id, expectedSeq, fence: given }: AppendOptions): boolean {
-    const fence = given ?? null;
-    return this.#advanceFrom.run(seq, at, id, key, expectedSeq, id, fence, fence).changes === 1;
+  advanceFrom(key: number, seq: number, at: string, { id, expectedSeq, fence }: AppendOptions): boolean {
+    const { changes } =
+      fence === undefined
+        ? this.#advanceFrom.run(seq, at, id, key, expectedSeq, id)
+        : this.#advanceFenced.run(seq, at, id, key, expectedSeq, id, fence);
+    return changes === 1;
   }
 
   readSummary(key: number): SessionSummary | undefined {
