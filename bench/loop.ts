@@ -54,7 +54,7 @@ interface Stretch {
 
 async function* timeFigures(dir: string, turns: number): AsyncIterable<Figure> {
   const runs: (readonly Stretch[])[] = [];
-  for (let i = 0; i < (turns >= 1000 ? 3 : 7); i++) runs.push(await measure(dir, `${turns}-${i}`, turns));
+  for (let i = 0; i < (turns >= 1000 ? 3 : 15); i++) runs.push(await measure(dir, `${turns}-${i}`, turns));
   const all = runs.flat();
   const commits = all.reduce((sum, stretch) => sum + stretch.commits, 0) / all.length;
   yield info(NAME, `${turns} turns: commits per turn`, commits);

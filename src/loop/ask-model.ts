@@ -2,11 +2,13 @@ import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
+import { plainCopy } from '../session/plain-copy.ts';
+import { validateEvent } from '../session/validate-event.ts';
 import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
 import { checkSpending, pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
-import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
+import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { streamAnswer } from './stream-answer.ts';
 
 /**
@@ -22,7 +24,8 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     checkSpending(currentEvaluation(above).totalUsage, 0, { budget });
   }
   const { messages, events } = await run.history.next(run, turn);
-  const answer = await answerOf(run, requestFor(run, turn, messages));
+  const heard = plainCopy(await answerOf(run, requestFor(run, turn, messages)));
+  const answer = heard.value as ModelAnswer;
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls, turn);
   const message: AssistantMessage = {
@@ -52,15 +55,17 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     const { effect } = prepared.tool;
     return { type: 'tool/started', evaluationId, turn, callId: call.callId, toolName: call.name, effect, attempt: 1 };
   });
-  await recordAnswer(run, [...events, recorded, ...starts]);
+  validateEvent(recorded);
+  const plain = events.length === 0 ? heard.characters + ENVELOPE : undefined;
+  await recordAnswer(run, [...events, recorded, ...starts], plain);
   for (const { call, prepared } of starting) {
     run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
   }
 }
 
 /** Records an answer and what goes with it; its draft has served. */
-async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[]): Promise<void> {
-  await record(run, events, { now: true });
+async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
+  await record(run, events, { now: true, plain });
   run.background(run.draft?.recorded());
   run.draft = undefined;
   run.attempts = 0;

@@ -1,7 +1,7 @@
 import type { NewEvent, Without } from '../core/events.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import { Suspension } from './limits.ts';
-import { currentEvaluation, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
+import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
 import { type CallResult, runCall } from './run-call.ts';
 import { describeError, failure, type ToolOutcome } from './tool-result.ts';
 
@@ -20,7 +20,9 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
     const message = toolMessage(run, planned.call, outcome, sequence++);
     const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
     const recorded = [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
-    return record(run, recorded, { now: running === 0 });
+    const { characters } = outcome;
+    const plain = characters !== undefined && staged.length === 0 ? characters + ENVELOPE : undefined;
+    return record(run, recorded, { now: running === 0, plain });
   };
   const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
     if (result.type === 'waits') {

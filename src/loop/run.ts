@@ -5,7 +5,7 @@ import { type CallRef, type ConversationMessage, callKey, type ToolMessage } fro
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
-import type { AnySession } from '../session/session.ts';
+import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
@@ -107,7 +107,7 @@ export function currentEvaluation(run: Run): Evaluation {
 export async function record(
   run: Run,
   events: readonly Without<NewEvent, 'at'>[],
-  options: { readonly now?: boolean } = {},
+  options: Omit<SessionAppendOptions, 'fence'> = {},
 ): Promise<void> {
   try {
     await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence, ...options });
@@ -121,6 +121,9 @@ export async function record(
 export function isRefusedEvent(error: unknown): boolean {
   return isHoldfastError(error, 'EVENT_INVALID') || isHoldfastError(error, 'EVENT_TOO_LARGE');
 }
+
+/** More than what an event of a message holds beside what was said: ids, names and times. */
+export const ENVELOPE = 4096;
 
 /** The fields that every message of an evaluation shares. */
 export function messageBase(

@@ -122,12 +122,11 @@ export class Draft {
     this.#run.draftPace.ask(this.#write);
   }
 
-  /** The answer is recorded: nobody needs the draft any more. */
-  async recorded(): Promise<void> {
+  /** The answer is recorded: nobody needs the draft any more. Most were never written. */
+  recorded(): Promise<void> | undefined {
     this.#run.draftPace.forget(this.#write);
-    if (!this.#writing) return;
-    await this.#writing;
-    await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
+    const { session, evaluationId } = this.#run;
+    return this.#writing?.then(() => session.store.deleteDraft(session.id, evaluationId));
   }
 
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */

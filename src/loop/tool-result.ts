@@ -5,6 +5,8 @@ import type { MediaPart, TextPart } from '../core/messages.ts';
 export interface ToolOutcome {
   readonly content: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
+  /** How long its text is, when it is text that was made here and that nobody else holds. */
+  readonly characters?: number;
 }
 
 /** A result with parts of its own, images among them; made by `toolContent`. */
@@ -56,5 +58,5 @@ export function failure(text: string): ToolOutcome {
 }
 
 function textOutcome(text: string, isError = false): ToolOutcome {
-  return { content: [{ type: 'text', text }], isError };
+  return { content: [{ type: 'text', text }], isError, characters: text.length };
 }

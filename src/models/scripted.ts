@@ -47,35 +47,47 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   return {
     provider,
     modelId,
-    async *stream(request) {
+    stream(request) {
       const { signal } = request;
-      signal?.throwIfAborted();
-      const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
-      if (turn === undefined) {
-        const length = typeof script === 'function' ? 'no answer for it' : `${script.length} turns`;
-        throw new ModelError(`the script has ${length}, and turn ${request.turn} was asked for; add a turn to it`, {
-          retryable: false,
-        });
-      }
-      const { parts, error } = read(typeof turn === 'string' ? { text: turn } : turn, request, modelId);
-      for (const part of parts) {
+      let said: Said | undefined;
+      let count = 0;
+      const next = async (): Promise<IteratorResult<ModelPart, undefined>> => {
+        signal?.throwIfAborted();
+        said ??= answer(request);
+        const part = said.parts[count++];
+        if (!part) {
+          if (said.error) throw said.error;
+          return { done: true, value: undefined };
+        }
         if (beforePart) await untilAborted(Promise.resolve(beforePart(part, request)), signal);
         signal?.throwIfAborted();
-        yield part;
-      }
-      if (error) throw error;
+        return { done: false, value: part };
+      };
+      return { [Symbol.asyncIterator]: () => ({ next }) };
     },
   };
+
+  function answer(request: ModelRequest): Said {
+    const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
+    if (turn === undefined) {
+      const length = typeof script === 'function' ? 'no answer for it' : `${script.length} turns`;
+      throw new ModelError(`the script has ${length}, and turn ${request.turn} was asked for; add a turn to it`, {
+        retryable: false,
+      });
+    }
+    return read(typeof turn === 'string' ? { text: turn } : turn, request, modelId);
+  }
 }
 
 type Answer = Exclude<ScriptedTurn, string>;
 
 /** What a turn of the script streams, and the error that it ends with, if it does. */
-function read(
-  turn: Answer,
-  request: ModelRequest,
-  modelId: string,
-): { readonly parts: readonly ModelPart[]; readonly error?: ModelError } {
+interface Said {
+  readonly parts: readonly ModelPart[];
+  readonly error?: ModelError;
+}
+
+function read(turn: Answer, request: ModelRequest, modelId: string): Said {
   const parts: ModelPart[] = [];
   const content: (ReasoningPart | TextPart)[] = [];
   for (const type of ['reasoning', 'text'] as const) {

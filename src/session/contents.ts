@@ -119,7 +119,7 @@ function messageOfEvent(event: NewEvent): ConversationMessage | undefined {
 }
 
 /** Every character of a text may become six in JSON. */
-const LONGEST_ESCAPE = 6;
+export const LONGEST_ESCAPE = 6;
 
 /** Refuses an event whose JSON is longer than the limit. `characters`, if they were counted, say at once that most are not. */
 export function checkEventSize(event: NewEvent, characters: number | undefined, maxLength: number): void {

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import { checkEventSize, hasLargeContent, storeApart } from './contents.ts';
+import { checkEventSize, hasLargeContent, LONGEST_ESCAPE, storeApart } from './contents.ts';
 import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
 import { validateEvent } from './validate-event.ts';
@@ -41,11 +41,16 @@ export class EventIntake {
     return ready;
   }
 
-  /** Makes events ready to be appended; a promise when large content has to be stored apart first (D58). */
+  /**
+   * Makes events ready to be appended; a promise when large content has to be stored apart first (D58). `plain` says that they
+   * are already what a copy would be, and how many characters they hold.
+   */
   accept(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
+    plain?: number,
   ): readonly NewEvent[] | Promise<readonly NewEvent[]> {
     const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
+    if (plain !== undefined && this.#isSmall(plain, maxInlineLength)) return this.#date(events);
     const accepted = events.map((event): Accepted => {
       const characters = this.#prepared.get(event);
       return characters === undefined ? this.#take(event) : { ready: event as NewEvent, characters };
@@ -60,6 +65,18 @@ export class EventIntake {
       for (const event of moved) this.#checkSize(event, undefined);
       return moved;
     });
+  }
+
+  /** Whether events that hold so many characters need no more than their time. */
+  #isSmall(characters: number, maxInlineLength: number): boolean {
+    const { redact, maxEventLength = DEFAULT_MAX_EVENT_LENGTH } = this.#options;
+    return !redact && characters <= maxInlineLength && characters * LONGEST_ESCAPE < maxEventLength;
+  }
+
+  #date(events: readonly { readonly type: string; at?: string }[]): readonly NewEvent[] {
+    const at = isoTime(this.#options.clock);
+    for (const event of events) event.at = at;
+    return events as readonly NewEvent[];
   }
 
   #take(event: { readonly type: string }, maxDepth?: number): Accepted {

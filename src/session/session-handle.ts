@@ -24,6 +24,7 @@ import type {
   OpenSessionOptions,
   RestoreOptions,
   Session,
+  SessionAppendOptions,
   SubscribeOptions,
 } from './session.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
@@ -122,13 +123,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return this.append([event as AnyEvent]);
   }
 
-  async append(
-    events: readonly AnyEvent[],
-    options: { readonly fence?: number; readonly now?: boolean } = {},
-  ): Promise<{ readonly seq: number }> {
+  async append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
     this.#assertWritable();
     if (events.length === 0) return { seq: this.seq };
-    const ready = this.#intake.accept(events);
+    const ready = this.#intake.accept(events, options.plain);
     return { seq: await this.#queue.append(ready, options) };
   }
 

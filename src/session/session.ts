@@ -60,6 +60,15 @@ export interface EventsOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface SessionAppendOptions {
+  /** Only while the lease with this fence holds. */
+  readonly fence?: number;
+  /** Nothing else is about to be appended: nothing is waited for. */
+  readonly now?: boolean;
+  /** The events are valid JSON data that nobody else holds or changes, of so many characters: they are not copied. */
+  readonly plain?: number | undefined;
+}
+
 /** `strict` refuses a snapshot with slices that this session was not opened with (D6). */
 export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 
@@ -80,10 +89,10 @@ export interface AnySession extends SessionView {
   /** Title, tags, metadata and the state of the newest evaluation; undefined before the first event. */
   readonly summary: SessionSummary | undefined;
 
-  /** Appends several events in one commit; with the fence of a lease, only while that lease holds; `now` when nothing else is about to be appended, so nothing is waited for. */
+  /** Appends several events in one commit. */
   append(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
-    options?: { readonly fence?: number; readonly now?: boolean },
+    options?: SessionAppendOptions,
   ): Promise<{ readonly seq: number }>;
   /** Runs `body` on a transaction and appends what it dispatched in one commit; nothing if it throws. */
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;
