@@ -8,14 +8,14 @@ let upToMs = '';
 
 /** The time by a clock as text. What one millisecond, or one second, has in common is written once: a date is dear to write. */
 export function isoTime(clock: Clock): string {
-  const now = clock.now();
+  const now = Math.trunc(clock.now());
   if (now === lastMs) return lastText;
-  const ms = now % 1000;
-  if (now - ms !== second) {
-    second = now - ms;
+  const start = Math.floor(now / 1000) * 1000;
+  if (start !== second) {
     upToMs = new Date(now).toISOString().slice(0, -4);
+    second = start;
   }
   lastMs = now;
-  lastText = ms >= 0 && Number.isInteger(ms) ? `${upToMs}${String(ms).padStart(3, '0')}Z` : new Date(now).toISOString();
+  lastText = `${upToMs}${String(now - start).padStart(3, '0')}Z`;
   return lastText;
 }

@@ -69,6 +69,21 @@ describe('appends that wait together', () => {
     expect(session.seq).toBe(50);
   });
 
+  test('are one commit with the one that says that nothing more will come, and need not wait for the turn to end', async () => {
+    const { store, counts } = countingStore(memoryStore());
+    const session = await openSession({ store, id: 's1' });
+    let turned = false;
+    void setImmediate().then(() => {
+      turned = true;
+    });
+    const first = session.dispatch({ type: 'a/a' });
+    await Promise.resolve(); // a little later, as a second tool's result is
+    await Promise.all([first, session.append([{ type: 'b/b' }], { now: true })]);
+    expect([counts.appends, turned, session.seq]).toEqual([1, false, 2]);
+    await session.dispatch({ type: 'c/c' });
+    expect([counts.appends, turned, session.seq]).toEqual([2, true, 3]);
+  });
+
   test('fail one by one: an event that is refused takes no other with it', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', maxEventLength: 200, maxInlineLength: 10 });
@@ -89,6 +104,37 @@ describe('appends that wait together', () => {
     const session = await openSession({ store, id: 's1' });
     expect(await session.append([])).toEqual({ seq: 0 });
     expect(counts.appends).toBe(0);
+  });
+});
+
+describe('events that are plain data already', () => {
+  const plainly = (text: string): [readonly [ReturnType<typeof user>], { readonly plain: number }] => [
+    [user(text, 0)],
+    { plain: text.length + 1000 },
+  ];
+
+  test('are taken as they are, with their time', async () => {
+    const store = memoryStore();
+    const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
+    const [events, options] = plainly('hi');
+    await session.append(events, options);
+    expect(getMessages(session)[0]).toBe((events[0] as { readonly message?: unknown }).message);
+    expect(await logIn(store)).toEqual([{ ...user('hi', 0), seq: 1, at: '2026-01-01T00:00:00.000Z' }]);
+  });
+
+  test('are redacted, refused when they are too long and stored apart like all others', async () => {
+    const hidden = await openSession({
+      store: memoryStore(),
+      id: 's1',
+      redact: (event) => JSON.parse(JSON.stringify(event).replaceAll('secret', '***')),
+    });
+    await hidden.append(...plainly('a secret'));
+    expect(JSON.stringify(getMessages(hidden))).not.toContain('secret');
+    const strict = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 2000 });
+    expect(await rejection(strict.append(...plainly('x'.repeat(3000))))).toMatchObject({ code: 'EVENT_TOO_LARGE' });
+    const apart = await openSession({ store: memoryStore(), id: 's1', maxInlineLength: 2000 });
+    await apart.append(...plainly('x'.repeat(3000)));
+    expect(getMessages(apart)[0]?.content).toMatchObject([{ type: 'file', standsFor: 'text' }]);
   });
 });
 

@@ -27,6 +27,20 @@ async function filledDatabase(): Promise<string> {
   return path;
 }
 
+test('a session that another process deletes and begins again is not taken for the one that was written to before', async () => {
+  const path = temporaryDatabase();
+  const [one, other] = [await openStore(path), await openStore(path)];
+  await one.append('s', [note('of the first')], { id: 'a', expectedSeq: 0 });
+  await other.deleteSession('s');
+  await other.append('s', [note('of the second')], { id: 'b', expectedSeq: 0 });
+  expect(await one.append('s', [note('another')], { id: 'c', expectedSeq: 1 })).toEqual({ seq: 2 });
+  expect((await readAll(one, 's')).map((event) => (event as unknown as { text: string }).text)).toEqual([
+    'of the second',
+    'another',
+  ]);
+  expect(await one.check()).toMatchObject({ ok: true, events: 2 });
+});
+
 describe('a locked database (I10)', () => {
   test('refuses writes as STORE_BUSY once the wait is over, serves reads, and loses nothing', async () => {
     const path = await filledDatabase();
