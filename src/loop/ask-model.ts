@@ -25,9 +25,9 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   }
   const { messages, events } = await run.history.next(run, turn);
   const heard = plainCopy(await answerOf(run, requestFor(run, turn, messages)));
-  const answer = heard.value as ModelAnswer;
+  const answer = (heard.value ?? {}) as ModelAnswer;
   const evaluation = currentEvaluation(run);
-  const toolCalls = distinctIds(answer.toolCalls, turn);
+  const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
   const message: AssistantMessage = {
     ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
     role: 'assistant',
@@ -42,6 +42,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     ...(answer.model !== undefined && { model: answer.model }),
     ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
   };
+  validateEvent(recorded); // a model may be anyone's
   const own = toolCalls.filter((call) => call.providerExecuted === undefined);
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
@@ -55,7 +56,6 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     const { effect } = prepared.tool;
     return { type: 'tool/started', evaluationId, turn, callId: call.callId, toolName: call.name, effect, attempt: 1 };
   });
-  validateEvent(recorded);
   const plain = events.length === 0 ? heard.characters + ENVELOPE : undefined;
   await recordAnswer(run, [...events, recorded, ...starts], plain);
   for (const { call, prepared } of starting) {

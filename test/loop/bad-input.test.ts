@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type ScriptedTurn, textOf } from '../../src/index.ts';
+import { defineTool, type Model, type ModelAnswer, type ScriptedTurn, textOf } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, resultText, said, tool } from './agent.ts';
 
@@ -222,6 +222,45 @@ test('D58: a huge answer is stored apart, and answered with in full, now and fro
   expect(first.session.state.record.messages.at(-1)?.content[0]).toMatchObject({ type: 'file' });
   const second = await agent({ script: [], output, store: first.store });
   expect(await second.evaluate({ resume: true })).toEqual(response);
+});
+
+describe('a model of one’s own', () => {
+  const sound: ModelAnswer = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
+  const saying = (answer: unknown): Model => ({
+    provider: 'own',
+    modelId: 'own',
+    async *stream({ turn }) {
+      const last: ModelAnswer = { content: [{ type: 'text', text: 'ok' }], toolCalls: [] };
+      yield { type: 'finish', answer: turn === 1 ? (answer as ModelAnswer) : last };
+    },
+  });
+
+  test.for<readonly [string, unknown]>([
+    ['no content', { ...sound, content: undefined }],
+    ['a part that is none', { ...sound, content: ['hi'] }],
+    ['a call without arguments', { ...sound, toolCalls: [{ callId: 'c', name: 'write' }] }],
+    ['calls that are no list', { ...sound, toolCalls: undefined, content: 'hi' }],
+    ['what JSON cannot carry', { ...sound, usage: { inputTokens: 1n, outputTokens: 1 } }],
+    ['a usage that is none', { ...sound, usage: { inputTokens: 'many' } }],
+    ['nothing', undefined],
+  ])('that answers with %s is a typed error, and the conversation goes on with another', async ([, answer]) => {
+    const first = await agent({ script: saying(answer), tools: [write] });
+    await expect(first.evaluate()).rejects.toMatchObject({ code: 'EVENT_INVALID' });
+    expect(first.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
+    const second = await agent({ script: saying(sound), tools: [write], store: first.store });
+    expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok', turns: 2 });
+  });
+
+  test('may do with its answer what it likes once it has given it', async () => {
+    const answer = structuredClone(sound) as unknown as { readonly toolCalls: { arguments: string }[] };
+    const scribble = tool('write', () => {
+      if (answer.toolCalls[0]) answer.toolCalls[0].arguments = 'scribbled over';
+      return 'ok';
+    });
+    const { session, evaluate } = await agent({ script: saying(answer), tools: [scribble] });
+    await evaluate();
+    expect(session.state.record.messages.at(2)).toMatchObject({ toolCalls: [{ arguments: '{"path":"a"}' }] });
+  });
 });
 
 function hostileError(): Error {
