@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
-import { type AssistantMessage, type ConversationMessage, callKey, type ToolCall } from '../core/messages.ts';
+import { type AssistantMessage, type ConversationMessage, callKey, callsOf, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
 import { plainCopy } from '../session/plain-copy.ts';
 import { validateEvent } from '../session/validate-event.ts';
@@ -25,25 +25,9 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   }
   const { messages, events } = await run.history.next(run, turn);
   const heard = plainCopy(await answerOf(run, requestFor(run, turn, messages)));
-  const answer = (heard.value ?? {}) as ModelAnswer;
-  const evaluation = currentEvaluation(run);
-  const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
-  const message: AssistantMessage = {
-    ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
-    role: 'assistant',
-    content: answer.content,
-    ...(toolCalls.length > 0 && { toolCalls }),
-    ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
-  };
-  const recorded: Without<MessageRecorded, 'seq' | 'at'> = {
-    type: 'message/recorded',
-    message,
-    ...(answer.usage && { usage: answer.usage }),
-    ...(answer.model !== undefined && { model: answer.model }),
-    ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
-  };
-  validateEvent(recorded); // a model may be anyone's
-  const own = toolCalls.filter((call) => call.providerExecuted === undefined);
+  const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);
+  const { message } = recorded;
+  const own = callsOf(message);
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
     const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
@@ -62,6 +46,30 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
   }
 }
+
+/** The event that an answer becomes. Throws `EVENT_INVALID` when it is none: a model may be anyone's. */
+function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorded {
+  const evaluation = currentEvaluation(run);
+  const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
+  const message: AssistantMessage = {
+    ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
+    role: 'assistant',
+    content: answer.content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
+  };
+  const event: AnswerRecorded = {
+    type: 'message/recorded',
+    message,
+    ...(answer.usage && { usage: answer.usage }),
+    ...(answer.model !== undefined && { model: answer.model }),
+    ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
+  };
+  validateEvent(event);
+  return event;
+}
+
+type AnswerRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly message: AssistantMessage };
 
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
