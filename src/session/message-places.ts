@@ -38,7 +38,7 @@ export class MessagePlaces {
       }
     }
     for (const [id, sequence] of next) this.#next.set(id, sequence);
-    this.#taken.push(...taken);
+    for (const message of taken) this.#taken.push(message);
   }
 }
 
