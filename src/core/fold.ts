@@ -13,6 +13,8 @@ export interface SessionState {
   readonly record: SessionRecord;
   readonly summary: SessionSummary | undefined;
   readonly slices: ReadonlyMap<string, SliceItems>;
+  /** The newest erasure folded since this state was begun: whoever keeps messages looks here whether he still may (D58). */
+  readonly erasedSeq?: number;
 }
 
 /** A fold for a set of slices: where it starts and what each event does. */
@@ -88,7 +90,10 @@ export function createFold(
     } catch (error) {
       onError('messages', event, error);
     }
-    return { seq: event.seq, record, summary, slices: applyToSlices(state.slices, event) };
+    const slices = applyToSlices(state.slices, event);
+    if (event.type === 'message/erased')
+      return { ...state, seq: event.seq, record, summary, slices, erasedSeq: event.seq };
+    return { ...state, seq: event.seq, record, summary, slices };
   };
 
   const applyRun = (state: SessionState, run: readonly RunEvent[]): SessionState => {

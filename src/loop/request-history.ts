@@ -17,13 +17,15 @@ import { currentEvaluation, type Run } from './run.ts';
  * all that what the history manager selects, checked and mended (D32).
  */
 export class RequestHistory {
-  readonly #messages: ConversationMessage[] = [];
+  #messages: ConversationMessage[] = [];
   /** How many of the evaluation's own messages are in. */
   #taken = 0;
   #begun = false;
   /** Whether all that was taken can be sent as it is: then, without a manager, there is nothing to decide. */
   #sound = true;
   #previous: CuratedRequest | undefined;
+  /** The newest erasure that is known here. */
+  #erasedSeq: number | undefined;
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
   async next(
@@ -33,6 +35,7 @@ export class RequestHistory {
     readonly messages: readonly ConversationMessage[];
     readonly events: readonly Without<NewEvent, 'at'>[];
   }> {
+    this.#forgetErased(run.session.state.erasedSeq);
     const fresh = this.#takeNew(run);
     const resolved = fresh.some(refersToContent) ? await run.session.resolve(fresh) : fresh;
     for (const message of resolved) this.#messages.push(message);
@@ -46,6 +49,16 @@ export class RequestHistory {
     }
     this.#previous = curated;
     return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
+  }
+
+  /** What was erased is not sent again: after an erasure everything is read from the record anew (D58). */
+  #forgetErased(erasedSeq: number | undefined): void {
+    if (erasedSeq === this.#erasedSeq) return;
+    this.#erasedSeq = erasedSeq;
+    this.#messages = [];
+    this.#begun = false;
+    this.#sound = true;
+    this.#previous = undefined;
   }
 
   /** The messages that came since the last request, in the order they are sent in. */

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type Model, type ModelAnswer, type ScriptedTurn, textOf } from '../../src/index.ts';
+import {
+  defineTool,
+  type Model,
+  type ModelAnswer,
+  memoryStore,
+  openSession,
+  type ScriptedTurn,
+  type Session,
+  type Store,
+  textOf,
+} from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, resultText, said, tool } from './agent.ts';
 
@@ -222,6 +232,31 @@ test('D58: a huge answer is stored apart, and answered with in full, now and fro
   expect(first.session.state.record.messages.at(-1)?.content[0]).toMatchObject({ type: 'file' });
   const second = await agent({ script: [], output, store: first.store });
   expect(await second.evaluate({ resume: true })).toEqual(response);
+});
+
+describe('D58: a message that is erased while the evaluation runs', () => {
+  const secret = 'my password is hunter2';
+
+  test.for<readonly [string, (first: Session, store: Store) => Promise<Session>]>([
+    ['by the same handle', async (first) => first],
+    ['by another', (_, store) => openSession({ store, id: 'session' })],
+  ])('%s is not sent again', async ([, open]) => {
+    const store = memoryStore();
+    const script: ScriptedTurn[] = [{ toolCalls: [call('work')] }, { toolCalls: [call('work')] }, 'ok'];
+    let runs = 0;
+    const work = tool('work', async () => {
+      const user = first.session.state.record.messages.at(1);
+      if (++runs === 2) await (await open(first.session, store)).eraseMessage(user?.id ?? '');
+      return 'done';
+    });
+    const first = await agent({ script, tools: [work], store });
+    expect(await first.evaluate({ input: secret })).toMatchObject({ status: 'completed', turns: 3 });
+    const sent = first.requests.map(({ messages }) => JSON.stringify(messages).includes(secret));
+    expect(sent).toEqual([true, true, false]);
+    expect(first.requests[2]?.messages.map(({ role }) => role)).toEqual(
+      ['system', 'user', 'assistant', 'tool', 'assistant', 'tool'], // nothing else is missing
+    );
+  });
 });
 
 describe('a model of one’s own', () => {
