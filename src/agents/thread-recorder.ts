@@ -1,8 +1,10 @@
 import type { CallState } from '../core/evaluations.ts';
 import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
 import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
+import { answerToContinue } from '../core/place-run.ts';
 import type { Usage } from '../core/usage.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
+import { type Block, type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
 /** An agent's answer, or a piece of one. */
@@ -27,6 +29,8 @@ export class ThreadRecorder {
   #sequence: number;
   #turn: number;
   #newest: string | undefined;
+  /** The answer that is being given, until it is recorded. */
+  #draft: Draft | undefined;
 
   constructor(run: Run) {
     this.run = run;
@@ -79,6 +83,36 @@ export class ThreadRecorder {
       const call = this.#calls.get(callId);
       if (call) call.inLog = true;
     }
+    this.run.background(this.#draft?.recorded());
+    this.#draft = undefined;
+    this.run.attempts = 0;
+  }
+
+  /** A block of the answer that is being given begins. */
+  open(block: Block, providerMessageId?: string): void {
+    this.#drafting(providerMessageId).open(block);
+  }
+
+  /** Hears a piece of it: told to whoever watches at once, and kept as a draft for whoever looks later (D53). */
+  hear(delta: Delta, providerMessageId?: string): void {
+    this.#drafting(providerMessageId).add(delta);
+  }
+
+  /** The answer breaks off: what was said of it is kept as an event. */
+  async interrupt(reason?: unknown): Promise<void> {
+    const draft = this.#draft;
+    this.#draft = undefined;
+    await draft?.interrupt(reason);
+  }
+
+  #drafting(providerMessageId: string | undefined): Draft {
+    if (this.#draft) return this.#draft;
+    const { messages } = currentEvaluation(this.run);
+    const at = providerMessageId === undefined ? -1 : answerToContinue(messages, providerMessageId);
+    const begun = at < 0 ? undefined : messages.at(at);
+    const continues = begun?.role === 'assistant' ? begun : undefined;
+    this.#draft = new Draft(this.run, continues?.turn ?? this.#turn + 1, ++this.run.attempts, continues);
+    return this.#draft;
   }
 
   /** Records what the agent was told. */

@@ -1,6 +1,7 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
-import type { DraftKind, MessageInterrupted } from '../core/events.ts';
+import type { DraftKind, MessageInterrupted, Without } from '../core/events.ts';
+import type { AssistantMessage } from '../core/messages.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
@@ -74,7 +75,10 @@ export class DraftPace {
   }
 }
 
-type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
+/** A piece of what is being said. */
+export type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
+/** What the pieces of one block have in common. */
+export type Block = Without<Delta, 'delta'>;
 
 interface DraftBlock {
   readonly id: string;
@@ -92,19 +96,26 @@ export class Draft {
   readonly #conversationId: string;
   readonly #messageId: string;
   readonly #blocks = new Map<string, DraftBlock>();
-  #texts = 0;
+  #texts: number;
   #interrupted = false;
   #chunks = 0;
   readonly #write = (): void => this.#flush();
   #writing: Promise<void> | undefined;
 
-  constructor(run: Run, turn: number, attempt: number) {
+  /** `continues` is the recorded part of an answer that is given in pieces (D57). */
+  constructor(run: Run, turn: number, attempt: number, continues?: AssistantMessage) {
     const evaluation = currentEvaluation(run);
     this.#run = run;
     this.#turn = turn;
     this.#attempt = attempt;
     this.#conversationId = evaluation.conversationId;
-    this.#messageId = `${evaluation.id}:${evaluation.nextSequence}`;
+    this.#messageId = continues?.id ?? `${evaluation.id}:${evaluation.nextSequence}`;
+    this.#texts = continues?.content.length ?? 0;
+  }
+
+  /** A block begins: it takes its place in the answer, whether anything is said in it or not. */
+  open(block: Block): void {
+    this.#block(block);
   }
 
   add(part: Delta): void {
@@ -133,16 +144,17 @@ export class Draft {
   async interrupt(error: unknown): Promise<void> {
     this.#interrupted = true;
     this.#run.draftPace.forget(this.#write);
-    if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
+    const said = [...this.#blocks.values()].filter(({ text }) => text !== '');
+    if (said.length === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;
-    const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
+    const blocks = said.map(({ id, what, text }) => ({ blockId: id, ...what, text }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
     await recordInterrupted(this.#run, currentEvaluation(this.#run), what);
     if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
   }
 
   /** A block has the id that it will have in the recorded message (D46). */
-  #block(part: Delta): DraftBlock {
+  #block(part: Block): DraftBlock {
     const known = this.#blocks.get(part.blockId);
     if (known) return known;
     const id =

@@ -3,13 +3,8 @@ import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
 import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
 import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
-import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { evaluateInSession } from '../../src/loop/evaluate.ts';
-import { type Run, record } from '../../src/loop/run.ts';
-import { scriptedModel } from '../../src/models/scripted.ts';
-import type { Store } from '../../src/ports/store.ts';
-import { openSession, type Session } from '../../src/session/session.ts';
-import { memoryStore } from '../../src/stores/memory.ts';
+import type { Session } from '../../src/session/session.ts';
+import { asAgent } from './as-agent.ts';
 
 /**
  * The instant between an agent's answer and our log: a call that is still being written must not be taken for one that is
@@ -18,43 +13,6 @@ import { memoryStore } from '../../src/stores/memory.ts';
 
 const SESSION = 'ses_1';
 const CALL = 'call_1';
-
-/** Runs `ask` as an agent would be run, on a store whose appends can be held back. */
-async function asAgent(ask: (run: Run, session: Session, hold: () => Held) => Promise<void>): Promise<Session> {
-  const inner = memoryStore();
-  let held: Held | undefined;
-  const store: Store = {
-    ...inner,
-    async append(...args) {
-      held?.reached.resolve();
-      await held?.release.promise;
-      return inner.append(...args);
-    },
-  };
-  const session = await openSession({ store, id: 'one' });
-  const model = scriptedModel([]);
-  const agent = {
-    adapterType: 'test',
-    prepare: async () => {},
-    runCalls: async () => {},
-    async ask(run: Run): Promise<void> {
-      await ask(run, session, () => {
-        held = { reached: Promise.withResolvers(), release: Promise.withResolvers() };
-        return held;
-      });
-      await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
-    },
-  };
-  const settings = { model, summaryModel: model, agent, maxModelRetries: 0, leaseTtlMs: undefined, random: () => 0 };
-  const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.' });
-  await evaluateInSession(settings, session, prompt, { input: 'go' });
-  return session;
-}
-
-interface Held {
-  readonly reached: PromiseWithResolvers<void>;
-  readonly release: PromiseWithResolvers<void>;
-}
 
 /** Calls of every conversation of the session, subagents' too. */
 function callsInLog(session: Session): readonly string[] {
@@ -66,7 +24,7 @@ function callsInLog(session: Session): readonly string[] {
 }
 
 test('OpenCode: a call that is asked for while its message is being written is given when the log has it', async () => {
-  const session = await asAgent(async (run, session, hold) => {
+  const session = await asAgent(async ({ run, session, hold }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const { reached, release } = hold();
     const taken = threads.take(runningTool);
@@ -81,7 +39,7 @@ test('OpenCode: a call that is asked for while its message is being written is g
 });
 
 test('OpenCode: a call that is asked for before anything is known of it waits for its message', async () => {
-  await asAgent(async (run, session) => {
+  await asAgent(async ({ run, session }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const inLogWhenGiven = threads.recorded(CALL).then((thread) => [thread?.call(CALL)?.name, callsInLog(session)]);
     await threads.take(runningTool);
@@ -94,7 +52,7 @@ for (const [where, parent] of [
   ['a subagent', 'toolu_parent'],
 ] as const) {
   test(`Claude, in ${where}: a call that is asked for while its answer is being written is given when the log has it`, async () => {
-    await asAgent(async (run, session, hold) => {
+    await asAgent(async ({ run, session, hold }) => {
       const threads = new ClaudeThreads(run);
       if (parent) {
         for (const message of claudeAnswer(parent, null, 'msg_0', 'Task')) await threads.take(message);

@@ -1,7 +1,9 @@
 import type { Usage } from '../../core/usage.ts';
 import { type Run, record } from '../../loop/run.ts';
+import type { Block } from '../../loop/stream-answer.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
+import { recordedName } from './built-in-tools.ts';
 import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './claude-blocks.ts';
 import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
 
@@ -59,6 +61,11 @@ export class ClaudeThreads {
     for (const thread of this.#threads()) await this.#flush(thread);
   }
 
+  /** The agent ends in the middle of what it says. */
+  async interrupt(): Promise<void> {
+    for (const { recorder } of this.#threads()) await recorder.interrupt();
+  }
+
   #threads(): readonly Thread[] {
     return [this.#main, ...this.#subagents.values()];
   }
@@ -67,9 +74,10 @@ export class ClaudeThreads {
     const thread = this.#main;
     if (event.type === 'message_start') {
       await this.#flush(thread);
+      await thread.recorder.interrupt(); // an answer that broke off is given again
       thread.begin(event.message?.usage);
     } else if (event.type === 'content_block_start') thread.startBlock(event);
-    else if (event.type === 'content_block_delta') thread.emitDelta(event);
+    else if (event.type === 'content_block_delta') thread.hear(event);
     else if (event.type === 'message_delta') thread.addUsage(event.usage);
     else if (event.type === 'message_stop') await this.#flush(thread);
   }
@@ -166,21 +174,15 @@ class Thread {
   readonly parentToolUseId: string | undefined;
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
-  readonly #run: Run;
   #id: string | undefined;
   #model: string | undefined;
   #at: string | undefined;
   #usage: Usage | undefined;
   #streamed: Usage | undefined;
   #blocks: ClaudeBlock[] = [];
-  readonly #open = new Map<
-    number,
-    { readonly id: string; readonly kind: 'text' | 'reasoning' | 'tool-input'; offset: number }
-  >();
-  #texts = 0;
+  readonly #open = new Map<number, Block>();
 
   constructor(run: Run, parentToolUseId?: string) {
-    this.#run = run;
     this.parentToolUseId = parentToolUseId;
     this.recorder = new ThreadRecorder(run);
   }
@@ -196,7 +198,6 @@ class Thread {
   begin(usage: unknown): void {
     this.#streamed = readUsage(usage);
     this.#open.clear();
-    this.#texts = 0;
   }
 
   addUsage(usage: unknown): void {
@@ -236,40 +237,24 @@ class Thread {
     return answer;
   }
 
-  /** A block has the id that it will have in the recorded message (D46). */
   startBlock({ index = 0, content_block: block }: StreamEvent): void {
-    const { evaluationId, session } = this.#run;
-    const evaluation = session.state.record.evaluations.get(evaluationId);
-    if (!block || !evaluation) return;
-    if (block.type === 'tool_use') {
-      this.#open.set(index, {
-        id: `${evaluationId}/${evaluation.turn + 1}/${block.id}`,
-        kind: 'tool-input',
-        offset: 0,
-      });
-    } else if (block.type === 'text' || block.type === 'thinking') {
-      const id = `${evaluationId}:${evaluation.nextSequence}:${this.#texts++}`;
-      this.#open.set(index, { id, kind: block.type === 'text' ? 'text' : 'reasoning', offset: 0 });
-    }
+    const opened = block && blockOf(block, index);
+    if (!opened) return;
+    this.#open.set(index, opened);
+    this.recorder.open(opened);
   }
 
-  emitDelta({ index = 0, delta }: StreamEvent): void {
+  hear({ index = 0, delta }: StreamEvent): void {
     const block = this.#open.get(index);
     const text = delta?.text ?? delta?.thinking ?? delta?.partial_json;
-    if (!block || !text) return;
-    const { evaluationId, session } = this.#run;
-    const evaluation = session.state.record.evaluations.get(evaluationId);
-    this.#run.emit?.({
-      type: 'message/delta',
-      evaluationId,
-      conversationId: evaluation?.conversationId ?? 'main',
-      turn: (evaluation?.turn ?? 0) + 1,
-      attempt: 1,
-      blockId: block.id,
-      kind: block.kind,
-      delta: text,
-      offset: block.offset,
-    });
-    block.offset += text.length;
+    if (block && text) this.recorder.hear({ ...block, delta: text });
   }
+}
+
+/** What the pieces of a block have in common. A call's block is named by the call's id (D46). */
+function blockOf({ type, id, name }: ClaudeBlock, index: number): Block | undefined {
+  if (type === 'text') return { type: 'text-delta', blockId: `${index}` };
+  if (type === 'thinking') return { type: 'reasoning-delta', blockId: `${index}` };
+  if (type !== 'tool_use') return undefined;
+  return { type: 'tool-input-delta', blockId: String(id), toolName: recordedName(String(name)) };
 }

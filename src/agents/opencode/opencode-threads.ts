@@ -94,6 +94,13 @@ export class OpenCodeThreads {
     return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
 
+  /** The agent ends in the middle of what it says. */
+  interrupt(): Promise<void> {
+    return this.#inOrder(async () => {
+      for (const { recorder } of this.#threads.values()) await recorder.interrupt();
+    });
+  }
+
   #inOrder(work: () => Promise<void>): Promise<void> {
     const mine = this.#last.then(work);
     this.#last = mine.catch(() => {}); // told to its own caller
@@ -104,6 +111,7 @@ export class OpenCodeThreads {
     const { info, part } = properties;
     if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
+    else if (type === 'message.part.delta') await this.#delta(properties);
     else if (type === 'message.updated' && info?.role === 'assistant') await this.#message(info);
   }
 
@@ -124,6 +132,16 @@ export class OpenCodeThreads {
       await record(child.recorder.run, [
         { type: 'evaluation/completed', evaluationId: child.recorder.run.evaluationId },
       ]);
+  }
+
+  /** A piece of a text that is being said. */
+  async #delta(said: OpenCodeEvent['properties']): Promise<void> {
+    const { sessionID = '', messageID = '', partID = '', field, delta } = said;
+    const thread = await this.#thread(sessionID);
+    const part = thread?.answers.get(messageID)?.parts.get(partID);
+    if (!thread || !part || field !== 'text' || delta === undefined || this.#old.has(messageID)) return;
+    const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
+    thread.recorder.hear({ type, blockId: partID, delta }, messageID);
   }
 
   async #message(info: OpenCodeMessage): Promise<void> {

@@ -50,6 +50,10 @@ export interface OpenCodeEvent {
     readonly info?: OpenCodeMessage & { readonly parentID?: string };
     readonly part?: OpenCodePart;
     readonly sessionID?: string;
+    readonly messageID?: string;
+    readonly partID?: string;
+    readonly field?: string;
+    readonly delta?: string;
   };
 }
 

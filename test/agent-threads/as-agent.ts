@@ -1,0 +1,62 @@
+/** A run as an agent's adapter has it, on a store whose appends can be held back. */
+import type { EvaluationEvent } from '../../src/index.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { evaluateInSession } from '../../src/loop/evaluate.ts';
+import { type Run, record } from '../../src/loop/run.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { openSession, type Session } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+
+/** An append that is held back: `reached` when it was asked for. */
+export interface Held {
+  readonly reached: PromiseWithResolvers<void>;
+  readonly release: PromiseWithResolvers<void>;
+}
+
+export interface AgentRun {
+  readonly run: Run;
+  readonly session: Session;
+  /** What whoever watches is told. */
+  readonly events: readonly EvaluationEvent[];
+  /** Holds back the next append. */
+  hold(): Held;
+}
+
+/** Runs `ask` as an agent would be run. */
+export async function asAgent(
+  ask: (agent: AgentRun) => Promise<void>,
+  { clock }: { readonly clock?: Clock } = {},
+): Promise<Session> {
+  const inner = memoryStore();
+  let held: Held | undefined;
+  const store: Store = {
+    ...inner,
+    async append(...args) {
+      held?.reached.resolve();
+      await held?.release.promise;
+      return inner.append(...args);
+    },
+  };
+  const session = await openSession({ store, id: 'one', ...(clock && { clock }) });
+  const events: EvaluationEvent[] = [];
+  const hold = (): Held => {
+    held = { reached: Promise.withResolvers(), release: Promise.withResolvers() };
+    return held;
+  };
+  const agent = {
+    adapterType: 'test',
+    prepare: async () => {},
+    runCalls: async () => {},
+    async ask(run: Run): Promise<void> {
+      await ask({ run, session, events, hold });
+      await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
+    },
+  };
+  const model = scriptedModel([]);
+  const settings = { model, summaryModel: model, agent, maxModelRetries: 0, leaseTtlMs: undefined, random: () => 0 };
+  const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.' });
+  await evaluateInSession(settings, session, prompt, { input: 'go', onEvent: (event) => void events.push(event) });
+  return session;
+}

@@ -1,0 +1,179 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
+import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
+import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
+import type { MessageDelta } from '../../src/loop/provider-adapter.ts';
+import type { Run } from '../../src/loop/run.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type AgentRun, asAgent } from './as-agent.ts';
+
+/** D53, D57: what an agent is saying is told as our own loop tells it, and kept as a draft until it is recorded. */
+
+const SESSION = 'ses_1';
+
+/** One agent's answer of a thought, a text and, for Claude, a call: as it is streamed, and how it ends. */
+interface Speaker {
+  readonly name: string;
+  begin(run: Run): {
+    say(): Promise<void>;
+    finish(): Promise<void>;
+    interrupt(): Promise<void>;
+    /** The answer is begun again, as after a connection that broke. */
+    again(): Promise<void>;
+  };
+  readonly blocks: readonly [kind: string, text: string, toolName?: string][];
+}
+
+const claude: Speaker = {
+  name: 'Claude',
+  blocks: [
+    ['reasoning', 'hm, hm'],
+    ['text', 'I will.'],
+    ['tool-input', '{"a":1}', 'echo'],
+  ],
+  begin(run) {
+    const threads = new ClaudeThreads(run);
+    const take = async (type: string, content: object): Promise<void> => {
+      const message = { type, parent_tool_use_id: null, session_id: SESSION, ...content };
+      await threads.take(message as unknown as ClaudeMessage);
+    };
+    const stream = (event: object): Promise<void> => take('stream_event', { event });
+    const thinking = { type: 'thinking', thinking: 'hm, hm', signature: 's' };
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'mcp__holdfast__echo', input: { a: 1 } };
+    const say = async (): Promise<void> => {
+      await stream({ type: 'message_start', message: {} });
+      await stream({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } });
+      for (const text of ['hm, ', 'hm'])
+        await stream({ type: 'content_block_delta', index: 0, delta: { thinking: text } });
+      await stream({ type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } });
+      for (const text of ['I ', 'will.']) await stream({ type: 'content_block_delta', index: 1, delta: { text } });
+      await stream({ type: 'content_block_start', index: 2, content_block: { ...call, input: {} } });
+      await stream({ type: 'content_block_delta', index: 2, delta: { partial_json: '{"a":1}' } });
+    };
+    return {
+      say,
+      again: say,
+      interrupt: () => threads.interrupt(),
+      async finish() {
+        const said = { id: 'msg_1', role: 'assistant', model: 'm' };
+        for (const block of [thinking, { type: 'text', text: 'I will.' }, call])
+          await take('assistant', { message: { ...said, content: [block] } });
+        await stream({ type: 'message_stop' });
+      },
+    };
+  },
+};
+
+const openCode: Speaker = {
+  name: 'OpenCode',
+  blocks: [
+    ['reasoning', 'hm, hm'],
+    ['text', 'I will.'],
+  ],
+  begin(run) {
+    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const take = (type: string, properties: object): Promise<void> =>
+      threads.take({ type, properties } as unknown as OpenCodeEvent);
+    const part = (id: string, type: string, text: string, end?: number): Promise<void> => {
+      const time = { start: 1, ...(end !== undefined && { end }) };
+      return take('message.part.updated', { part: { id, sessionID: SESSION, messageID: 'msg_1', type, text, time } });
+    };
+    const delta = (partID: string, text: string): Promise<void> =>
+      take('message.part.delta', { sessionID: SESSION, messageID: 'msg_1', partID, field: 'text', delta: text });
+    const say = async (): Promise<void> => {
+      await part('prt_1', 'reasoning', '');
+      for (const text of ['hm, ', 'hm']) await delta('prt_1', text);
+      await part('prt_2', 'text', '');
+      for (const text of ['I ', 'will.']) await delta('prt_2', text);
+    };
+    return {
+      say,
+      async again() {
+        await threads.interrupt();
+        await say();
+      },
+      interrupt: () => threads.interrupt(),
+      async finish() {
+        await part('prt_1', 'reasoning', 'hm, hm', 2);
+        await part('prt_2', 'text', 'I will.', 3);
+        const time = { created: 1, completed: 4 };
+        await take('message.updated', { info: { id: 'msg_1', sessionID: SESSION, role: 'assistant', time } });
+      },
+    };
+  },
+};
+
+const deltasOf = ({ events }: AgentRun): readonly MessageDelta[] =>
+  events.filter((event): event is MessageDelta => event.type === 'message/delta');
+
+/** Each block that was streamed: its id, what it is, and its text. */
+function heard(deltas: readonly MessageDelta[]): readonly (readonly [string, string, string])[] {
+  const blocks = new Map<string, { readonly kind: string; text: string }>();
+  for (const { blockId, kind, delta, offset } of deltas) {
+    const block = blocks.get(blockId) ?? { kind, text: '' };
+    expect(offset).toBe(block.text.length);
+    block.text += delta;
+    blocks.set(blockId, block);
+  }
+  return [...blocks].map(([id, { kind, text }]) => [id, kind, text]);
+}
+
+describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as const))('%s', ([, speaker]) => {
+  async function during(look: (agent: AgentRun, clock: FakeClock) => Promise<void>): Promise<void> {
+    const clock = fakeClock(Date.UTC(2026, 0, 1));
+    await asAgent((agent) => look(agent, clock), { clock });
+  }
+  const draftOf = ({ run, session }: AgentRun) => session.store.readDraft(session.id, run.evaluationId);
+
+  test('the blocks that are streamed have the ids, kinds and texts that they have when they are recorded', async () => {
+    await during(async (agent) => {
+      const answer = speaker.begin(agent.run);
+      await answer.say();
+      const blocks = heard(deltasOf(agent));
+      expect(blocks.map(([, kind, text]) => [kind, text])).toEqual(speaker.blocks.map(([kind, text]) => [kind, text]));
+      expect(deltasOf(agent).map(({ turn, attempt }) => [turn, attempt])).toEqual(deltasOf(agent).map(() => [1, 1]));
+      await answer.finish();
+      const message = agent.session.state.record.messages.at(-1);
+      if (message?.role !== 'assistant') throw new Error('nothing was recorded');
+      const { evaluationId, turn } = message;
+      expect(blocks.map(([id]) => id)).toEqual([
+        ...message.content.map((_, i) => `${message.id}:${i}`),
+        ...(message.toolCalls ?? []).map(({ callId }) => `${evaluationId}/${turn}/${callId}`),
+      ]);
+    });
+  });
+
+  test('a draft shows what is being said, and is gone when it is recorded', async () => {
+    await during(async (agent, clock) => {
+      const answer = speaker.begin(agent.run);
+      await answer.say();
+      expect(await draftOf(agent)).toEqual([]); // written now and then, not for every word
+      clock.advance(1000);
+      while ((await draftOf(agent)).length === 0) await setImmediate();
+      const chunks = await draftOf(agent);
+      expect(chunks.map(({ kind, delta, toolName }) => [kind, delta, ...(toolName ? [toolName] : [])])).toEqual(
+        speaker.blocks,
+      );
+      await answer.finish();
+      while ((await draftOf(agent)).length > 0) await setImmediate();
+    });
+  });
+
+  test('an answer that breaks off is kept as interrupted, and one that is given again is another attempt', async () => {
+    await during(async (agent) => {
+      const answer = speaker.begin(agent.run);
+      await answer.say();
+      await answer.again();
+      expect(deltasOf(agent).map(({ attempt }) => attempt)).toContain(2);
+      await answer.interrupt();
+      await answer.interrupt(); // nothing is left to interrupt
+      const interrupted = agent.events.filter((event) => event.type === 'message/interrupted');
+      expect(interrupted).toMatchObject(
+        [1, 2].map((attempt) => ({ attempt, turn: 1, blocks: speaker.blocks.map(([kind, text]) => ({ kind, text })) })),
+      );
+      expect(agent.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
+    });
+  });
+});
