@@ -64,6 +64,7 @@ export {
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
 export type * from './loop/provider-adapter.ts';
+export { isMessageDelta } from './loop/provider-adapter.ts';
 export { approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';

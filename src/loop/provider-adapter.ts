@@ -85,6 +85,11 @@ export interface MessageDelta {
   readonly offset: number;
 }
 
+/** Whether an event is a piece of an answer: a type of your own could have the same name, so the compiler cannot tell. */
+export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {
+  return event.type === 'message/delta';
+}
+
 /** The model could not be reached and is asked again. */
 export interface ModelRetried {
   readonly type: 'model/retried';

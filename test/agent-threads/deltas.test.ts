@@ -4,7 +4,7 @@ import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
 import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
 import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
-import type { MessageDelta } from '../../src/loop/provider-adapter.ts';
+import { isMessageDelta, type MessageDelta } from '../../src/loop/provider-adapter.ts';
 import type { Run } from '../../src/loop/run.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AgentRun, asAgent } from './as-agent.ts';
@@ -105,8 +105,7 @@ const openCode: Speaker = {
   },
 };
 
-const deltasOf = ({ events }: AgentRun): readonly MessageDelta[] =>
-  events.filter((event): event is MessageDelta => event.type === 'message/delta');
+const deltasOf = ({ events }: AgentRun): readonly MessageDelta[] => events.filter(isMessageDelta);
 
 /** Each block that was streamed: its id, what it is, and its text. */
 function heard(deltas: readonly MessageDelta[]): readonly (readonly [string, string, string])[] {

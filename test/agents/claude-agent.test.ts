@@ -23,6 +23,7 @@ import { checkCoherence } from '../../src/history/coherence.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
+import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
 import { approveToolCall, settleToolCall } from '../../src/loop/settle.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { isDead } from '../../src/session/process-identity.ts';
@@ -125,8 +126,7 @@ describe('an evaluation', () => {
       session,
       input: INPUT,
       onEvent: (event) => {
-        if (event.type === 'message/delta' && 'kind' in event && event.kind === 'text')
-          deltas.push(String(event.delta));
+        if (isMessageDelta(event) && event.kind === 'text') deltas.push(event.delta);
       },
     });
     expect(response).toMatchObject({

@@ -10,6 +10,7 @@ import { getMessages } from '../../src/core/views.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
+import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
 import { settleToolCall } from '../../src/loop/settle.ts';
 import { OPENCODE, openCodeAdapter } from '../../src/opencode.ts';
 import { isDead } from '../../src/session/process-identity.ts';
@@ -76,9 +77,13 @@ describe('OpenCode', () => {
           : 'done',
     });
     const session = await openSession({ store: memoryStore(), id: 'one' });
+    const heard: Record<string, string> = {};
     const response = await openCodeAdapter(openCodeOptions({ url: server.url, home, cwd })).evaluate(prompt, {
       session,
       input: INPUT,
+      onEvent: (event) => {
+        if (isMessageDelta(event)) heard[event.blockId] = (heard[event.blockId] ?? '') + event.delta;
+      },
     });
     expect(response).toMatchObject({
       status: 'completed',
@@ -97,6 +102,7 @@ describe('OpenCode', () => {
       'tool',
       'assistant',
     ]);
+    expect(heard).toEqual({ [`${messages.at(2)?.id}:0`]: 'I will.', [`${messages.at(-1)?.id}:0`]: 'done' });
     expect(checkCoherence(messages).violations).toEqual([]);
     const starts: unknown[] = [];
     for await (const event of session.events({ types: ['tool/started'] }))

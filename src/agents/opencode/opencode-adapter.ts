@@ -170,6 +170,9 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         if ('error' in ended) throw ended.error;
         const { data, error } = ended.answer;
         if (!data || data.info.error) throw failed(JSON.stringify(data?.info.error ?? error));
+        const caughtUp = await Promise.race([mine.idle, following, tools.stopped, exitOf(server)]);
+        if (caughtUp && 'plan' in caughtUp) return;
+        if (caughtUp) throw caughtUp.error;
         await mine.takeEntry(data);
         if (currentEvaluation(run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
         complete = true;

@@ -60,7 +60,10 @@ export class OpenCodeThreads {
   readonly #old: ReadonlySet<string>;
   /** Everything is done in the order it was told. */
   #last: Promise<unknown> = Promise.resolve();
-  #used: () => Promise<void>;
+  readonly #used: () => Promise<void>;
+  readonly #sessionId: string;
+  readonly #idle = Promise.withResolvers<void>();
+  #busy = false;
 
   constructor(
     run: Run,
@@ -68,6 +71,7 @@ export class OpenCodeThreads {
   ) {
     this.#old = options.old;
     this.#used = options.used;
+    this.#sessionId = options.sessionId;
     this.#threads.set(options.sessionId, { recorder: new ThreadRecorder(run), answers: new Map() });
   }
 
@@ -82,6 +86,14 @@ export class OpenCodeThreads {
       for (const part of parts) await this.#part(part);
       await this.#message(info);
     });
+  }
+
+  /**
+   * Resolves when all that OpenCode had to say was taken in. Its answer to the prompt may overtake the events that lead there:
+   * results, costs and subagents are told by them alone.
+   */
+  get idle(): Promise<void> {
+    return this.#idle.promise;
   }
 
   /** Resolves when the call is in the log, with the conversation that it belongs to. */
@@ -108,7 +120,8 @@ export class OpenCodeThreads {
   }
 
   async #take({ type, properties }: OpenCodeEvent): Promise<void> {
-    const { info, part } = properties;
+    const { info, part, sessionID, status } = properties;
+    if (type === 'session.status' && sessionID === this.#sessionId) this.#turnTo(status?.type);
     if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
@@ -132,6 +145,11 @@ export class OpenCodeThreads {
       await record(child.recorder.run, [
         { type: 'evaluation/completed', evaluationId: child.recorder.run.evaluationId },
       ]);
+  }
+
+  #turnTo(status: string | undefined): void {
+    if (status === 'busy') this.#busy = true;
+    if (status === 'idle' && this.#busy) this.#idle.resolve();
   }
 
   /** A piece of a text that is being said. */

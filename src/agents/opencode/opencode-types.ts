@@ -54,6 +54,7 @@ export interface OpenCodeEvent {
     readonly partID?: string;
     readonly field?: string;
     readonly delta?: string;
+    readonly status?: { readonly type: string };
   };
 }
 

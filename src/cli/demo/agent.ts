@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isBuiltInEvent } from '../../core/events.ts';
 import { textOf } from '../../core/messages.ts';
 import { createAdapter } from '../../loop/create-adapter.ts';
-import type { EvaluationEvent, MessageDelta } from '../../loop/provider-adapter.ts';
+import { type EvaluationEvent, isMessageDelta } from '../../loop/provider-adapter.ts';
 import { openSession } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
 import { expensePrompt, REQUEST, ruleModel } from './job.ts';
@@ -49,8 +49,8 @@ await session.close();
 await store.close();
 
 function report(event: EvaluationEvent): void {
-  if (event.type === 'message/delta') {
-    const { kind, delta, turn } = event as MessageDelta;
+  if (isMessageDelta(event)) {
+    const { kind, delta, turn } = event;
     if (kind === 'text') tell({ type: 'said', delta, turn });
     return;
   }
