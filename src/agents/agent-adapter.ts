@@ -15,6 +15,7 @@ import { latestSnapshot } from './adapter-states.ts';
 import { endOrphans } from './agent-process.ts';
 import { type BuiltInTools, runOpenCalls } from './run-open-calls.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
+import { interruptLeftSubagents } from './subagent-run.ts';
 import { DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './validate-state.ts';
 
 /** What differs from agent to agent; everything else about a stateful adapter is here. */
@@ -136,6 +137,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
           }
         }
         await endOrphans(session);
+        await interruptLeftSubagents(running);
         await kind.catchUp(running, state);
       },
       async ask(running, turn) {

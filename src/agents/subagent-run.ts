@@ -1,5 +1,7 @@
+import { isOpen } from '../core/evaluations.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type Run, record } from '../loop/run.ts';
+import { interruptLeftDraft } from '../loop/stream-answer.ts';
 
 /** The evaluation of a subagent: named by the call that started it, so that it is found again. */
 export function subagentEvaluationId(call: CallRef): string {
@@ -31,5 +33,12 @@ export async function beginSubagent(
       },
     ]);
   }
-  return { ...parentRun, evaluationId };
+  return { ...parentRun, evaluationId, attempts: 0, draft: undefined };
+}
+
+/** What the subagents of a dead process were saying becomes an event: nobody else would look for it. */
+export async function interruptLeftSubagents(run: Run): Promise<void> {
+  for (const evaluation of run.session.state.record.evaluations.items) {
+    if (evaluation.parent && isOpen(evaluation)) await interruptLeftDraft(run, evaluation);
+  }
 }

@@ -1,10 +1,9 @@
 import type { CallState } from '../core/evaluations.ts';
 import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
 import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
-import { answerToContinue } from '../core/place-run.ts';
 import type { Usage } from '../core/usage.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
-import { type Block, type Delta, Draft } from '../loop/stream-answer.ts';
+import { type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
 /** An agent's answer, or a piece of one. */
@@ -88,31 +87,17 @@ export class ThreadRecorder {
     this.run.attempts = 0;
   }
 
-  /** A block of the answer that is being given begins. */
-  open(block: Block, providerMessageId?: string): void {
-    this.#drafting(providerMessageId).open(block);
+  /** Hears a piece of an answer that is being given: told to whoever watches, and kept as a draft until it is recorded (D53). */
+  hear(delta: Delta): void {
+    this.#draft ??= new Draft(this.run, this.#turn + 1, ++this.run.attempts);
+    this.#draft.add(delta);
   }
 
-  /** Hears a piece of it: told to whoever watches at once, and kept as a draft for whoever looks later (D53). */
-  hear(delta: Delta, providerMessageId?: string): void {
-    this.#drafting(providerMessageId).add(delta);
-  }
-
-  /** The answer breaks off: what was said of it is kept as an event. */
+  /** The answer breaks off: what was said of it is kept as an event, unless someone else writes this session now. */
   async interrupt(reason?: unknown): Promise<void> {
     const draft = this.#draft;
     this.#draft = undefined;
-    await draft?.interrupt(reason);
-  }
-
-  #drafting(providerMessageId: string | undefined): Draft {
-    if (this.#draft) return this.#draft;
-    const { messages } = currentEvaluation(this.run);
-    const at = providerMessageId === undefined ? -1 : answerToContinue(messages, providerMessageId);
-    const begun = at < 0 ? undefined : messages.at(at);
-    const continues = begun?.role === 'assistant' ? begun : undefined;
-    this.#draft = new Draft(this.run, continues?.turn ?? this.#turn + 1, ++this.run.attempts, continues);
-    return this.#draft;
+    await draft?.interrupt(reason).catch(() => {}); // what could not be recorded has stopped the run, and says why
   }
 
   /** Records what the agent was told. */

@@ -81,7 +81,7 @@ function startedCalls(
 }
 
 /** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */
-export function answerToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
+function answerToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
   for (let i = messages.length - 1; i >= 0; i--) {
     const earlier = messages.at(i);
     if (earlier?.role === 'assistant') return earlier.providerMessageId === providerMessageId ? i : -1;

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
+import { isRecord } from '../core/message-problem.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, callsOf, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
 import { plainCopy } from '../session/plain-copy.ts';
@@ -23,8 +24,8 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     const { budget } = above.options;
     checkSpending(currentEvaluation(above).totalUsage, 0, { budget });
   }
-  const { messages, events } = await run.history.next(run, turn);
-  const heard = plainCopy(await answerOf(run, requestFor(run, turn, messages)));
+  const { answer, events } = await answerOf(run, turn);
+  const heard = plainCopy(answer);
   const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);
   const { message } = recorded;
   const own = callsOf(message);
@@ -55,7 +56,7 @@ function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorde
     ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
     role: 'assistant',
     content: answer.content,
-    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(toolCalls.length !== 0 && { toolCalls }),
     ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
   };
   const event: AnswerRecorded = {
@@ -137,12 +138,19 @@ function outputName(key: string): string {
 const BASE_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
-/** Asks until there is an answer; a provider that goes on failing suspends the evaluation. */
-async function answerOf(run: Run, request: ModelRequest): Promise<ModelAnswer> {
+/**
+ * Asks until there is an answer; a provider that goes on failing suspends the evaluation. Each time anew what is sent is put
+ * together: something may have been erased while it waited (D58).
+ */
+async function answerOf(
+  run: Run,
+  turn: number,
+): Promise<{ readonly answer: ModelAnswer; readonly events: readonly Without<NewEvent, 'at'>[] }> {
   const { limits, maxModelRetries, evaluationId } = run;
   for (let failures = 0; ; ) {
+    const { messages, events } = await run.history.next(run, turn);
     try {
-      return await streamAnswer(run, request);
+      return { answer: await streamAnswer(run, requestFor(run, turn, messages)), events };
     } catch (error) {
       limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
       const retryable = error instanceof ModelError && error.retryable;
@@ -160,7 +168,7 @@ async function answerOf(run: Run, request: ModelRequest): Promise<ModelAnswer> {
       run.emit?.({
         type: 'model/retried',
         evaluationId,
-        turn: request.turn,
+        turn,
         attempt: failures,
         waitMs,
         error: messageOf(error),
@@ -172,6 +180,7 @@ async function answerOf(run: Run, request: ModelRequest): Promise<ModelAnswer> {
 
 /** Calls with ids of their own: providers omit them and repeat them (D11). */
 function distinctIds(calls: readonly ToolCall[], turn: number): readonly ToolCall[] {
+  if (!Array.isArray(calls) || (calls as readonly unknown[]).some((call) => !isRecord(call))) return calls; // soon refused
   const seen = new Set<string>();
   return calls.map((call, i) => {
     const wanted = call.callId || `call_${turn}_${i + 1}`;

@@ -1,7 +1,6 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { DraftKind, MessageInterrupted, Without } from '../core/events.ts';
-import type { AssistantMessage } from '../core/messages.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
@@ -48,6 +47,7 @@ export class DraftPace {
   readonly #clock: Clock;
   readonly #due = new Set<() => void>();
   #cancel: (() => void) | undefined;
+  #stopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -55,6 +55,7 @@ export class DraftPace {
 
   /** Calls `write` the next time that drafts are written. */
   ask(write: () => void): void {
+    if (this.#stopped) return;
     this.#due.add(write);
     this.#cancel ??= this.#clock.after(DRAFT_EVERY_MS, () => this.#write(), { background: true });
   }
@@ -63,7 +64,9 @@ export class DraftPace {
     this.#due.delete(write);
   }
 
+  /** Nothing is written any more. */
   stop(): void {
+    this.#stopped = true;
     this.#cancel?.();
   }
 
@@ -96,26 +99,19 @@ export class Draft {
   readonly #conversationId: string;
   readonly #messageId: string;
   readonly #blocks = new Map<string, DraftBlock>();
-  #texts: number;
+  #texts = 0;
   #interrupted = false;
   #chunks = 0;
   readonly #write = (): void => this.#flush();
   #writing: Promise<void> | undefined;
 
-  /** `continues` is the recorded part of an answer that is given in pieces (D57). */
-  constructor(run: Run, turn: number, attempt: number, continues?: AssistantMessage) {
+  constructor(run: Run, turn: number, attempt: number) {
     const evaluation = currentEvaluation(run);
     this.#run = run;
     this.#turn = turn;
     this.#attempt = attempt;
     this.#conversationId = evaluation.conversationId;
-    this.#messageId = continues?.id ?? `${evaluation.id}:${evaluation.nextSequence}`;
-    this.#texts = continues?.content.length ?? 0;
-  }
-
-  /** A block begins: it takes its place in the answer, whether anything is said in it or not. */
-  open(block: Block): void {
-    this.#block(block);
+    this.#messageId = `${evaluation.id}:${evaluation.nextSequence}`;
   }
 
   add(part: Delta): void {
@@ -144,17 +140,16 @@ export class Draft {
   async interrupt(error: unknown): Promise<void> {
     this.#interrupted = true;
     this.#run.draftPace.forget(this.#write);
-    const said = [...this.#blocks.values()].filter(({ text }) => text !== '');
-    if (said.length === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
+    if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     await this.#writing;
-    const blocks = said.map(({ id, what, text }) => ({ blockId: id, ...what, text }));
+    const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
     await recordInterrupted(this.#run, currentEvaluation(this.#run), what);
     if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
   }
 
   /** A block has the id that it will have in the recorded message (D46). */
-  #block(part: Block): DraftBlock {
+  #block(part: Delta): DraftBlock {
     const known = this.#blocks.get(part.blockId);
     if (known) return known;
     const id =

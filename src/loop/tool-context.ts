@@ -80,7 +80,10 @@ export class CallScope {
 
   /** Runs a handler. One that ignores its signal is left behind: its transaction is closed, its result unread. */
   run<T>(handler: (context: ToolContext) => T | Promise<T>): Promise<T> {
-    return untilAborted(new Promise((resolve) => resolve(handler(this.context))), this.#signal);
+    const answered = new Promise<T>((resolve) => resolve(handler(this.context)));
+    const waited = untilAborted(answered, this.#run.limits.signal);
+    // Not under the joint signal: one that is listened to lives as long as what it is joined from.
+    return this.#ending ? untilAborted(waited, this.#ending.controller.signal) : waited;
   }
 
   /** What the handler dispatched; from now on it can dispatch nothing more. */

@@ -54,6 +54,8 @@ async function settled(batch: readonly Entry[]): Promise<readonly Ready[]> {
   return ready;
 }
 
+const MAX_AT_ONCE = 8;
+
 /** Each refusal means that someone else has written: only a crowd can use this up. */
 const MAX_TRIES = 1_000;
 
@@ -67,6 +69,8 @@ export class AppendQueue {
   #count = 0;
   #waiting: Entry[] = [];
   #running: Promise<void> | undefined;
+  /** How many appends did not wait: now and then one does, so that timers and input have their turn whatever the store does. */
+  #atOnce = 0;
   /** Ends the wait for more, if there is one. */
   #goOn: () => void = () => {};
 
@@ -88,8 +92,9 @@ export class AppendQueue {
     if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, fence, resolve, reject });
-      this.#running ??= this.#run(now);
-      if (now) this.#goOn();
+      const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
+      this.#running ??= this.#run(atOnce);
+      if (atOnce) this.#goOn();
     });
   }
 

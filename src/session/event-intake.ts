@@ -43,7 +43,7 @@ export class EventIntake {
 
   /**
    * Makes events ready to be appended; a promise when large content has to be stored apart first (D58). `plain` says that they
-   * are already what a copy would be, and how many characters they hold.
+   * are already what a copy of them would be, and how many characters they hold.
    */
   accept(
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
@@ -75,7 +75,10 @@ export class EventIntake {
 
   #date(events: readonly { readonly type: string; at?: string }[]): readonly NewEvent[] {
     const at = isoTime(this.#options.clock);
-    for (const event of events) event.at = at;
+    for (const event of events) {
+      validateEvent(event);
+      event.at = at;
+    }
     return events as readonly NewEvent[];
   }
 

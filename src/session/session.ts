@@ -65,7 +65,7 @@ export interface SessionAppendOptions {
   readonly fence?: number;
   /** Nothing else is about to be appended: nothing is waited for. */
   readonly now?: boolean;
-  /** The events are valid JSON data that nobody else holds or changes, of so many characters: they are not copied. */
+  /** The events are JSON data that nobody else holds or changes, of so many characters: they are not copied. */
   readonly plain?: number | undefined;
 }
 

@@ -4,6 +4,7 @@ import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
 import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
 import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
+import { beginSubagent, interruptLeftSubagents } from '../../src/agents/subagent-run.ts';
 import { isMessageDelta, type MessageDelta } from '../../src/loop/provider-adapter.ts';
 import type { Run } from '../../src/loop/run.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
@@ -174,5 +175,71 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
       );
       expect(agent.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
     });
+  });
+});
+
+describe('OpenCode, when events do not come as one would wish', () => {
+  const at = { sessionID: SESSION, messageID: 'msg_1' };
+  const event = (type: string, properties: object): OpenCodeEvent => ({ type, properties }) as unknown as OpenCodeEvent;
+  const text = (words: string, end?: number): OpenCodeEvent =>
+    event('message.part.updated', {
+      part: { ...at, id: 'prt_1', type: 'text', text: words, time: { start: 1, ...(end !== undefined && { end }) } },
+    });
+  const delta = (words: string): OpenCodeEvent =>
+    event('message.part.delta', { ...at, partID: 'prt_1', field: 'text', delta: words });
+  const tool: OpenCodeEvent = event('message.part.updated', {
+    part: { ...at, id: 'prt_2', type: 'tool', callID: 'c', tool: 'read', state: { status: 'running', input: {} } },
+  });
+  const completed: OpenCodeEvent = event('message.updated', {
+    info: { id: 'msg_1', sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } },
+  });
+  const begin = (run: Run): OpenCodeThreads =>
+    new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+  const contentOf = ({ session }: AgentRun): unknown => session.state.record.messages.at(-1)?.content;
+
+  test('a text that does not end before the call behind it is recorded with the call, what follows of it afterwards', async () => {
+    await asAgent(async (agent) => {
+      const threads = begin(agent.run);
+      for (const one of [text(''), delta('I '), delta('will'), tool]) await threads.take(one);
+      expect(contentOf(agent)).toEqual([{ type: 'text', text: 'I will' }]);
+      await threads.take(delta(' soon.'));
+      await threads.interrupt();
+      expect(agent.events.filter(({ type }) => type === 'message/interrupted')).toEqual([]);
+      for (const one of [text('I will soon.', 2), completed]) await threads.take(one);
+      expect(contentOf(agent)).toEqual([
+        { type: 'text', text: 'I will' },
+        { type: 'text', text: ' soon.' },
+      ]);
+    });
+  });
+
+  test('words that come after the whole answer are known already', async () => {
+    await asAgent(async (agent) => {
+      const threads = begin(agent.run);
+      await threads.take(text(''));
+      await threads.take(delta('I '));
+      const part = { ...at, id: 'prt_1', type: 'text', text: 'I will.', time: { start: 1, end: 2 } };
+      const info = { id: 'msg_1', sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } };
+      await threads.takeEntry({ info, parts: [part] });
+      await threads.take(delta('will.'));
+      await threads.interrupt();
+      expect(contentOf(agent)).toEqual([{ type: 'text', text: 'I will.' }]);
+      expect(agent.events.map(({ type }) => type)).not.toContain('message/interrupted');
+      expect(deltasOf(agent).map((one) => one.delta)).toEqual(['I ']);
+    });
+  });
+});
+
+test('what a subagent of a dead process was saying becomes an event when its parent is resumed', async () => {
+  await asAgent(async (agent) => {
+    const { run, session } = agent;
+    const child = await beginSubagent(run, 'call_1', { ns: 'test', type: 'agent' });
+    const place = { evaluationId: child.evaluationId, turn: 1, attempt: 1, blockId: 'b', kind: 'text' as const };
+    await session.store.appendDraft(session.id, [{ ...place, n: 1, delta: 'half a ' }]);
+    await interruptLeftSubagents(run);
+    expect(await session.store.readDraft(session.id, child.evaluationId)).toEqual([]);
+    const said = agent.events.filter(({ type }) => type === 'message/interrupted');
+    expect(said).toMatchObject([{ evaluationId: child.evaluationId, blocks: [{ text: 'half a ' }] }]);
+    expect([child.attempts, child.draft]).toEqual([0, undefined]);
   });
 });

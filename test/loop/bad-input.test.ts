@@ -259,6 +259,30 @@ describe('D58: a message that is erased while the evaluation runs', () => {
   });
 });
 
+test('D58: what is erased while a failing provider is waited for is not sent by the next try either', async () => {
+  const clock = fakeClock();
+  let tries = 0;
+  const erase = async (): Promise<void> => {
+    if (++tries > 1) return;
+    const user = first.session.state.record.messages.at(1);
+    await first.session.eraseMessage(user?.id ?? '');
+  };
+  const script = (): ScriptedTurn => (tries === 0 ? { error: { status: 500 } } : 'ok');
+  const first = await agent({
+    script,
+    clock,
+    adapter: { random: () => 0 },
+  });
+  const response = first.evaluate({
+    input: 'my secret',
+    onEvent: (event) => {
+      if (event.type === 'model/retried') void erase();
+    },
+  });
+  expect(await advancing(clock, response)).toMatchObject({ status: 'completed', text: 'ok' });
+  expect(first.requests.map(({ messages }) => JSON.stringify(messages).includes('secret'))).toEqual([true, false]);
+});
+
 describe('a model of one’s own', () => {
   const sound: ModelAnswer = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
   const saying = (answer: unknown): Model => ({
@@ -275,6 +299,9 @@ describe('a model of one’s own', () => {
     ['a part that is none', { ...sound, content: ['hi'] }],
     ['a call without arguments', { ...sound, toolCalls: [{ callId: 'c', name: 'write' }] }],
     ['calls that are no list', { ...sound, toolCalls: undefined, content: 'hi' }],
+    ['calls that are none', { ...sound, toolCalls: [null] }],
+    ['calls that are a text', { ...sound, toolCalls: 'x' }],
+    ['calls that are an object', { ...sound, toolCalls: {} }],
     ['what JSON cannot carry', { ...sound, usage: { inputTokens: 1n, outputTokens: 1 } }],
     ['a usage that is none', { ...sound, usage: { inputTokens: 'many' } }],
     ['nothing', undefined],

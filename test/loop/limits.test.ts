@@ -23,6 +23,13 @@ describe('D23: the turn limit', () => {
     expect(await evaluate({ resume: true, maxTurns: 5 })).toMatchObject({ status: 'completed', turns: 5 });
   });
 
+  test('a model and tools that answer at once leave timers their turn: whoever wants to cancel can', async () => {
+    const cancel = new AbortController();
+    const { evaluate } = await agent({ script: () => ({ toolCalls: [call('look'), call('look')] }), tools: [look] });
+    setTimeout(() => cancel.abort(), 1);
+    expect(await evaluate({ signal: cancel.signal, maxTurns: 1e9 })).toMatchObject({ reason: 'CANCELLED' });
+  });
+
   test('zero turns: the model is not asked', async () => {
     const { evaluate, requests } = await agent({ script: ['hi'] });
     expect(await evaluate({ maxTurns: 0 })).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT' });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { settleToolCall, toolContent } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -95,6 +96,21 @@ describe('D20: a tool that does not answer in time', () => {
     await advancing(clock, evaluate());
     expect(reason).toMatchObject({ message: LATE });
     expect(resultText(session, 'call_1_1')).toBe(LATE);
+  });
+
+  test('nobody listens to the signal that a tool is given but the tool: it can be let go', async () => {
+    let listeners = -1;
+    const work = tool(
+      'work',
+      (_, { signal }) => {
+        listeners = getEventListeners(signal, 'abort').length;
+        return 'ok';
+      },
+      { timeoutMs: 1000 },
+    );
+    const { evaluate } = await agent({ script: [{ toolCalls: [call('work')] }, 'ok'], tools: [work] });
+    await evaluate();
+    expect(listeners).toBe(0);
   });
 
   test('a tool that answers in time leaves no timer behind', async () => {

@@ -200,9 +200,9 @@ class ClaudeQueryRun {
     if (this.#process) await endAgentProcess(this.#process.state);
     await this.#taking.catch(() => {});
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
-    if (limits.signal.aborted && !(limits.signal.reason instanceof Suspension)) return;
-    await this.#threads.interrupt();
-    await this.#checkpoints.ended();
+    const { aborted, reason } = limits.signal;
+    await this.#threads.interrupt(aborted ? reason : undefined);
+    if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
   }
 
   #progress(): { readonly complete: boolean; readonly costUsd?: number } {

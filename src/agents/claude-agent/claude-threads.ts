@@ -62,8 +62,8 @@ export class ClaudeThreads {
   }
 
   /** The agent ends in the middle of what it says. */
-  async interrupt(): Promise<void> {
-    for (const { recorder } of this.#threads()) await recorder.interrupt();
+  async interrupt(reason?: unknown): Promise<void> {
+    for (const { recorder } of this.#threads()) await recorder.interrupt(reason);
   }
 
   #threads(): readonly Thread[] {
@@ -239,9 +239,7 @@ class Thread {
 
   startBlock({ index = 0, content_block: block }: StreamEvent): void {
     const opened = block && blockOf(block, index);
-    if (!opened) return;
-    this.#open.set(index, opened);
-    this.recorder.open(opened);
+    if (opened) this.#open.set(index, opened);
   }
 
   hear({ index = 0, delta }: StreamEvent): void {

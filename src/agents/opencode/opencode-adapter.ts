@@ -187,10 +187,9 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         if (server) await endAgentProcess(server.state);
         await bridge.close();
         await rm(directory, { recursive: true, force: true });
-        if (!run.limits.signal.aborted || run.limits.signal.reason instanceof Suspension) {
-          await threads?.interrupt();
-          await checkpoints.ended();
-        }
+        const { aborted, reason } = run.limits.signal;
+        await threads?.interrupt(aborted ? reason : undefined);
+        if (!aborted || reason instanceof Suspension) await checkpoints.ended();
       }
     },
   });

@@ -37,7 +37,10 @@ export function openCodeEffect(name: string): ToolEffect {
 
 interface Answer {
   readonly parts: Map<string, OpenCodePart>;
-  readonly written: Set<string>;
+  /** What was heard of a text that is still being said. */
+  readonly heard: Map<string, string>;
+  /** The parts that are recorded, and how much of their text. */
+  readonly written: Map<string, number>;
   info: OpenCodeMessage | undefined;
 }
 
@@ -107,9 +110,9 @@ export class OpenCodeThreads {
   }
 
   /** The agent ends in the middle of what it says. */
-  interrupt(): Promise<void> {
+  interrupt(reason?: unknown): Promise<void> {
     return this.#inOrder(async () => {
-      for (const { recorder } of this.#threads.values()) await recorder.interrupt();
+      for (const { recorder } of this.#threads.values()) await recorder.interrupt(reason);
     });
   }
 
@@ -156,10 +159,15 @@ export class OpenCodeThreads {
   async #delta(said: OpenCodeEvent['properties']): Promise<void> {
     const { sessionID = '', messageID = '', partID = '', field, delta } = said;
     const thread = await this.#thread(sessionID);
-    const part = thread?.answers.get(messageID)?.parts.get(partID);
-    if (!thread || !part || field !== 'text' || delta === undefined || this.#old.has(messageID)) return;
+    const answer = thread?.answers.get(messageID);
+    const part = answer?.parts.get(partID);
+    if (!thread || !answer || !part || field !== 'text' || delta === undefined) return;
+    // The response may have brought all of it already.
+    if (isOver(answer) || part.time?.end !== undefined) return;
+    answer.heard.set(partID, (answer.heard.get(partID) ?? '') + delta);
+    if (thread.recorder.hasAnswer(messageID)) return; // what follows a recorded piece is shown when it is recorded
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
-    thread.recorder.hear({ type, blockId: partID, delta }, messageID);
+    thread.recorder.hear({ type, blockId: partID, delta });
   }
 
   async #message(info: OpenCodeMessage): Promise<void> {
@@ -171,31 +179,38 @@ export class OpenCodeThreads {
     if (ended) await this.#flush(thread, info.id);
   }
 
-  /** Records what is new of an answer: text that is complete, calls whose input is known. */
+  /** Records what is new of an answer: calls whose input is known, and text that is complete or has a call behind it. */
   async #flush(thread: Thread, messageId: string): Promise<void> {
     const answer = answerOf(thread, messageId);
-    const isOver = answer.info?.time.completed !== undefined;
+    const { written } = answer;
+    const parts = [...answer.parts.values()];
+    const isNewCall = (part: OpenCodePart): boolean => isCall(part) && !written.has(part.id);
+    const lastCall = parts.findLastIndex(isNewCall);
     const content: AssistantMessage['content'][number][] = [];
     const toolCalls: ToolCall[] = [];
-    for (const part of answer.parts.values()) {
-      if (answer.written.has(part.id)) continue;
-      if ((part.type === 'text' || part.type === 'reasoning') && (part.time?.end !== undefined || isOver)) {
-        if (part.text) content.push({ type: part.type, text: part.text });
-      } else if (part.type === 'tool' && part.callID !== undefined && part.state && part.state.status !== 'pending') {
+    for (const [i, part] of parts.entries()) {
+      if (part.type === 'text' || part.type === 'reasoning') {
+        const text = (part.time?.end === undefined && answer.heard.get(part.id)) || (part.text ?? '');
+        const before = written.get(part.id) ?? 0;
+        // Some providers end a text only with the whole answer: whoever calls a tool has said what comes before it.
+        if (text.length <= before || !(part.time?.end !== undefined || isOver(answer) || i < lastCall)) continue;
+        content.push({ type: part.type, text: text.slice(before) });
+        written.set(part.id, text.length);
+      } else if (isNewCall(part)) {
         toolCalls.push({
-          callId: part.callID,
+          callId: part.callID ?? '',
           name: recordedName(part.tool ?? ''),
-          arguments: JSON.stringify(part.state.input ?? {}),
+          arguments: JSON.stringify(part.state?.input ?? {}),
           after: content.length,
         });
-      } else continue;
-      answer.written.add(part.id);
+        written.set(part.id, 0);
+      }
     }
     await thread.recorder.answer({
       providerMessageId: messageId,
       content,
       toolCalls,
-      usage: isOver ? usageOf(answer.info) : undefined,
+      usage: isOver(answer) ? usageOf(answer.info) : undefined,
       model: answer.info?.modelID,
     });
     for (const { callId } of toolCalls) this.#waiting.get(callId)?.();
@@ -223,10 +238,19 @@ export class OpenCodeThreads {
 function answerOf(thread: Thread, messageId: string): Answer {
   let answer = thread.answers.get(messageId);
   if (!answer) {
-    answer = { parts: new Map(), written: new Set(), info: undefined };
+    answer = { parts: new Map(), heard: new Map(), written: new Map(), info: undefined };
     thread.answers.set(messageId, answer);
   }
   return answer;
+}
+
+function isOver({ info }: Answer): boolean {
+  return info?.time.completed !== undefined;
+}
+
+/** Whether a part is a call whose input is known. */
+function isCall({ type, callID, state }: OpenCodePart): boolean {
+  return type === 'tool' && callID !== undefined && state !== undefined && state.status !== 'pending';
 }
 
 function usageOf(info: OpenCodeMessage | undefined): Usage | undefined {
