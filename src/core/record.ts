@@ -1,11 +1,18 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
-import type { BuiltInEvent, EvaluationStarted, MessageRecorded, Settlement, ToolStarted } from './events.ts';
+import type {
+  BuiltInEvent,
+  EvaluationStarted,
+  HistorySummarized,
+  MessageRecorded,
+  Settlement,
+  ToolStarted,
+} from './events.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
 import { placeRun } from './place-run.ts';
-import { decodeRecord } from './record-items.ts';
+import { decodeRecord, emptyRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
 /**
@@ -258,11 +265,18 @@ export function erasedSettlement(how: Settlement): Settlement {
   return 'rerun' in how ? how : { ...how, result: ERASED };
 }
 
+/** A summary without what it told: it may tell of a message that was erased. */
+export function erasedSummary(event: HistorySummarized): HistorySummarized {
+  return { ...event, text: ERASED };
+}
+
+/** Every summary made so far is forgotten with the message: any of them may tell of it, and each can be made again. */
 function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   const at = record.messages.toArray().findIndex((message) => message.id === messageId);
   const message = at < 0 ? undefined : record.messages.at(at);
   if (!message) return record;
-  const changed = { ...record, messages: record.messages.set(at, erased(message)) };
+  const { summaries } = emptyRecord();
+  const changed = { ...record, messages: record.messages.set(at, erased(message)), summaries };
   return changeEvaluation(changed, message.evaluationId, (evaluation) => ({
     ...evaluation,
     messages: evaluation.messages.set(

@@ -1,18 +1,24 @@
 import { HoldfastError } from '../core/errors.ts';
-import { isBuiltInEvent, type MessageRecorded, type SessionRestored, type ToolSettled } from '../core/events.ts';
+import {
+  type HistorySummarized,
+  isBuiltInEvent,
+  type MessageRecorded,
+  type SessionRestored,
+  type ToolSettled,
+} from '../core/events.ts';
 import type { ConversationMessage } from '../core/messages.ts';
-import { erased, erasedSettlement, foldRecord } from '../core/record.ts';
+import { erased, erasedSettlement, erasedSummary, foldRecord } from '../core/record.ts';
 import { decodeRecord, encodeRecord } from '../core/record-items.ts';
 import { contentHashes, messagesIn } from './contents.ts';
 import type { AnySession } from './session.ts';
 
 /**
  * Removes what a message said (D58). The one change to a log that is not an append: the events keep their place, their payload is
- * overwritten, the stored snapshot and the search hits go, and a `message/erased` event says that it happened. Forks made
- * before have their own copy.
+ * overwritten, so are summaries that may tell of it, the stored snapshot and the search hits go, and a `message/erased` event says
+ * that it happened. Forks made before have their own copy.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { recorded, settled, restored, usedElsewhere } = await findTraces(session, messageId);
+  const { recorded, settled, restored, summarized, usedElsewhere } = await findTraces(session, messageId);
   if (recorded.length + restored.length === 0) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
@@ -27,6 +33,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   for (const event of settled) {
     await session.store.replaceEvent(session.id, { ...event, how: erasedSettlement(event.how) });
   }
+  for (const event of summarized) await session.store.replaceEvent(session.id, erasedSummary(event));
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
 }
 
@@ -57,16 +64,21 @@ interface Traces {
   readonly settled: ToolSettled[];
   /** Conversations brought in by a snapshot that hold it. */
   readonly restored: SessionRestored[];
+  /** Summaries that were made since: any of them may tell of it. */
+  readonly summarized: HistorySummarized[];
   /** Contents stored apart that other messages of this session show, too. */
   readonly usedElsewhere: Set<string>;
 }
 
 async function findTraces(session: AnySession, messageId: string): Promise<Traces> {
-  const traces: Traces = { recorded: [], settled: [], restored: [], usedElsewhere: new Set() };
+  const traces: Traces = { recorded: [], settled: [], restored: [], summarized: [], usedElsewhere: new Set() };
   const settlements: ToolSettled[] = [];
   for await (const event of session.events()) {
     if (!isBuiltInEvent(event)) continue;
     if (event.type === 'tool/settled') settlements.push(event);
+    if (event.type === 'history/summarized' && traces.recorded.length + traces.restored.length > 0) {
+      traces.summarized.push(event);
+    }
     const messages = messagesIn(event);
     if (messages.some((message) => message.id === messageId)) {
       if (event.type === 'message/recorded') traces.recorded.push(event);

@@ -5,7 +5,7 @@ import { getMessages } from '../../src/core/views.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { answer, callOf, messageOf, recorded, refOf, result, started, user } from '../core/log.ts';
+import { answer, callOf, messageOf, plain, recorded, refOf, result, started, user } from '../core/log.ts';
 import { logIn, rejection, until } from './log-of.ts';
 import { STORES } from './stores.ts';
 
@@ -111,6 +111,27 @@ describe('D58: no trace is left', () => {
       {},
     ]);
     expect(JSON.stringify(session.state.record)).not.toContain('ossifrage');
+  });
+
+  test('of a message that a summary tells of: summaries are made again when they are needed (D56)', async () => {
+    const store = memoryStore();
+    const session = await openSession({ store, id: 's1' });
+    const summary = (key: string, text: string) =>
+      ({ type: 'history/summarized', evaluationId: 'e1', key, text }) as const;
+    await session.append([
+      started(),
+      summary('before', 'harmless'),
+      user(SECRET, 0),
+      summary('after', `He said ${SECRET}`),
+    ]);
+    expect(session.state.record.summaries.length).toBe(2);
+    await session.eraseMessage('e1:0');
+    expect(await everythingIn(store)).not.toContain('ossifrage');
+    expect(await everythingIn(store)).toContain('harmless');
+    expect(session.state.record.summaries.length).toBe(0);
+    expect(plain((await openSession({ store, id: 's1' })).state)).toEqual(plain(session.state));
+    await session.append([summary('after', 'made again')]);
+    expect(session.state.record.summaries.length).toBe(1);
   });
 
   test('of a message that a snapshot brought in', async () => {
