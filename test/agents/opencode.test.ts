@@ -85,6 +85,7 @@ describe('OpenCode', () => {
         if (isMessageDelta(event)) heard[event.blockId] = (heard[event.blockId] ?? '') + event.delta;
       },
     });
+    expect(response.message).toBeUndefined(); // or why it was suspended
     expect(response).toMatchObject({
       status: 'completed',
       text: 'done',

@@ -69,6 +69,8 @@ export async function openBridge(options: {
       response.end(messageOf(error));
     });
   });
+  // A connection that we close while it rests may be one that OpenCode is just about to use again: its request would fail.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${secret}`,

@@ -97,6 +97,8 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
       response.destroy(cause instanceof Error ? cause : new Error(String(cause)));
     });
   });
+  // An agent may ask again over a connection that rested: one that is closed at that moment would fail the request.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
