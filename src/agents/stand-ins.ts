@@ -9,7 +9,7 @@ export const CALL_AGAIN: string =
 
 /**
  * The prompt with a stand-in for each of the agent's own tools that a call was left open for. Only the agent can run the tool, so
- * what may run again is given back to the model to call again; what may have happened waits for a person, as any `once` tool does.
+ * what may run again is given back to the model to call again; what may have happened waits for a person, like every `once` tool.
  */
 export function withStandIns(
   prompt: Prompt<unknown>,

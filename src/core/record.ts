@@ -270,7 +270,7 @@ export function erasedSummary(event: HistorySummarized): HistorySummarized {
   return { ...event, text: ERASED };
 }
 
-/** Every summary made so far is forgotten with the message: any of them may tell of it, and each can be made again. */
+/** Every summary made so far is forgotten with the message, since it may tell of it; it can be made again. */
 function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   const at = record.messages.toArray().findIndex((message) => message.id === messageId);
   const message = at < 0 ? undefined : record.messages.at(at);

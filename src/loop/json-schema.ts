@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 
-/** Schemas at the edge: any Standard Schema validates here; as JSON Schema it is told to the model and hashed. */
+/** Schemas at the edge: every Standard Schema validates here; as JSON Schema it is told to the model and hashed. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

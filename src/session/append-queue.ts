@@ -54,6 +54,7 @@ async function settled(batch: readonly Entry[]): Promise<readonly Ready[]> {
   return ready;
 }
 
+/** One append in so many waits for the turn of the event loop to end, even when nothing else will come. */
 const MAX_AT_ONCE = 8;
 
 /** Each refusal means that someone else has written: only a crowd can use this up. */

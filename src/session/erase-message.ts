@@ -64,7 +64,7 @@ interface Traces {
   readonly settled: ToolSettled[];
   /** Conversations brought in by a snapshot that hold it. */
   readonly restored: SessionRestored[];
-  /** Summaries that were made since: any of them may tell of it. */
+  /** Summaries that were made since, each of which may tell of it. */
   readonly summarized: HistorySummarized[];
   /** Contents stored apart that other messages of this session show, too. */
   readonly usedElsewhere: Set<string>;

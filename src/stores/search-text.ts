@@ -38,7 +38,7 @@ export interface SearchableText {
   readonly text: string;
 }
 
-/** The searchable text of an event, if it has any: what was said, tool results, tool calls with their arguments. */
+/** The searchable text of an event, if there is some: what was said, tool results, tool calls with their arguments. */
 export function searchableText(event: SessionEvent): SearchableText | undefined {
   if (!isBuiltInEvent(event)) return undefined;
   if (event.type === 'message/interrupted') {

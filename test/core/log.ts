@@ -8,7 +8,7 @@ import { type AnySlice, type ItemOf, itemsAsArray } from '../../src/core/slices.
 
 export type Draft = Without<BuiltInEvent, 'seq' | 'at'> | { readonly type: string; readonly [field: string]: unknown };
 
-/** When event `seq` happened: any fixed time will do. */
+/** When event `seq` happened: a fixed time will do. */
 export const timeOf = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1000).toISOString();
 
 /** The events as a store would hand them out. */
