@@ -218,9 +218,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
       const threads = begin(agent.run);
       await threads.take(text(''));
       await threads.take(delta('I '));
-      const part = { ...at, id: 'prt_1', type: 'text', text: 'I will.', time: { start: 1, end: 2 } };
-      const info = { id: 'msg_1', sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } };
-      await threads.takeEntry({ info, parts: [part] });
+      for (const one of [text('I will.', 2), completed]) await threads.take(one);
       await threads.take(delta('will.'));
       await threads.interrupt();
       expect(contentOf(agent)).toEqual([{ type: 'text', text: 'I will.' }]);

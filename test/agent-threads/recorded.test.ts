@@ -47,26 +47,6 @@ test('OpenCode: a call that is asked for before anything is known of it waits fo
   });
 });
 
-test('OpenCode: it is idle when it says so after it was busy, and everything before that is in the log', async () => {
-  await asAgent(async ({ run, session }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
-    const status = (type: string, sessionID = SESSION): Promise<void> =>
-      threads.take({ type: 'session.status', properties: { sessionID, status: { type } } });
-    let idle = false;
-    const callsWhenIdle = threads.idle.then(() => {
-      idle = true;
-      return callsInLog(session);
-    });
-    await status('idle'); // of what was before
-    await status('busy');
-    await status('idle', 'ses_child');
-    expect(idle).toBe(false);
-    void threads.take(runningTool);
-    void status('idle');
-    expect(await callsWhenIdle).toEqual([CALL]);
-  });
-});
-
 for (const [where, parent] of [
   ['the main conversation', null],
   ['a subagent', 'toolu_parent'],

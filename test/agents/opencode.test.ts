@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -59,6 +59,11 @@ const echo = defineTool({
   effect: 'idempotent',
   execute: ({ text }) => `echo ${text}`,
 });
+const question = {
+  question: 'Which?',
+  header: 'Which',
+  options: ['a', 'b'].map((label) => ({ label, description: label })),
+};
 const prompt = definePrompt({ ns: 'test', key: 'echo', instructions: 'You echo.', tools: [echo] });
 
 describe('OpenCode', () => {
@@ -111,6 +116,30 @@ describe('OpenCode', () => {
     expect(starts.toSorted()).toEqual(['bash', 'echo', 'echo']);
     expect(findResumableState(session, OPENCODE)).toBeUndefined();
     expect(server.refusals).toEqual([]);
+  });
+
+  test('what would wait for a person does not: it is refused, and the model goes on', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn === 1
+          ? {
+              toolCalls: [
+                { name: 'bash', arguments: { command: 'touch forbidden', description: 'x' }, id: 'toolu_bash' },
+                { name: 'question', arguments: { questions: [question, question] }, id: 'toolu_question' },
+              ],
+            }
+          : 'done',
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const options = openCodeOptions({ url: server.url, home, cwd });
+    const careful = { ...options, config: { ...options.config, permission: { bash: 'ask' } } };
+    const response = await openCodeAdapter(careful).evaluate(prompt, { session, input: INPUT });
+    expect(response.message).toBeUndefined();
+    expect(response).toMatchObject({ status: 'completed', text: 'done', turns: 2 });
+    const results = server.requests.at(-1)?.results;
+    expect(results?.get('toolu_bash')).toEqual({ isError: true, text: expect.stringContaining('nobody can be asked') });
+    expect(results?.get('toolu_question')?.text).toContain('Decide by yourself');
+    expect(readdirSync(cwd)).toEqual([]);
   });
 
   test('D28: a resume forks unless told otherwise; an unknown session is a typed error, or a fresh start', async () => {

@@ -1,18 +1,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AdapterStateSnapshot, AdapterStateType } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { checkSpending, pause, Suspension } from '../../loop/limits.ts';
+import { checkSpending, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
 import { failure } from '../../loop/tool-result.ts';
-import { untilAborted } from '../../models/until-aborted.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
-import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
+import { agentProcessState, endAgentProcess } from '../agent-process.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
@@ -20,9 +17,10 @@ import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-a
 import { ThreadRecorder } from '../thread-recorder.ts';
 import { ToolRunner } from '../tool-runner.ts';
 import { openBridge, PLUGIN } from './opencode-bridge.ts';
+import { connect, exitOf, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession } from './opencode-session.ts';
 import { OpenCodeThreads, openCodeEffect, recordedName, SUBAGENT_TOOL } from './opencode-threads.ts';
-import type { OpenCodeClient, OpenCodeSdk } from './opencode-types.ts';
+import type { OpenCodeSdk } from './opencode-types.ts';
 
 /** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
 export interface OpenCodeState extends AgentState {
@@ -122,14 +120,12 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
       const directory = await mkdtemp(join(tmpdir(), 'holdfast-opencode-'));
       /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
       const over = new AbortController();
-      let server: OwnedProcess | undefined;
+      let server: OpenCodeServer | undefined;
       try {
         const plugin = join(directory, 'holdfast-plugin.js');
         await writeFile(plugin, PLUGIN);
-        const port = await freePort();
-        server = startAgentProcess({
+        server = await startServer({
           command: options.command ?? 'opencode',
-          args: ['serve', '--hostname=127.0.0.1', `--port=${port}`],
           cwd,
           env: {
             ...(options.env ?? process.env),
@@ -140,7 +136,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
           },
         });
         await captureState(run, agentProcessState, server.state);
-        const client = sdk.createOpencodeClient({ baseUrl: await listening(run, server), directory: cwd });
+        const { client, answerFor } = await connect(run, server, { sdk, cwd });
         if (run.prompt.tools.length > 0) await toolsReached(run, client);
         const start = await openOpenCodeSession(run, client, {
           from,
@@ -154,26 +150,20 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
         const mine = new OpenCodeThreads(run, { sessionId, old: start.old, used: () => checkpoints.toolUsed() });
         threads = mine;
         const text = [start.prompt ?? options.continuation ?? CONTINUATION, start.note].filter(Boolean).join('\n\n');
-        const { stream } = await client.event.subscribe({ signal: over.signal });
-        const following = (async () => {
-          for await (const event of stream) await mine.take(event);
-        })();
-        following.catch((error: unknown) => tools.stop({ error }));
-        const asked = client.session.prompt({
-          path: { id: sessionId },
-          body: { ...say(run, options), parts: [{ type: 'text', text }] },
-          signal: over.signal,
-        });
-        const answered = asked.then((answer) => ({ answer }));
-        const ended = await Promise.race([answered, tools.stopped, exitOf(server)]);
-        if ('plan' in ended) return;
-        if ('error' in ended) throw ended.error;
-        const { data, error } = ended.answer;
-        if (!data || data.info.error) throw failed(JSON.stringify(data?.info.error ?? error));
-        const caughtUp = await Promise.race([mine.idle, following, tools.stopped, exitOf(server)]);
-        if (caughtUp && 'plan' in caughtUp) return;
-        if (caughtUp) throw caughtUp.error;
-        await mine.takeEntry(data);
+        const { stream } = await client.event.subscribe({ signal: over.signal, sseMaxRetryAttempts: 1 });
+        const ask = async (): Promise<void> => {
+          // Not the request that answers when all is done: clients give up on one that says nothing for minutes.
+          const { error } = await client.session.promptAsync({
+            path: { id: sessionId },
+            body: { ...say(run, options), parts: [{ type: 'text', text }] },
+            signal: over.signal,
+          });
+          if (error !== undefined) throw failed(JSON.stringify(error));
+        };
+        const following = mine.follow(stream, { ask, answerFor });
+        const stop = await Promise.race([following, tools.stopped, exitOf(server)]);
+        if (stop && 'plan' in stop) return;
+        if (stop) throw stop.error;
         if (currentEvaluation(run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
         complete = true;
       } catch (error) {
@@ -235,52 +225,4 @@ function say(
     ...(system?.role === 'system' && { system: textOf(system) }),
     ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),
   };
-}
-
-const POLL_MS = 50;
-
-/** Resolves when OpenCode has found our tools: it would ask the model without them. */
-async function toolsReached(run: Run, client: OpenCodeClient): Promise<void> {
-  for (;;) {
-    const { data, error } = await client.mcp.status();
-    if (!data) throw failed(JSON.stringify(error));
-    const tools = data[TOOL_SERVER];
-    if (tools?.status === 'connected') return;
-    if (tools) throw failed(`it cannot use our tools: ${tools.error ?? tools.status}`);
-    await pause(run.session.clock, POLL_MS, run.limits.signal);
-  }
-}
-
-/** The address at which OpenCode says that it listens. */
-function listening(run: Run, server: OwnedProcess): Promise<string> {
-  const { child } = server;
-  const said = new Promise<string>((resolve, reject) => {
-    let output = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
-      if (url) resolve(url);
-    });
-    child.once('error', reject);
-  });
-  const ended = exitOf(server).then(({ error }) => Promise.reject(error));
-  return untilAborted(Promise.race([said, ended]), run.limits.signal);
-}
-
-/** Resolves when OpenCode's process has ended, which it does not do by itself. */
-function exitOf({ child, errors }: OwnedProcess): Promise<{ readonly error: Error }> {
-  return new Promise((resolve) => {
-    const tell = (): void =>
-      resolve({ error: new Error(`opencode serve ended with ${child.signalCode ?? child.exitCode}: ${errors()}`) });
-    if (child.exitCode !== null || child.signalCode !== null) tell();
-    else child.once('exit', tell);
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -6,7 +6,8 @@ import { failure, resultOf } from '../../loop/tool-result.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
-import type { OpenCodeEntry, OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
+import { failed } from './opencode-session.ts';
+import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
 /** The tool that starts a subagent. */
 export const SUBAGENT_TOOL = 'task';
@@ -65,8 +66,11 @@ export class OpenCodeThreads {
   #last: Promise<unknown> = Promise.resolve();
   readonly #used: () => Promise<void>;
   readonly #sessionId: string;
-  readonly #idle = Promise.withResolvers<void>();
   #busy = false;
+  /** It has answered, or will not. */
+  #over = false;
+  /** What went wrong, unless an answer came after it. */
+  #problem: unknown;
 
   constructor(
     run: Run,
@@ -78,25 +82,31 @@ export class OpenCodeThreads {
     this.#threads.set(options.sessionId, { recorder: new ThreadRecorder(run), answers: new Map() });
   }
 
+  /**
+   * Takes in what OpenCode tells, until it has no more to do. `ask` is called once it tells: what it does for a question that it was
+   * asked before would be lost. `answerFor` hears everything, to answer what waits for a person.
+   */
+  async follow(
+    events: AsyncIterable<OpenCodeEvent>,
+    {
+      ask,
+      answerFor,
+    }: { readonly ask: () => Promise<void>; readonly answerFor: (event: OpenCodeEvent) => Promise<void> },
+  ): Promise<void> {
+    for await (const event of events) {
+      await this.take(event);
+      if (event.type === 'server.connected') await ask();
+      await answerFor(event);
+      if (!this.#over) continue;
+      if (this.#problem !== undefined) throw failed(JSON.stringify(this.#problem));
+      return;
+    }
+    throw failed('it stopped telling what it does');
+  }
+
   /** Takes in one event. */
   take(event: OpenCodeEvent): Promise<void> {
     return this.#inOrder(() => this.#take(event));
-  }
-
-  /** Takes in a whole answer, as the prompt's response gives it. */
-  takeEntry({ info, parts }: OpenCodeEntry): Promise<void> {
-    return this.#inOrder(async () => {
-      for (const part of parts) await this.#part(part);
-      await this.#message(info);
-    });
-  }
-
-  /**
-   * Resolves when all that OpenCode had to say was taken in. Its answer to the prompt may overtake the events that lead there:
-   * results, costs and subagents are told by them alone.
-   */
-  get idle(): Promise<void> {
-    return this.#idle.promise;
   }
 
   /** Resolves when the call is in the log, with the conversation that it belongs to. */
@@ -123,8 +133,8 @@ export class OpenCodeThreads {
   }
 
   async #take({ type, properties }: OpenCodeEvent): Promise<void> {
-    const { info, part, sessionID, status } = properties;
-    if (type === 'session.status' && sessionID === this.#sessionId) this.#turnTo(status?.type);
+    const { info, part, sessionID } = properties;
+    if (sessionID === this.#sessionId) this.#progress(type, properties);
     if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
@@ -150,9 +160,15 @@ export class OpenCodeThreads {
       ]);
   }
 
-  #turnTo(status: string | undefined): void {
-    if (status === 'busy') this.#busy = true;
-    if (status === 'idle' && this.#busy) this.#idle.resolve();
+  /** How far OpenCode is with what it was asked. */
+  #progress(type: string, { status, error }: OpenCodeEvent['properties']): void {
+    if (type === 'session.error') {
+      this.#problem = error ?? 'it failed';
+      this.#over = !this.#busy; // it did not even begin
+    } else if (type === 'session.status') {
+      if (status?.type === 'busy') this.#busy = true;
+      if (status?.type === 'idle' && this.#busy) this.#over = true;
+    }
   }
 
   /** A piece of a text that is being said. */
@@ -176,6 +192,7 @@ export class OpenCodeThreads {
     const answer = answerOf(thread, info.id);
     const ended = info.time.completed !== undefined && answer.info?.time.completed === undefined;
     answer.info = info;
+    if (info.sessionID === this.#sessionId && isOver(answer)) this.#problem = info.error;
     if (ended) await this.#flush(thread, info.id);
   }
 

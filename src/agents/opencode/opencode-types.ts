@@ -49,12 +49,15 @@ export interface OpenCodeEvent {
   readonly properties: {
     readonly info?: OpenCodeMessage & { readonly parentID?: string };
     readonly part?: OpenCodePart;
+    readonly id?: string;
+    readonly questions?: readonly unknown[];
     readonly sessionID?: string;
     readonly messageID?: string;
     readonly partID?: string;
     readonly field?: string;
     readonly delta?: string;
     readonly status?: { readonly type: string };
+    readonly error?: unknown;
   };
 }
 
@@ -64,21 +67,28 @@ export interface OpenCodeClient {
     get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string }>>;
     fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
     messages(options: { path: { id: string } }): Promise<Answer<readonly OpenCodeEntry[]>>;
-    prompt(options: {
+    promptAsync(options: {
       path: { id: string };
       body: { system?: string; model?: { providerID: string; modelID: string }; parts: readonly object[] };
       signal: AbortSignal;
-    }): Promise<Answer<OpenCodeEntry>>;
+    }): Promise<Answer<unknown>>;
   };
   readonly mcp: {
     status(): Promise<Answer<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;
   };
   readonly event: {
-    subscribe(options: { signal: AbortSignal }): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }>;
+    subscribe(options: {
+      signal: AbortSignal;
+      sseMaxRetryAttempts: number;
+    }): Promise<{ readonly stream: AsyncIterable<OpenCodeEvent> }>;
   };
 }
 
 /** The module `@opencode-ai/sdk`. */
 export interface OpenCodeSdk {
-  createOpencodeClient(config: { baseUrl: string; directory?: string }): OpenCodeClient;
+  createOpencodeClient(config: {
+    baseUrl: string;
+    directory: string;
+    headers: Readonly<Record<string, string>>;
+  }): OpenCodeClient;
 }

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { pause } from '../../loop/limits.ts';
+import type { Run } from '../../loop/run.ts';
+import { untilAborted } from '../../models/until-aborted.ts';
+import { type OwnedProcess, startAgentProcess } from '../agent-process.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
+import { failed } from './opencode-session.ts';
+import type { OpenCodeClient, OpenCodeEvent, OpenCodeSdk } from './opencode-types.ts';
+
+/** OpenCode's server: on this machine only, and only for who knows the password that this process made for it. */
+export interface OpenCodeServer extends OwnedProcess {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Starts it on a free port. */
+export async function startServer(options: {
+  readonly command: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}): Promise<OpenCodeServer> {
+  const [user, password] = ['holdfast', randomUUID()];
+  const owned = startAgentProcess({
+    ...options,
+    args: ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`],
+    env: { ...options.env, OPENCODE_SERVER_USERNAME: user, OPENCODE_SERVER_PASSWORD: password },
+  });
+  return { ...owned, headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` } };
+}
+
+/** A client of it, and what answers for the person whom it would ask. */
+export async function connect(
+  run: Run,
+  server: OpenCodeServer,
+  { sdk, cwd }: { readonly sdk: OpenCodeSdk; readonly cwd: string },
+): Promise<{ readonly client: OpenCodeClient; readonly answerFor: (event: OpenCodeEvent) => Promise<void> }> {
+  const { headers } = server;
+  const baseUrl = await listening(run, server);
+  const client = sdk.createOpencodeClient({ baseUrl, directory: cwd, headers });
+  const reply = async (path: string, body: object): Promise<void> => {
+    const url = new URL(path, baseUrl);
+    url.searchParams.set('directory', cwd);
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: run.limits.signal,
+    });
+    // Not found: it was taken back meanwhile.
+    if (!answer.ok && answer.status !== 404) throw failed(`${path}: ${answer.status} ${await answer.text()}`);
+  };
+  return {
+    client,
+    answerFor: async ({ type, properties: { id, questions = [] } }) => {
+      if (type === 'permission.asked')
+        await reply(`/permission/${id}/reply`, { reply: 'reject', message: NOBODY_ALLOWS });
+      if (type === 'question.asked')
+        await reply(`/question/${id}/reply`, { answers: questions.map(() => [NOBODY_ANSWERS]) });
+    },
+  };
+}
+
+/** Without words OpenCode would stop; with them the model goes on. */
+const NOBODY_ALLOWS = 'This is not permitted here, and nobody can be asked. Go on without it.';
+const NOBODY_ANSWERS = 'Nobody can be asked. Decide by yourself.';
+
+const POLL_MS = 50;
+
+/** Resolves when OpenCode has found our tools: it would ask the model without them. */
+export async function toolsReached(run: Run, client: OpenCodeClient): Promise<void> {
+  for (;;) {
+    const { data, error } = await client.mcp.status();
+    if (!data) throw failed(JSON.stringify(error));
+    const tools = data[TOOL_SERVER];
+    if (tools?.status === 'connected') return;
+    if (tools) throw failed(`it cannot use our tools: ${tools.error ?? tools.status}`);
+    await pause(run.session.clock, POLL_MS, run.limits.signal);
+  }
+}
+
+/** The address at which OpenCode says that it listens. */
+function listening(run: Run, server: OpenCodeServer): Promise<string> {
+  const { child } = server;
+  const said = new Promise<string>((resolve, reject) => {
+    let output = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
+      if (url) resolve(url);
+    });
+    child.once('error', reject);
+  });
+  const ended = exitOf(server).then(({ error }) => Promise.reject(error));
+  return untilAborted(Promise.race([said, ended]), run.limits.signal);
+}
+
+/** Resolves when OpenCode's process has ended, which it does not do by itself. */
+export function exitOf({ child, errors }: OwnedProcess): Promise<{ readonly error: Error }> {
+  return new Promise((resolve) => {
+    const tell = (): void =>
+      resolve({ error: new Error(`opencode serve ended with ${child.signalCode ?? child.exitCode}: ${errors()}`) });
+    if (child.exitCode !== null || child.signalCode !== null) tell();
+    else child.once('exit', tell);
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
