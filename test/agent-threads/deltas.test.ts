@@ -99,6 +99,7 @@ const openCode: Speaker = {
       async finish() {
         await part('prt_1', 'reasoning', 'hm, hm', 2);
         await part('prt_2', 'text', 'I will.', 3);
+        await part('prt_3', 'step-finish', '');
         const time = { created: 1, completed: 4 };
         await take('message.updated', { info: { id: 'msg_1', sessionID: SESSION, role: 'assistant', time } });
       },
@@ -190,6 +191,9 @@ describe('OpenCode, when events do not come as one would wish', () => {
   const tool: OpenCodeEvent = event('message.part.updated', {
     part: { ...at, id: 'prt_2', type: 'tool', callID: 'c', tool: 'read', state: { status: 'running', input: {} } },
   });
+  const stepFinish: OpenCodeEvent = event('message.part.updated', {
+    part: { ...at, id: 'prt_3', type: 'step-finish' },
+  });
   const completed: OpenCodeEvent = event('message.updated', {
     info: { id: 'msg_1', sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } },
   });
@@ -205,7 +209,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
       await threads.take(delta(' soon.'));
       await threads.interrupt();
       expect(agent.events.filter(({ type }) => type === 'message/interrupted')).toEqual([]);
-      for (const one of [text('I will soon.', 2), completed]) await threads.take(one);
+      for (const one of [text('I will soon.', 2), stepFinish, completed]) await threads.take(one);
       expect(contentOf(agent)).toEqual([
         { type: 'text', text: 'I will' },
         { type: 'text', text: ' soon.' },
@@ -218,7 +222,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
       const threads = begin(agent.run);
       await threads.take(text(''));
       await threads.take(delta('I '));
-      for (const one of [text('I will.', 2), completed]) await threads.take(one);
+      for (const one of [text('I will.', 2), stepFinish, completed]) await threads.take(one);
       await threads.take(delta('will.'));
       await threads.interrupt();
       expect(contentOf(agent)).toEqual([{ type: 'text', text: 'I will.' }]);

@@ -13,14 +13,17 @@ const status = (type: string, sessionID = SESSION): OpenCodeEvent =>
   event('session.status', { sessionID, status: { type } });
 const problem = (message: string, sessionID = SESSION): OpenCodeEvent =>
   event('session.error', { sessionID, error: { name: 'Problem', message } });
-const said = (id: string, text: string): readonly OpenCodeEvent[] => [
-  event('message.part.updated', {
-    part: { id: `prt_${id}`, sessionID: SESSION, messageID: id, type: 'text', text, time: { start: 1, end: 2 } },
-  }),
+const part = (messageID: string, id: string, rest: object): OpenCodeEvent =>
+  event('message.part.updated', { part: { id: `${messageID}_${id}`, sessionID: SESSION, messageID, ...rest } });
+const text = (messageID: string, said: string): OpenCodeEvent =>
+  part(messageID, 'text', { type: 'text', text: said, time: { start: 1, end: 2 } });
+const stepFinish = (messageID: string): OpenCodeEvent => part(messageID, 'finish', { type: 'step-finish' });
+const tokens = { input: 3, output: 2, reasoning: 0, cache: { read: 0, write: 0 } };
+const complete = (id: string): OpenCodeEvent =>
   event('message.updated', {
-    info: { id, sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } },
-  }),
-];
+    info: { id, sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 }, tokens },
+  });
+const said = (id: string, words: string): readonly OpenCodeEvent[] => [text(id, words), stepFinish(id), complete(id)];
 
 interface Followed {
   /** How often it was asked, and after how many events. */
@@ -28,6 +31,7 @@ interface Followed {
   /** How many events were read. */
   readonly read: number;
   readonly texts: readonly unknown[];
+  readonly usage: unknown;
   readonly failure?: string;
 }
 
@@ -53,18 +57,19 @@ async function follow(events: readonly OpenCodeEvent[]): Promise<Followed> {
     .toArray()
     .flatMap(({ role, content }) => (role === 'assistant' ? [...content] : []))
     .map((part) => 'text' in part && part.text);
-  return { asked, read, texts, ...(failure !== undefined && { failure }) };
+  const usage = session.state.record.evaluations.items.at(0)?.totalUsage;
+  return { asked, read, texts, usage, ...(failure !== undefined && { failure }) };
 }
 
 test('it is asked when it tells what it does, not before', async () => {
   const events = [event('plugin.added'), connected, status('busy'), ...said('msg_1', 'done'), status('idle')];
-  expect(await follow(events)).toEqual({ asked: [2], read: 6, texts: ['done'] });
+  expect(await follow(events)).toMatchObject({ asked: [2], read: 7, texts: ['done'] });
 });
 
 test('it has answered when it is idle after it was busy; an idle subagent and what was before do not count', async () => {
   const before = [connected, status('idle'), status('busy'), status('idle', 'ses_child'), ...said('msg_1', 'first')];
   const events = [...before, status('busy'), ...said('msg_2', 'second'), status('idle'), ...said('msg_3', 'never')];
-  expect(await follow(events)).toEqual({ asked: [1], read: 10, texts: ['first', 'second'] });
+  expect(await follow(events)).toMatchObject({ asked: [1], read: 12, texts: ['first', 'second'] });
 });
 
 test('a problem ends it with its reason: at once if it did not begin, else when it is idle', async () => {
@@ -80,9 +85,9 @@ test('a problem ends it with its reason: at once if it did not begin, else when 
 
 test('a problem that an answer comes after is none, nor is a subagent’s', async () => {
   const events = [connected, status('busy'), problem('too long'), problem('its own', 'ses_child')];
-  expect(await follow([...events, ...said('msg_1', 'shorter'), status('idle')])).toEqual({
+  expect(await follow([...events, ...said('msg_1', 'shorter'), status('idle')])).toMatchObject({
     asked: [1],
-    read: 7,
+    read: 8,
     texts: ['shorter'],
   });
 });
@@ -92,4 +97,29 @@ test('if it stops telling, the answer is not waited for', async () => {
     texts: ['half'],
     failure: expect.stringContaining('stopped telling'),
   });
+});
+
+test('an answer that is told as complete before its parts is recorded whole, and paid once', async () => {
+  // OpenCode tells of a message as it is when it comes to telling: a slow reader is told of its end when it is created.
+  const call = (status: string): OpenCodeEvent =>
+    part('msg_1', 'call', { type: 'tool', callID: 'call_1', tool: 'read', state: { status, input: {}, output: 'x' } });
+  const told = [complete('msg_1'), text('msg_1', 'I will.'), call('running'), call('completed'), stepFinish('msg_1')];
+  const second = [complete('msg_2'), ...said('msg_2', 'done'), complete('msg_2')];
+  const followed = await follow([
+    connected,
+    status('busy'),
+    ...told,
+    complete('msg_1'),
+    complete('msg_1'),
+    ...second,
+    status('idle'),
+  ]);
+  expect(followed).toMatchObject({ texts: ['I will.', 'done'], usage: { inputTokens: 6, outputTokens: 4 } });
+  expect(followed.failure).toBeUndefined();
+});
+
+test('an answer whose step did not end is recorded when OpenCode is idle; what the user said is not an answer', async () => {
+  const asked = part('msg_0', 'text', { type: 'text', text: 'go' });
+  const events = [connected, asked, status('busy'), text('msg_1', 'done'), complete('msg_1'), status('idle')];
+  expect(await follow(events)).toMatchObject({ texts: ['done'], usage: { inputTokens: 3, outputTokens: 2 } });
 });

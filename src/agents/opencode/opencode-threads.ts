@@ -43,6 +43,8 @@ interface Answer {
   /** The parts that are recorded, and how much of their text. */
   readonly written: Map<string, number>;
   info: OpenCodeMessage | undefined;
+  /** Nothing more is expected of it. */
+  over: boolean;
 }
 
 interface Thread {
@@ -135,7 +137,8 @@ export class OpenCodeThreads {
   async #take({ type, properties }: OpenCodeEvent): Promise<void> {
     const { info, part, sessionID } = properties;
     if (sessionID === this.#sessionId) this.#progress(type, properties);
-    if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
+    if (type === 'session.status' && properties.status?.type === 'idle') await this.#finishAll(sessionID);
+    else if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
     else if (type === 'message.updated' && info?.role === 'assistant') await this.#message(info);
@@ -146,10 +149,11 @@ export class OpenCodeThreads {
     if (!thread || this.#old.has(part.messageID)) return;
     const answer = answerOf(thread, part.messageID);
     answer.parts.set(part.id, part);
+    if (answer.over) await this.#flush(thread, answer, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
     const { status, output, error } = part.state;
     if (status === 'pending') return;
-    await this.#flush(thread, part.messageID);
+    await this.#flush(thread, answer, part.messageID);
     if (status !== 'completed' && status !== 'error') return;
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
     if (await thread.recorder.result(part.callID, outcome)) await this.#used();
@@ -178,8 +182,7 @@ export class OpenCodeThreads {
     const answer = thread?.answers.get(messageID);
     const part = answer?.parts.get(partID);
     if (!thread || !answer || !part || field !== 'text' || delta === undefined) return;
-    // The response may have brought all of it already.
-    if (isOver(answer) || part.time?.end !== undefined) return;
+    if (answer.over || part.time?.end !== undefined) return; // it is known already
     answer.heard.set(partID, (answer.heard.get(partID) ?? '') + delta);
     if (thread.recorder.hasAnswer(messageID)) return; // what follows a recorded piece is shown when it is recorded
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
@@ -190,15 +193,31 @@ export class OpenCodeThreads {
     const thread = await this.#thread(info.sessionID);
     if (!thread || info.role !== 'assistant' || this.#old.has(info.id)) return;
     const answer = answerOf(thread, info.id);
-    const ended = info.time.completed !== undefined && answer.info?.time.completed === undefined;
     answer.info = info;
-    if (info.sessionID === this.#sessionId && isOver(answer)) this.#problem = info.error;
-    if (ended) await this.#flush(thread, info.id);
+    if (info.time.completed === undefined) return;
+    if (info.sessionID === this.#sessionId) this.#problem = info.error;
+    // OpenCode tells of a message as it is when it comes to telling: its creation may be told as complete, before its parts.
+    const isComplete =
+      info.error !== undefined || [...answer.parts.values()].some(({ type }) => type === 'step-finish');
+    if (isComplete) await this.#finish(thread, answer, info.id);
+  }
+
+  /** What was told of a session is all there is. */
+  async #finishAll(sessionId = ''): Promise<void> {
+    const thread = this.#threads.get(sessionId);
+    if (!thread) return;
+    for (const [messageId, answer] of thread.answers) if (answer.info) await this.#finish(thread, answer, messageId);
+  }
+
+  /** Records all of an answer, and what it cost. */
+  async #finish(thread: Thread, answer: Answer, messageId: string): Promise<void> {
+    if (answer.over) return;
+    answer.over = true;
+    await this.#flush(thread, answer, messageId, usageOf(answer.info));
   }
 
   /** Records what is new of an answer: calls whose input is known, and text that is complete or has a call behind it. */
-  async #flush(thread: Thread, messageId: string): Promise<void> {
-    const answer = answerOf(thread, messageId);
+  async #flush(thread: Thread, answer: Answer, messageId: string, usage?: Usage): Promise<void> {
     const { written } = answer;
     const parts = [...answer.parts.values()];
     const isNewCall = (part: OpenCodePart): boolean => isCall(part) && !written.has(part.id);
@@ -210,7 +229,7 @@ export class OpenCodeThreads {
         const text = (part.time?.end === undefined && answer.heard.get(part.id)) || (part.text ?? '');
         const before = written.get(part.id) ?? 0;
         // Some providers end a text only with the whole answer: whoever calls a tool has said what comes before it.
-        if (text.length <= before || !(part.time?.end !== undefined || isOver(answer) || i < lastCall)) continue;
+        if (text.length <= before || !(part.time?.end !== undefined || answer.over || i < lastCall)) continue;
         content.push({ type: part.type, text: text.slice(before) });
         written.set(part.id, text.length);
       } else if (isNewCall(part)) {
@@ -227,7 +246,7 @@ export class OpenCodeThreads {
       providerMessageId: messageId,
       content,
       toolCalls,
-      usage: isOver(answer) ? usageOf(answer.info) : undefined,
+      usage,
       model: answer.info?.modelID,
     });
     for (const { callId } of toolCalls) this.#waiting.get(callId)?.();
@@ -255,14 +274,10 @@ export class OpenCodeThreads {
 function answerOf(thread: Thread, messageId: string): Answer {
   let answer = thread.answers.get(messageId);
   if (!answer) {
-    answer = { parts: new Map(), heard: new Map(), written: new Map(), info: undefined };
+    answer = { parts: new Map(), heard: new Map(), written: new Map(), info: undefined, over: false };
     thread.answers.set(messageId, answer);
   }
   return answer;
-}
-
-function isOver({ info }: Answer): boolean {
-  return info?.time.completed !== undefined;
 }
 
 /** Whether a part is a call whose input is known. */
