@@ -374,6 +374,26 @@ describe('other forms of the same', () => {
     expect(state).toEqual(run(openCodeStream('serve-tools')));
   });
 
+  test.each(['serve-tools', 'serve-nested', 'serve-kill', 'serve-resume-kill'])(
+    '%s, told to a slow reader: OpenCode tells of a message as it is when it comes to telling',
+    (folder) => {
+      const events = openCodeStream(folder);
+      const infoOf = (line: Line): Line | undefined =>
+        line.type === 'message.updated' ? ((line.properties as Line).info as Line) : undefined;
+      const last = new Map(events.map((line) => [infoOf(line)?.id, infoOf(line)]));
+      const late = events.map((line) => {
+        const info = last.get(infoOf(line)?.id);
+        return info ? { ...line, properties: { ...(line.properties as Line), info } } : line;
+      });
+      expect(late).not.toEqual(events);
+      expect(run(late)).toEqual(run(events));
+      const first = events.findIndex(({ type }) => type === 'message.part.delta') + 1;
+      const shown = (lines: readonly Line[]): unknown =>
+        run(lines.slice(0, first), {}, false).blocks.map(({ id, content, status }) => [id, content, status]);
+      expect(shown(late)).toEqual(shown(events));
+    },
+  );
+
   test('`opencode run --format json` tells the same story, but for the prompt and who started', () => {
     const said = ({ blocks }: PlainState): unknown[] =>
       blocks.map(({ id, type, content, output, status }) => [id, type, content, output, status]);

@@ -78,7 +78,9 @@ export class PartWriter {
 
   #addText(message: OpenCodeMessage, id: string, part: Json, at: string): void {
     const content = asText(part.text) ?? '';
-    const isDone = message.role === 'user' || timeField(part, 'end') !== undefined || message.completed !== undefined;
+    // A slow reader is told of a message as complete before its parts: an empty one is only beginning.
+    const isPartOfWhole = message.completed !== undefined && content !== '';
+    const isDone = message.role === 'user' || timeField(part, 'end') !== undefined || isPartOfWhole;
     const base = this.#base(message, id, part, isDone ? 'complete' : 'pending');
     if (message.role === 'user') {
       this.#write(message, id, { ...base, type: 'system', subtype: 'synthetic', content }, at);
