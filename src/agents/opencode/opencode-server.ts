@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
+import { randomInt, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
 import { pause } from '../../loop/limits.ts';
 import type { Run } from '../../loop/run.ts';
@@ -105,10 +104,21 @@ export function exitOf({ child, errors }: OwnedProcess): Promise<{ readonly erro
   });
 }
 
+/** Below what systems give to whoever asks for any port, so that it is still free when OpenCode, seconds later, listens on it. */
+const PORTS = [10_000, 32_768] as const;
+
+const TRIES = 100;
+
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (let n = 0; n < TRIES; n++) {
+    const port = randomInt(...PORTS);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+  throw failed('no port is free on this machine');
 }
