@@ -58,10 +58,9 @@ export async function openBridge(options: {
       response.writeHead(202).end();
       return;
     }
-    const answer = await answerMcp(message, options.tools, ({ name = '', arguments: args }) =>
-      options.call(name, args),
-    );
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    const answered = answerMcp(message, options.tools, ({ name = '', arguments: args }) => options.call(name, args));
+    if (message.method === 'tools/call') return streamed(response, answered);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await answered));
   };
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
@@ -80,6 +79,17 @@ export async function openBridge(options: {
         server.closeAllConnections();
       }),
   };
+}
+
+/** How often a call that takes its time says that it goes on: OpenCode gives up after minutes of silence. */
+const ALIVE_MS = 15_000;
+
+/** An answer that may take long. */
+async function streamed(response: ServerResponse, answered: Promise<unknown>): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).flushHeaders();
+  const alive = setInterval(() => response.write(': it goes on\n\n'), ALIVE_MS);
+  response.once('close', () => clearInterval(alive));
+  response.end(`event: message\ndata: ${JSON.stringify(await answered)}\n\n`);
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { openBridge } from '../../src/agents/opencode/opencode-bridge.ts';
+import { defineTool } from '../../src/loop/define-tool.ts';
+import type { ToolOutcome } from '../../src/loop/tool-result.ts';
+
+/** How OpenCode reaches us: what its MCP client and our plugin in its process are answered. */
+
+const tool = defineTool({ name: 'wait', description: 'Waits', input: z.object({}), effect: 'read', execute: () => '' });
+
+async function ask(url: string, path: string, body: object): Promise<Response> {
+  return fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', ...body }) });
+}
+
+test('a call is answered at once and told when it ends: a client gives up on one that is silent for minutes', async () => {
+  const ended = Promise.withResolvers<ToolOutcome>();
+  const calls: unknown[] = [];
+  const bridge = await openBridge({
+    tools: [tool],
+    before: async () => {},
+    call: (name, args) => {
+      calls.push([name, args]);
+      return ended.promise;
+    },
+  });
+  try {
+    const response = await ask(bridge.url, '/mcp', {
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'wait', arguments: { for: 'it' } },
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(calls).toEqual([['wait', { for: 'it' }]]);
+    ended.resolve({ content: [{ type: 'text', text: 'over\n\nand out' }], isError: false });
+    const [line = ''] = (await response.text()).split('\n').filter((text) => text.startsWith('data: '));
+    expect(JSON.parse(line.slice('data: '.length))).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      result: { isError: false, content: [{ type: 'text', text: 'over\n\nand out' }] },
+    });
+  } finally {
+    await bridge.close();
+  }
+});
+
+test('everything else is answered in one piece; an address that is not ours is not answered', async () => {
+  const bridge = await openBridge({
+    tools: [tool],
+    before: async () => {},
+    call: () => Promise.reject(new Error('not called')),
+  });
+  try {
+    const list = await ask(bridge.url, '/mcp', { id: 2, method: 'tools/list' });
+    expect(list.headers.get('content-type')).toBe('application/json');
+    expect(await list.json()).toMatchObject({ id: 2, result: { tools: [{ name: 'wait' }] } });
+    expect((await ask(bridge.url, '/mcp', { method: 'notifications/initialized' })).status).toBe(202);
+    expect((await fetch(`${bridge.url}/mcp`)).status).toBe(405);
+    expect((await ask(new URL(bridge.url).origin, '/mcp', { id: 3, method: 'tools/list' })).status).toBe(404);
+  } finally {
+    await bridge.close();
+  }
+});
