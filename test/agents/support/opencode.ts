@@ -6,6 +6,9 @@ import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
 /** The program for this machine, as npm installed it. */
 const program = createRequire(import.meta.url).resolve(`opencode-${process.platform}-${process.arch}/bin/opencode`);
 
+/** Where OpenCode's configuration is: it installs a package of its own there, once for all tests (`set-up-opencode.ts`). */
+export const OPENCODE_CONFIG: string = join(import.meta.dirname, '..', 'node_modules', '.opencode-config');
+
 /** The real OpenCode against a local model: nothing of it leaves this machine. */
 export function openCodeOptions(where: {
   readonly url: string;
@@ -34,7 +37,7 @@ export function openCodeOptions(where: {
       PATH: process.env.PATH,
       HOME: home,
       XDG_DATA_HOME: join(home, 'data'),
-      XDG_CONFIG_HOME: join(home, 'config'),
+      XDG_CONFIG_HOME: OPENCODE_CONFIG,
       XDG_CACHE_HOME: join(home, 'cache'),
       XDG_STATE_HOME: join(home, 'state'),
       EFFECTS: process.env.EFFECTS,
