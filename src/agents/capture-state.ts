@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
-import type { Run } from '../loop/run.ts';
-import { nowOf, record } from '../loop/run.ts';
+import { currentEvaluation, nowOf, type Run, record } from '../loop/run.ts';
 import { latestSnapshot } from './adapter-states.ts';
-import type { CheckpointStrategy } from './stateful-adapter.ts';
+import type { AgentState, CheckpointStrategy } from './stateful-adapter.ts';
 
 /** Records a state in the log, as the successor of the evaluation's newest of its kind (D25). */
 export async function captureState<T extends AdapterState>(
@@ -23,6 +22,22 @@ export async function captureState<T extends AdapterState>(
   };
   await record(run, [{ type: 'adapter/captured', snapshot }]);
   return snapshot;
+}
+
+/** What the states of all agents say, as it is now. */
+export function agentStateNow<T extends AgentState>(
+  run: Run,
+  agent: {
+    readonly adapterType: T['adapterType'];
+    readonly sessionId: string;
+    readonly workspacePath: string;
+    readonly createdAt: string;
+    readonly complete: boolean;
+  },
+): AgentState & { readonly adapterType: T['adapterType'] } {
+  const { ns: promptNs, key: promptKey, hash: promptHash } = run.prompt;
+  const messageCount = currentEvaluation(run).nextSequence;
+  return { ...agent, lastActivityAt: nowOf(run), promptNs, promptKey, promptHash, messageCount };
 }
 
 /** When a running agent's state is captured (D24). */

@@ -23,20 +23,29 @@ export async function finish(run: Run): Promise<void> {
   );
 }
 
-/** Reads an answer as the output schema wants it: JSON, in a code fence or not. */
+/**
+ * Reads an answer as the output schema wants it: JSON, in a code fence or not. An agent may say something first; then its last
+ * part is the answer.
+ */
 export async function checkOutput<Output>(
   schema: StandardSchemaV1<unknown, Output>,
   message: Pick<ConversationMessage, 'content'>,
 ): Promise<Validated<Output>> {
-  const text = textOf(message).trim();
+  const whole = readJson(textOf(message));
+  if (whole.ok) return validate(schema, whole.value);
+  const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const alone = readJson(texts.at(-1) ?? '');
+  return alone.ok ? validate(schema, alone.value) : whole;
+}
+
+function readJson(said: string): Validated<unknown> {
+  const text = said.trim();
   const fenced = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(text);
-  let value: unknown;
   try {
-    value = JSON.parse(fenced?.[1] ?? text);
+    return { ok: true, value: JSON.parse(fenced?.[1] ?? text) as unknown };
   } catch (error) {
     return { ok: false, problem: text === '' ? 'it was empty' : `it was not JSON: ${messageOf(error)}` };
   }
-  return validate(schema, value);
 }
 
 /** What follows a wrong answer: a message that says what was wrong or, when it was wrong too often, the end. */
@@ -53,8 +62,10 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
     ];
   }
   const text = `Your answer cannot be used: ${problem}. Answer again, with nothing but JSON that fits the schema.`;
+  // The answer may not be in the log yet, or there in several pieces.
+  const sequence = Math.max(answer.sequence + 1, evaluation.nextSequence);
   const message: ConversationMessage = {
-    ...messageBase(evaluation, { sequence: answer.sequence + 1, turn: 0 }, nowOf(run)),
+    ...messageBase(evaluation, { sequence, turn: 0 }, nowOf(run)),
     role: 'user',
     content: [{ type: 'text', text }],
   };

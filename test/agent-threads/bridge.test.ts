@@ -18,6 +18,7 @@ test('a call is answered at once and told when it ends: a client gives up on one
   const bridge = await openBridge({
     tools: [tool],
     before: async () => {},
+    request: async () => {},
     call: (name, args) => {
       calls.push([name, args]);
       return ended.promise;
@@ -47,6 +48,7 @@ test('everything else is answered in one piece; an address that is not ours is n
   const bridge = await openBridge({
     tools: [tool],
     before: async () => {},
+    request: async () => {},
     call: () => Promise.reject(new Error('not called')),
   });
   try {

@@ -168,6 +168,7 @@ describe('an evaluation', () => {
   test('a structured answer is checked and typed, and a wrong one goes back to the model', async () => {
     const { session, adapter } = await world({
       main: ({ turn }) => ({
+        text: 'This is what I measured:',
         toolCalls: [call('StructuredOutput', { size: turn === 1 ? 'big' : 7 }, `toolu_${turn}`)],
       }),
     });

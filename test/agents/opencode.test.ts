@@ -59,6 +59,8 @@ const echo = defineTool({
   effect: 'idempotent',
   execute: ({ text }) => `echo ${text}`,
 });
+/** A white pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=';
 const question = {
   question: 'Which?',
   header: 'Which',
@@ -140,6 +142,64 @@ describe('OpenCode', () => {
     expect(results?.get('toolu_bash')).toEqual({ isError: true, text: expect.stringContaining('nobody can be asked') });
     expect(results?.get('toolu_question')?.text).toContain('Decide by yourself');
     expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test('D23: turns and tokens are limited between two requests; a higher limit goes on', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn < 3
+          ? { toolCalls: [{ name: 'holdfast_echo', arguments: { text: `${turn}` }, id: `toolu_${turn}` }] }
+          : 'done',
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
+    expect(await adapter.evaluate(prompt, { session, input: INPUT, maxTurns: 1 })).toMatchObject({
+      status: 'suspended',
+      reason: 'TURN_LIMIT',
+      turns: 1,
+    });
+    expect(server.requests.map(({ turn }) => turn)).toEqual([1]);
+    expect(await adapter.evaluate(prompt, { session, resume: true, budget: { maxTokens: 200 } })).toMatchObject({
+      status: 'suspended',
+      reason: 'BUDGET_EXCEEDED',
+      turns: 2,
+    });
+    expect(server.requests).toHaveLength(2);
+    expect(await adapter.evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
+    const results = server.requests.at(-1)?.results;
+    expect([results?.get('toolu_1'), results?.get('toolu_2')]).toEqual(
+      ['echo 1', 'echo 2'].map((text) => ({ text, isError: false })),
+    );
+    expect(checkCoherence(getMessages(session)).violations).toEqual([]);
+    expect(server.refusals).toEqual([]);
+  });
+
+  test('a structured answer is checked and typed, a wrong one goes back to the model; images go along', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ body }) => (JSON.stringify(body).includes('too small') ? '{"size":7}' : '{"size":-1}'),
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const sized = definePrompt({
+      ns: 'test',
+      key: 'sized',
+      instructions: 'Measure.',
+      output: z.object({ size: z.number().refine((size) => size > 0, 'too small') }),
+    });
+    const response = await openCodeAdapter(openCodeOptions({ url: server.url, home, cwd })).evaluate(sized, {
+      session,
+      input: [
+        { type: 'text', text: INPUT },
+        { type: 'image', mediaType: 'image/png', data: PIXEL },
+      ],
+    });
+    expect(response.message).toBeUndefined();
+    expect(response).toMatchObject({ status: 'completed', output: { size: 7 }, turns: 2 });
+    const [first = '', second] = server.requests.map(({ body }) => JSON.stringify(body));
+    expect(first).toContain(PIXEL);
+    expect(first).toContain('JSON Schema');
+    expect(second).toContain('too small');
+    expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
+    expect(server.refusals).toEqual([]);
   });
 
   test('D28: a resume forks unless told otherwise; an unknown session is a typed error, or a fresh start', async () => {

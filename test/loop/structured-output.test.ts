@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { checkOutput } from '../../src/loop/finish.ts';
 import { agent, call, said, tool } from './agent.ts';
 
 const output = z.object({ verdict: z.enum(['good', 'bad']), score: z.number().default(1) });
@@ -14,6 +15,16 @@ describe('an answer by schema', () => {
     const { evaluate, requests } = await agent({ script: [text ?? ''], output });
     expect(await evaluate()).toMatchObject({ status: 'completed', output: { verdict: 'good', score: 1 }, text });
     expect(requests[0]?.output).toMatchObject({ name: 'agent', schema: { type: 'object' } });
+  });
+
+  test.for([
+    ['said before it', ['This is my verdict:', '{"verdict":"good"}'], true],
+    ['said after it', ['{"verdict":"good"}', 'That is my verdict.'], false],
+    ['its parts are one', ['{"verdict":', '"good"}'], true],
+  ] as const)('in parts, %s', async ([, texts, fits]) => {
+    const content = texts.map((text) => ({ type: 'text' as const, text }));
+    const checked = await checkOutput(output, { content });
+    expect(checked).toMatchObject(fits ? { ok: true, value: { verdict: 'good' } } : { ok: false });
   });
 
   test('without a schema there is no output, and the model is not asked for JSON', async () => {

@@ -8,7 +8,7 @@ import { checkSpending } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
 import { createAgentAdapter } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
-import { captureState } from '../capture-state.ts';
+import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
@@ -94,16 +94,13 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         capture: async ({ complete, costUsd }) =>
           capturing
             ? captureState(run, claudeAgentState, {
-                adapterType: CLAUDE_AGENT,
-                sessionId: start.sessionId,
-                createdAt: from?.createdAt ?? startedAt,
-                lastActivityAt: nowOf(run),
-                workspacePath: cwd,
-                promptNs: run.prompt.ns,
-                promptKey: run.prompt.key,
-                promptHash: run.prompt.hash,
-                messageCount: currentEvaluation(run).nextSequence,
-                complete,
+                ...agentStateNow<ClaudeAgentState>(run, {
+                  adapterType: CLAUDE_AGENT,
+                  sessionId: start.sessionId,
+                  workspacePath: cwd,
+                  createdAt: from?.createdAt ?? startedAt,
+                  complete,
+                }),
                 ...(costUsd !== undefined && { costUsd }),
               })
             : undefined,

@@ -7,7 +7,7 @@ import type { ToolOutcome } from '../../loop/tool-result.ts';
 import { answerMcp, type McpMessage } from '../mcp-tools.ts';
 
 /**
- * How OpenCode reaches us: its MCP client calls our tools here, and a plugin in its process asks here before any tool runs. On
+ * How OpenCode reaches us: its MCP client calls our tools here, and a plugin in its process asks here before any tool runs and any request to the model. On
  * this machine only, under an address that nobody else knows.
  */
 export interface OpenCodeBridge {
@@ -24,14 +24,13 @@ export interface BeforeTool {
 }
 
 /** The plugin: it waits for our word. It finds us through its environment, so that the text is always the same. */
-export const PLUGIN = `export const Holdfast = async () => ({
-  'tool.execute.before': async (input, output) => {
-    const answer = await fetch(process.env.HOLDFAST_BRIDGE + '/before', {
-      method: 'POST',
-      body: JSON.stringify({ ...input, args: output.args }),
-    });
-    if (!answer.ok) throw new Error(await answer.text());
-  },
+export const PLUGIN = `const ask = async (path, body) => {
+  const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, { method: 'POST', body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(await answer.text());
+};
+export const Holdfast = async () => ({
+  'chat.params': ({ sessionID }) => ask('/request', { sessionID }),
+  'tool.execute.before': (input, output) => ask('/before', { ...input, args: output.args }),
 });
 `;
 
@@ -39,6 +38,8 @@ export const PLUGIN = `export const Holdfast = async () => ({
 export async function openBridge(options: {
   readonly tools: readonly AnyTool[];
   readonly before: (call: BeforeTool) => Promise<void>;
+  /** A session is about to ask its model. */
+  readonly request: (sessionId: string) => Promise<void>;
   readonly call: (name: string, args: unknown) => Promise<ToolOutcome>;
 }): Promise<OpenCodeBridge> {
   const secret = `/${randomUUID()}`;
@@ -46,6 +47,11 @@ export async function openBridge(options: {
     const body = await readBody(request);
     if (request.url === `${secret}/before`) {
       await options.before(JSON.parse(body) as BeforeTool);
+      response.writeHead(200).end('{}');
+      return;
+    }
+    if (request.url === `${secret}/request`) {
+      await options.request((JSON.parse(body) as { readonly sessionID: string }).sessionID);
       response.writeHead(200).end('{}');
       return;
     }

@@ -1,56 +1,79 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { type ConversationMessage, textOf } from '../../core/messages.ts';
+import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
 import { Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
-import type { OpenCodeState } from './opencode-adapter.ts';
+import { mediaOf } from '../../models/media.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
-/** The session that OpenCode goes on in, and what it is told: the prompt, and what our log knows and OpenCode does not (D57). */
+/**
+ * The session that OpenCode goes on in, and what it is told: the prompt, none if it knows it, and what our log knows and
+ * OpenCode does not (D57).
+ */
 export async function openOpenCodeSession(
   run: Run,
   client: OpenCodeClient,
-  how: { readonly from: OpenCodeState | undefined; readonly fork: boolean; readonly restart: boolean },
+  how: { readonly from: string | undefined; readonly fork: boolean; readonly restart: boolean },
 ): Promise<{
   readonly sessionId: string;
-  readonly prompt?: string;
-  readonly note?: string;
-  readonly continues: boolean;
+  readonly prompt: UserMessage['content'];
+  readonly note: string | undefined;
+  /** Messages that are there already. */
   readonly old: ReadonlySet<string>;
 }> {
-  const messages = currentEvaluation(run).messages.filter((message) => message.role !== 'system');
-  const spoken = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'tool');
-  const trailing = messages.slice(spoken + 1).map(textOf);
-  const there = how.from && (await client.session.get({ path: { id: how.from.sessionId } })).data;
-  if (how.from && !there && !how.restart) {
+  const messages = await run.session.resolve(currentEvaluation(run).messages.filter(({ role }) => role !== 'system'));
+  const there = how.from === undefined ? undefined : (await client.session.get({ path: { id: how.from } })).data;
+  if (how.from !== undefined && !there && !how.restart) {
     throw new HoldfastError(
       'SESSION_NOT_FOUND',
-      `OpenCode has no session ${how.from.sessionId} in this data directory; resume it where it was recorded, or evaluate with onInvalid: 'restart'`,
+      `OpenCode has no session ${how.from} in this data directory; resume it where it was recorded, or evaluate with onInvalid: 'restart'`,
     );
   }
   if (!there) {
     const { data, error } = await client.session.create({ body: { title: `${run.prompt.ns}/${run.prompt.key}` } });
     if (!data) throw failed(JSON.stringify(error));
-    const told = messages.filter(({ role }) => role === 'user').map(textOf);
-    const note = resultsNote(messages, new Set());
-    return { sessionId: data.id, prompt: told.join('\n\n'), continues: false, old: new Set(), ...(note && { note }) };
+    const prompt = messages.flatMap((message) => (message.role === 'user' ? message.content : []));
+    return { sessionId: data.id, prompt, note: resultsNote(messages, new Set()), old: new Set() };
   }
-  const forked = how.fork ? (await client.session.fork({ path: { id: there.id }, body: {} })).data : there;
-  if (!forked) throw failed('the session could not be forked');
-  const entries = (await client.session.messages({ path: { id: forked.id } })).data ?? [];
-  const known = new Set(entries.filter(({ info }) => info.role === 'user').map(textOfEntry));
-  const prompt = trailing.filter((text) => !known.has(text)).join('\n\n');
-  const note = resultsNote(messages, finishedCalls(entries));
+  const { data: forked, error } = how.fork
+    ? await client.session.fork({ path: { id: there.id }, body: {} })
+    : { data: there };
+  if (!forked) throw failed(`the session could not be forked: ${JSON.stringify(error)}`);
+  const { data: entries, error: unread } = await client.session.messages({ path: { id: forked.id } });
+  if (!entries) throw failed(`its messages could not be read: ${JSON.stringify(unread)}`);
+  const answered = messages.findLastIndex(({ role }) => role !== 'user');
+  const known = waitingTexts(entries);
+  const prompt = messages
+    .slice(answered + 1)
+    .flatMap((message) => (message.role === 'user' && !known.has(textOf(message)) ? message.content : []));
   return {
     sessionId: forked.id,
-    continues: prompt === '',
+    prompt,
+    note: resultsNote(messages, finishedCalls(entries)),
     old: new Set(entries.map(({ info }) => info.id)),
-    ...(prompt !== '' && { prompt }),
-    ...(note && { note }),
   };
 }
 
-function textOfEntry({ parts }: OpenCodeEntry): string {
-  return parts.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('');
+/** What OpenCode was told and has not answered. */
+function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
+  const isAnswer = ({ info, parts }: OpenCodeEntry): boolean =>
+    info.role === 'assistant' && parts.some(({ type }) => type === 'text' || type === 'tool');
+  const waiting = entries.slice(entries.findLastIndex(isAnswer) + 1).filter(({ info }) => info.role === 'user');
+  return new Set(waiting.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')));
+}
+
+/** Content as the parts of a prompt. */
+export function partsOf(content: UserMessage['content']): readonly object[] {
+  return content.map((part) => {
+    if (part.type === 'text') return part;
+    const media = mediaOf(part);
+    const url = media.kind === 'url' ? media.url : `data:${media.mediaType};base64,${media.base64}`;
+    return {
+      type: 'file',
+      mime: media.mediaType,
+      url,
+      ...(part.filename !== undefined && { filename: part.filename }),
+    };
+  });
 }
 
 function finishedCalls(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {

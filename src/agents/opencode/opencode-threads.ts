@@ -117,6 +117,13 @@ export class OpenCodeThreads {
     return this.threadOf(callId);
   }
 
+  /** Resolves when an answer was told of: what was told before it is in the log. */
+  async told(messageId: string): Promise<void> {
+    const isTold = (): boolean =>
+      this.#old.has(messageId) || this.#threads.get(this.#sessionId)?.answers.get(messageId)?.info !== undefined;
+    while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
+  }
+
   threadOf(callId: string): ThreadRecorder | undefined {
     return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
@@ -194,6 +201,7 @@ export class OpenCodeThreads {
     if (!thread || info.role !== 'assistant' || this.#old.has(info.id)) return;
     const answer = answerOf(thread, info.id);
     answer.info = info;
+    this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
     if (info.sessionID === this.#sessionId) this.#problem = info.error;
     // OpenCode tells of a message as it is when it comes to telling: its creation may be told as complete, before its parts.

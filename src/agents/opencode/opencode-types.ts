@@ -61,17 +61,19 @@ export interface OpenCodeEvent {
   };
 }
 
+export interface OpenCodePrompt {
+  readonly system?: string;
+  readonly model?: { readonly providerID: string; readonly modelID: string };
+  readonly parts: readonly object[];
+}
+
 export interface OpenCodeClient {
   readonly session: {
     create(options: { body: { title?: string } }): Promise<Answer<{ readonly id: string }>>;
     get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string }>>;
     fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
-    messages(options: { path: { id: string } }): Promise<Answer<readonly OpenCodeEntry[]>>;
-    promptAsync(options: {
-      path: { id: string };
-      body: { system?: string; model?: { providerID: string; modelID: string }; parts: readonly object[] };
-      signal: AbortSignal;
-    }): Promise<Answer<unknown>>;
+    messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Answer<readonly OpenCodeEntry[]>>;
+    promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Answer<unknown>>;
   };
   readonly mcp: {
     status(): Promise<Answer<Readonly<Record<string, { readonly status: string; readonly error?: string }>>>>;

@@ -6,6 +6,14 @@ import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
 /** The program for this machine, as npm installed it. */
 const program = createRequire(import.meta.url).resolve(`opencode-${process.platform}-${process.arch}/bin/opencode`);
 
+const MODEL = {
+  name: 'model',
+  tool_call: true,
+  attachment: true,
+  modalities: { input: ['text', 'image'], output: ['text'] },
+  limit: { context: 200_000, output: 8_000 },
+};
+
 /** Where OpenCode's configuration is: it installs a package of its own there, once for all tests (`set-up-opencode.ts`). */
 export const OPENCODE_CONFIG: string = join(import.meta.dirname, '..', 'node_modules', '.opencode-config');
 
@@ -27,7 +35,7 @@ export function openCodeOptions(where: {
           npm: '@ai-sdk/anthropic',
           name: 'Scripted',
           options: { baseURL: `${url}/v1`, apiKey: 'fake' },
-          models: { model: { name: 'model', tool_call: true, limit: { context: 200_000, output: 8_000 } } },
+          models: { model: MODEL },
         },
       },
       small_model: 'scripted/model',

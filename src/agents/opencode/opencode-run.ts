@@ -1,0 +1,241 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
+import { canonicalJson } from '../../core/canonical-json.ts';
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { textOf } from '../../core/messages.ts';
+import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { currentEvaluation, type Run } from '../../loop/run.ts';
+import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
+import { agentProcessState, endAgentProcess } from '../agent-process.ts';
+import { Checkpoints, captureState } from '../capture-state.ts';
+import { TOOL_SERVER } from '../mcp-tools.ts';
+import type { CheckpointStrategy } from '../stateful-adapter.ts';
+import { asContent, ThreadRecorder } from '../thread-recorder.ts';
+import { type Stop, ToolRunner } from '../tool-runner.ts';
+import { type BeforeTool, type OpenCodeBridge, openBridge, PLUGIN } from './opencode-bridge.ts';
+import { connect, exitOf, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
+import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
+import { OpenCodeThreads, openCodeEffect, recordedName } from './opencode-threads.ts';
+import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
+
+/** What one run of OpenCode is started with. */
+export interface OpenCodeRunOptions {
+  readonly sdk: OpenCodeSdk;
+  readonly command: string;
+  readonly cwd: string;
+  readonly model: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The session to go on in, here or in a copy. */
+  readonly from: string | undefined;
+  readonly fork: boolean;
+  /** Begin again if that session is not there. */
+  readonly restart: boolean;
+  /** What it is told when it is resumed in the middle. */
+  readonly continuation: string;
+  readonly checkpoint: CheckpointStrategy;
+  /** Records the state as it is now. */
+  readonly capture: (progress: {
+    readonly sessionId: string;
+    readonly complete: boolean;
+  }) => Promise<AdapterStateSnapshot | undefined>;
+  readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
+}
+
+/** Runs OpenCode once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
+export async function runOpenCode(run: Run, given: OpenCodeRunOptions): Promise<void> {
+  await new OpenCodeRun(run, given).toEnd();
+}
+
+class OpenCodeRun {
+  readonly #run: Run;
+  readonly #given: OpenCodeRunOptions;
+  readonly #checkpoints: Checkpoints;
+  readonly #tools: ToolRunner;
+  /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
+  readonly #over = new AbortController();
+  /** Calls of ours that the plugin has told of and that the MCP client has not made yet: it does not name them. */
+  readonly #announced: { readonly callId: string; readonly name: string; readonly args: string }[] = [];
+  #bridge: OpenCodeBridge | undefined;
+  #directory: string | undefined;
+  #server: OpenCodeServer | undefined;
+  #client: OpenCodeClient | undefined;
+  #threads: OpenCodeThreads | undefined;
+  #sessionId: string;
+  #complete = false;
+
+  constructor(run: Run, given: OpenCodeRunOptions) {
+    this.#run = run;
+    this.#given = given;
+    this.#sessionId = given.from ?? '';
+    const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
+      this.#sessionId === '' ? undefined : given.capture({ sessionId: this.#sessionId, complete: this.#complete });
+    this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
+    this.#tools = new ToolRunner(run, () => this.#checkpoints.toolUsed());
+    given.running(capture);
+  }
+
+  async toEnd(): Promise<void> {
+    const { limits } = this.#run;
+    const abort = (): void => void this.#tools.stop({ error: limits.signal.reason });
+    try {
+      limits.check();
+      limits.signal.addEventListener('abort', abort, { once: true });
+      const server = await this.#start();
+      const stop = await Promise.race([this.#converse(server), this.#tools.stopped, exitOf(server)]);
+      if (stop && 'plan' in stop) return;
+      if (stop) throw stop.error;
+      if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
+      this.#complete = true;
+    } catch (error) {
+      limits.check();
+      if (error instanceof Suspension || error instanceof HoldfastError) throw error;
+      throw failed(`${messageOf(error)} ${this.#server?.errors() ?? ''}`.trim());
+    } finally {
+      limits.signal.removeEventListener('abort', abort);
+      await this.#close();
+    }
+  }
+
+  /** Starts OpenCode's server. It is in the log before it can act. */
+  async #start(): Promise<OpenCodeServer> {
+    const { command, cwd, env } = this.#given;
+    const bridge = await openBridge({
+      tools: this.#run.prompt.tools,
+      before: (call) => this.#orStop(this.#beforeTool(call)),
+      request: (sessionId) => this.#orStop(this.#beforeRequest(sessionId)),
+      call: (name, args) => this.#call(name, args),
+    });
+    this.#bridge = bridge;
+    this.#directory = await mkdtemp(join(tmpdir(), 'holdfast-opencode-'));
+    const plugin = join(this.#directory, 'holdfast-plugin.js');
+    await writeFile(plugin, PLUGIN);
+    const config = JSON.stringify(this.#config(bridge.url, plugin));
+    const server = await startServer({
+      command,
+      cwd,
+      env: { ...env, HOLDFAST_BRIDGE: bridge.url, OPENCODE_CONFIG_CONTENT: config },
+    });
+    this.#server = server;
+    await captureState(this.#run, agentProcessState, server.state);
+    return server;
+  }
+
+  /** Asks, and takes in what is told until nothing more is done. */
+  async #converse(server: OpenCodeServer): Promise<Stop | undefined> {
+    const { sdk, cwd, from, fork, restart, continuation } = this.#given;
+    const { client, answerFor } = await connect(this.#run, server, { sdk, cwd });
+    this.#client = client;
+    if (this.#run.prompt.tools.length > 0) await toolsReached(this.#run, client);
+    const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
+    this.#sessionId = start.sessionId;
+    await this.#checkpoints.begun();
+    if (start.prompt.length === 0) await new ThreadRecorder(this.#run).user(asContent(continuation));
+    const threads = new OpenCodeThreads(this.#run, {
+      sessionId: start.sessionId,
+      old: start.old,
+      used: () => this.#checkpoints.toolUsed(),
+    });
+    this.#threads = threads;
+    const parts = partsOf([
+      ...(start.prompt.length > 0 ? start.prompt : asContent(continuation)),
+      ...(start.note === undefined ? [] : asContent(start.note)),
+    ]);
+    const { signal } = this.#over;
+    const { stream } = await client.event.subscribe({ signal, sseMaxRetryAttempts: 1 });
+    const ask = async (): Promise<void> => {
+      // Not the request that answers when all is done: clients give up on one that says nothing for minutes.
+      const path = { id: start.sessionId };
+      const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
+      if (error !== undefined) throw failed(JSON.stringify(error));
+    };
+    await threads.follow(stream, { ask, answerFor });
+    return undefined;
+  }
+
+  /** Before a tool runs: its call is in the log, and that it starts (D57). */
+  async #beforeTool({ tool, callID }: BeforeTool): Promise<void> {
+    const thread = await this.#threads?.recorded(callID);
+    if (!thread) return;
+    if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callID, openCodeEffect(tool));
+    await this.#tools.before(thread, callID);
+    const call = thread.call(callID);
+    if (call) {
+      const args = canonicalJson(JSON.parse(call.arguments));
+      this.#announced.push({ callId: callID, name: call.name, args });
+    }
+  }
+
+  /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
+  async #beforeRequest(sessionId: string): Promise<void> {
+    if (!this.#client || !this.#threads || sessionId !== this.#sessionId) return;
+    const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
+    const newest = data?.at(-1)?.info;
+    if (newest?.role === 'assistant') await this.#threads.told(newest.id);
+    const { totalUsage, turn } = currentEvaluation(this.#run);
+    checkSpending(totalUsage, turn + 1, this.#run.options);
+  }
+
+  async #call(name: string, args: unknown): Promise<ToolOutcome> {
+    const wanted = canonicalJson(args ?? {});
+    const at = this.#announced.findIndex((one) => one.name === name && one.args === wanted);
+    const [found] = at < 0 ? [] : this.#announced.splice(at, 1);
+    if (!found) return failure(`this call of "${name}" was not announced; make it again`);
+    return this.#tools.call(this.#threads?.threadOf(found.callId), found.callId);
+  }
+
+  /** What cannot be recorded must not be done, nor what is not allowed: it stops the run, and is none of the model's business. */
+  #orStop(work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => this.#tools.stop({ error }));
+  }
+
+  #config(bridge: string, plugin: string): Record<string, unknown> {
+    const { config, model } = this.#given;
+    // Our tools say themselves how long they may take.
+    const mcp = { type: 'remote', url: `${bridge}/mcp`, enabled: true, oauth: false, timeout: MAX_TIMEOUT_MS };
+    const hasTools = this.#run.prompt.tools.length > 0;
+    return {
+      autoupdate: false,
+      share: 'disabled',
+      ...config,
+      ...(model !== undefined && { model }),
+      mcp: { ...(config.mcp as object | undefined), ...(hasTools && { [TOOL_SERVER]: mcp }) },
+      plugin: [...((config.plugin as readonly string[] | undefined) ?? []), `file://${plugin}`],
+    };
+  }
+
+  #say(): Omit<OpenCodePrompt, 'parts'> {
+    const { output } = this.#run.prompt;
+    const system = currentEvaluation(this.#run).messages.at(0);
+    const instructions = [
+      ...(system?.role === 'system' ? [textOf(system)] : []),
+      // In words: a session that was asked with OpenCode's own `format` can be neither read nor forked again (1.18).
+      ...(output ? [`${ANSWER_AS_JSON}\n${JSON.stringify(output.jsonSchema)}`] : []),
+    ];
+    const [providerID = '', ...rest] = this.#given.model?.split('/') ?? [];
+    return {
+      ...(instructions.length > 0 && { system: instructions.join('\n\n') }),
+      ...(rest.length > 0 && { model: { providerID, modelID: rest.join('/') } }),
+    };
+  }
+
+  /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
+  async #close(): Promise<void> {
+    this.#over.abort();
+    await this.#tools.idle();
+    if (this.#server) await endAgentProcess(this.#server.state);
+    await this.#bridge?.close();
+    if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
+    // Whoever lost the lease can write nothing more; whoever was cancelled can.
+    const { aborted, reason } = this.#run.limits.signal;
+    await this.#threads?.interrupt(aborted ? reason : undefined);
+    if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
+  }
+}
+
+const ANSWER_AS_JSON = 'When you are done, answer with nothing but JSON that fits this JSON Schema:';
+
+/** What a timer can wait at most. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
