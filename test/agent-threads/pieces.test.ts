@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
+import type { AssistantMessage } from '../../src/core/messages.ts';
+import { correction } from '../../src/loop/finish.ts';
+import { currentEvaluation, record } from '../../src/loop/run.ts';
+import { asAgent } from './as-agent.ts';
+
+/** An answer that is recorded in pieces: the text, then what it cost. */
+
+test('is one message, and what follows has a place of its own', async () => {
+  const session = await asAgent(async ({ run }) => {
+    const recorder = new ThreadRecorder(run);
+    const answer = { providerMessageId: 'msg_1', toolCalls: [] };
+    await recorder.answer({ ...answer, content: [{ type: 'text', text: 'not JSON' }] });
+    await recorder.answer({ ...answer, content: [], usage: { inputTokens: 3, outputTokens: 2 } });
+    const said = currentEvaluation(run).messages.at(-1) as AssistantMessage;
+    await record(run, correction(run, said, 'it was not JSON'));
+    await new ThreadRecorder(run).answer({
+      ...answer,
+      providerMessageId: 'msg_2',
+      content: [{ type: 'text', text: '{}' }],
+    });
+  });
+  const messages = session.state.record.messages.toArray();
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
+  expect(session.state.record.evaluations.items.at(0)?.totalUsage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
+});
