@@ -39,6 +39,8 @@ export interface AgentKind<T extends AgentState> {
 export interface AskContext<T> {
   readonly turn: number;
   readonly from: T | undefined;
+  /** Whether it left off in this evaluation. */
+  readonly isOwn: boolean;
   /** Lets `adapter.capture` reach the agent while it runs. */
   readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
 }
@@ -143,9 +145,11 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       async ask(running, turn) {
         const evaluation = session.state.record.evaluations.get(running.evaluationId);
         const earlier = evaluation?.continues === undefined ? undefined : newestOf(evaluation.continues);
-        const from = newestOf(running.evaluationId) ?? earlier ?? start.from;
+        const own = newestOf(running.evaluationId);
+        const remember: AskContext<T>['running'] = (capture) => void captures.set(session.id, capture);
+        const from = own ?? earlier ?? start.from;
         try {
-          await kind.ask(running, { turn, from, running: (capture) => captures.set(session.id, capture) });
+          await kind.ask(running, { turn, from, isOwn: own !== undefined, running: remember });
         } finally {
           captures.delete(session.id);
         }
@@ -191,6 +195,13 @@ const ITS_OWN_MODEL: Model = {
     throw new HoldfastError('INVALID_ARGUMENT', 'an agent asks its model itself');
   },
 };
+
+/** Refuses tools whose names the agent has given to its own: the log could not tell them apart. */
+export function refuseNames(prompt: Prompt<unknown>, isBuiltIn: (name: string) => boolean, agent: string): void {
+  const taken = prompt.tools.find((tool) => isBuiltIn(tool.name));
+  if (!taken) return;
+  throw new HoldfastError('INVALID_ARGUMENT', `${agent} has a tool "${taken.name}" of its own; rename yours`);
+}
 
 function refuseHistory(given: EvaluateOptions): void {
   const name = (['history', 'limits'] as const).find((one) => given[one] !== undefined);

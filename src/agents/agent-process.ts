@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { basename, dirname } from 'node:path';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type AdapterState, type AdapterStateType, defineAdapterState } from '../core/adapter-state.ts';
+import { HoldfastError } from '../core/errors.ts';
 import type { SessionView } from '../core/session-view.ts';
-import { isDead, startTime } from '../session/process-identity.ts';
+import { isThere, PROC, startTime } from '../session/process-identity.ts';
 
 /**
  * The agent's process belongs to us: it runs in a group of its own and carries a mark in its environment that whatever it starts
@@ -18,6 +20,8 @@ export interface AgentProcessState extends AdapterState {
   readonly pid: number;
   readonly startedAt: string;
   readonly mark: string;
+  /** A temporary directory that is only of use to this process. */
+  readonly scratch?: string;
 }
 
 const anyObject: StandardSchemaV1<unknown, AgentProcessState> = {
@@ -49,6 +53,8 @@ export interface OwnedProcess {
   readonly state: AgentProcessState;
   /** The last of what it wrote to its standard error. */
   readonly errors: () => string;
+  /** Resolves when it has ended or could not be started: what is wrong then. */
+  readonly exited: Promise<Error>;
 }
 
 const KEPT_ERRORS = 4_000;
@@ -59,11 +65,13 @@ export function startAgentProcess(options: {
   readonly args: readonly string[];
   readonly cwd: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly scratch?: string | undefined;
 }): OwnedProcess {
+  const { command, args, cwd, env, scratch } = options;
   const mark = randomUUID();
-  const child = spawn(options.command, options.args, {
-    ...(options.cwd !== undefined && { cwd: options.cwd }),
-    env: { ...options.env, [MARK]: mark },
+  const child = spawn(command, args, {
+    ...(cwd !== undefined && { cwd }),
+    env: { ...env, [MARK]: mark },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
@@ -72,40 +80,93 @@ export function startAgentProcess(options: {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-KEPT_ERRORS);
   });
+  const exited = new Promise<Error>((resolve) => {
+    child.once('error', (error) => resolve(startFailure(error, command, cwd)));
+    child.once('exit', (code, signal) =>
+      resolve(new Error(`${basename(command)} ended with ${signal ?? code}: ${errors.trim()}`)),
+    );
+  });
   const pid = child.pid ?? 0;
+  const startedAt = startTime(pid) ?? 'unknown';
   return {
     child,
-    state: { adapterType: 'agent-process', host: hostname(), pid, startedAt: startTime(pid) ?? 'unknown', mark },
+    state: {
+      adapterType: 'agent-process',
+      host: hostname(),
+      pid,
+      startedAt,
+      mark,
+      ...(isScratch(scratch) && { scratch }),
+    },
     errors: () => errors.trim(),
+    exited,
   };
 }
 
+/** Why a process could not be started. The system names the program also when it is its directory that is missing. */
+function startFailure(error: NodeJS.ErrnoException, command: string, cwd: string | undefined): Error {
+  if (error.code !== 'ENOENT') return error;
+  if (cwd !== undefined && !existsSync(cwd)) {
+    return new HoldfastError('INVALID_ARGUMENT', `the directory ${cwd} is not there; give another \`cwd\``, {
+      cause: error,
+    });
+  }
+  const what = `the program "${command}" is not there; install it, or say where it is`;
+  return new HoldfastError('DEPENDENCY_MISSING', what, { cause: error });
+}
+
+/** Ends a process that this one has started, its group, everything that carries its mark, and what it left. */
+export async function endOwnProcess({ child, state }: OwnedProcess): Promise<void> {
+  const runs = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  await endAll(state, runs);
+  ours.delete(state.mark);
+}
+
 /** Ends the processes that earlier holders of this session left running on this host. Resolves when they are gone. */
-export async function endOrphans(session: SessionView): Promise<number> {
-  const states = session.state.record.adapterStates
-    .toArray()
-    .flatMap(({ state }) => (state.adapterType === 'agent-process' ? [state as AgentProcessState] : []));
-  let ended = 0;
-  for (const state of states) if (!ours.has(state.mark) && (await endAgentProcess(state))) ended++;
-  return ended;
+export async function endOrphans(session: SessionView): Promise<void> {
+  const { adapterStates, evaluations } = session.state.record;
+  const newest = new Map<string, AgentProcessState>();
+  for (const { evaluationId, state } of adapterStates) {
+    if (state.adapterType === 'agent-process') newest.set(evaluationId, state as AgentProcessState);
+  }
+  const host = hostname();
+  const left = [...newest].flatMap(([evaluationId, state]) => {
+    const status = evaluations.get(evaluationId)?.status;
+    // An evaluation ends after its process.
+    const isOver = status === 'completed' || status === 'failed';
+    return isOver || ours.has(state.mark) || state.host !== host || state.pid === 0 ? [] : [state];
+  });
+  if (left.length === 0) return;
+  const marked = processesByMark();
+  for (const state of left) {
+    if (isIt(state) || marked.has(state.mark) || hasGroupOnly(state)) await endAll(state, () => isIt(state));
+    else removeScratch(state);
+  }
 }
 
 const POLL_MS = 10;
 
-/** Ends a process, its group and everything that carries its mark. True when there was something to end. */
-export async function endAgentProcess(state: AgentProcessState): Promise<boolean> {
-  if (state.host !== hostname() || state.pid === 0) return false;
-  const holder = { id: state.mark, host: state.host, pid: state.pid, startedAt: state.startedAt };
-  const left = (): readonly number[] => [...(isDead(holder) ? [] : [state.pid]), ...markedProcesses(state.mark)];
-  const found = left();
-  for (let pids = found; pids.length > 0; pids = left()) {
-    // The group's number is the process's own; another's group only if that process were dead and its number reused.
-    if (pids[0] === state.pid) end(-state.pid);
-    for (const pid of pids) end(pid);
+async function endAll(state: AgentProcessState, runs: () => boolean): Promise<void> {
+  for (;;) {
+    const leads = runs();
+    const marked = processesByMark().get(state.mark) ?? [];
+    if (!leads && marked.length === 0 && !hasGroupOnly(state)) break;
+    // The group's number is its leader's own: nobody else's while either is there.
+    if (leads || hasGroupOnly(state)) end(-state.pid);
+    for (const pid of leads ? [state.pid, ...marked] : marked) end(pid);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  ours.delete(state.mark);
-  return found.length > 0;
+  removeScratch(state);
+}
+
+/** Whether the process is there, certainly that one and not another that was given its number. */
+function isIt(state: AgentProcessState): boolean {
+  return state.startedAt !== 'unknown' && startTime(state.pid) === state.startedAt;
+}
+
+/** Whether its group outlived it. Only asked where marks cannot be read. */
+function hasGroupOnly(state: AgentProcessState): boolean {
+  return !canReadMarks() && state.pid > 0 && !isThere(state.pid) && isThere(-state.pid);
 }
 
 function end(pid: number): void {
@@ -116,24 +177,46 @@ function end(pid: number): void {
   }
 }
 
-/** Processes on this host that inherited the mark, where the host tells (Linux). A zombie has already ended. */
-function markedProcesses(mark: string): readonly number[] {
+function canReadMarks(): boolean {
+  return existsSync(`${PROC}/self/environ`);
+}
+
+/** Processes on this host that inherited a mark, where the host tells (Linux). A zombie has already ended. */
+function processesByMark(): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
   let names: readonly string[];
   try {
-    names = readdirSync('/proc');
+    names = readdirSync(PROC);
   } catch {
-    return [];
+    return found;
   }
-  const wanted = `${MARK}=${mark}`;
-  return names
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(wanted);
-      } catch {
-        return false; // it ended, or it is another user's
-      }
-    })
-    .map(Number)
-    .filter((pid) => startTime(pid) !== 'ended');
+  for (const name of names) {
+    if (!/^\d+$/.test(name)) continue;
+    const mark = markOf(name);
+    if (mark === undefined || startTime(Number(name)) === 'ended') continue;
+    const pids = found.get(mark);
+    if (pids) pids.push(Number(name));
+    else found.set(mark, [Number(name)]);
+  }
+  return found;
+}
+
+function markOf(pid: string): string | undefined {
+  try {
+    const environment = readFileSync(`${PROC}/${pid}/environ`, 'latin1');
+    return new RegExp(`(?:^|\0)${MARK}=([^\0]+)`).exec(environment)?.[1];
+  } catch {
+    return undefined; // it ended, or it is another user's
+  }
+}
+
+/** Directories of an agent's run: what the SDK copies for a resume, credentials among it, and our plugin for OpenCode. */
+const SCRATCH = /^(?:claude-resume|holdfast-opencode)-[\w-]+$/;
+
+function isScratch(path: string | undefined): path is string {
+  return path !== undefined && dirname(path) === tmpdir() && SCRATCH.test(basename(path));
+}
+
+function removeScratch({ scratch }: AgentProcessState): void {
+  if (isScratch(scratch)) rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -42,37 +42,52 @@ export function agentStateNow<T extends AgentState>(
 
 /** When a running agent's state is captured (D24). */
 export class Checkpoints {
+  readonly #run: Run;
   readonly #capture: () => Promise<AdapterStateSnapshot | undefined>;
   readonly #strategy: CheckpointStrategy;
   #cancel: () => void = () => {};
+  #stopped = false;
 
   constructor(run: Run, strategy: CheckpointStrategy, capture: () => Promise<AdapterStateSnapshot | undefined>) {
+    this.#run = run;
     this.#capture = capture;
     this.#strategy = strategy;
-    if (typeof strategy !== 'object') return;
-    const arm = (): void => {
-      this.#cancel = run.session.clock.after(
-        strategy.periodic,
-        () => {
-          capture().then(arm, () => {}); // an append that fails stops the run by itself
-        },
-        { background: true },
-      );
-    };
-    arm();
   }
 
   /** The agent's session has begun: captured whatever the strategy, for without it nothing can be resumed. */
   async begun(): Promise<void> {
     await this.#capture();
+    this.#arm();
   }
 
   async toolUsed(): Promise<void> {
     if (this.#strategy === 'on-tool-use') await this.#capture();
   }
 
-  async ended(): Promise<void> {
+  /** Nothing more is captured by itself. Whoever may still write captures the end. */
+  stop(): void {
+    this.#stopped = true;
     this.#cancel();
+  }
+
+  async ended(): Promise<void> {
+    this.stop();
     await this.#capture();
+  }
+
+  #arm(): void {
+    if (this.#stopped || typeof this.#strategy !== 'object') return;
+    this.#cancel();
+    this.#cancel = this.#run.session.clock.after(
+      this.#strategy.periodic,
+      () => {
+        // An append that fails stops the run by itself.
+        this.#capture().then(
+          () => this.#arm(),
+          () => {},
+        );
+      },
+      { background: true },
+    );
   }
 }

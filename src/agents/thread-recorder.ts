@@ -17,13 +17,24 @@ export interface AgentAnswer {
   readonly at?: string | undefined;
 }
 
+interface Call {
+  readonly turn: number;
+  readonly name: string;
+  inLog: boolean;
+  /** It runs, since this process runs the agent. */
+  started: boolean;
+  done: boolean;
+}
+
 /**
  * Writes one conversation of an agent into our log, in the order it is told: one evaluation, the agent's own or a subagent's.
  * What is there already, by the provider's message id or the call's, is not written again (D57).
  */
 export class ThreadRecorder {
   readonly run: Run;
-  readonly #calls = new Map<string, { readonly turn: number; readonly name: string; done: boolean; inLog: boolean }>();
+  readonly #calls = new Map<string, Call>();
+  /** Who waits for the calls that run. */
+  #waiting: (() => void)[] = [];
   readonly #answers = new Set<string>();
   #sequence: number;
   #turn: number;
@@ -49,6 +60,11 @@ export class ThreadRecorder {
   /** Whether the call is in the log, not merely on its way there: only then may it be acted on. */
   hasCall(callId: string): boolean {
     return this.#calls.get(callId)?.inLog ?? false;
+  }
+
+  /** Whether a call of that name was made, in the log or on its way there. */
+  knowsCall(callId: string): boolean {
+    return this.#calls.has(callId);
   }
 
   hasResult(callId: string): boolean {
@@ -118,7 +134,13 @@ export class ThreadRecorder {
     const recorded = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
     const message = at === undefined ? recorded : { ...recorded, createdAt: at };
     const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
-    await record(this.run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
+    try {
+      await record(this.run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
+    } catch (error) {
+      call.done = false; // it has none yet: another one may be recorded in its place
+      throw error;
+    }
+    for (const tell of this.#waiting.splice(0)) tell();
     return true;
   }
 
@@ -130,6 +152,13 @@ export class ThreadRecorder {
     await record(this.run, [
       { type: 'tool/started', evaluationId, turn: call.turn, callId, toolName: call.name, effect, attempt: 1 },
     ]);
+    call.started = true;
+  }
+
+  /** Resolves when every call that was started has its result. */
+  async quiet(): Promise<void> {
+    while ([...this.#calls.values()].some(({ started, done }) => started && !done))
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /** What the log says of a call of the newest answer. */
@@ -145,7 +174,8 @@ export class ThreadRecorder {
     this.#newest = message.providerMessageId;
     if (message.providerMessageId !== undefined) this.#answers.add(message.providerMessageId);
     for (const { callId, name } of message.toolCalls ?? []) {
-      if (!this.#calls.has(callId)) this.#calls.set(callId, { turn: message.turn, name, done: false, inLog });
+      if (!this.#calls.has(callId))
+        this.#calls.set(callId, { turn: message.turn, name, inLog, started: false, done: false });
     }
   }
 

@@ -23,6 +23,8 @@ export class ToolRunner {
   readonly #run: Run;
   readonly #used: () => Promise<void>;
   readonly #stopping = Promise.withResolvers<Stop>();
+  /** Nothing starts any more: it would be cut off. */
+  #isStopping = false;
   readonly #calls = new Map<string, Promise<ToolOutcome>>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
@@ -35,6 +37,7 @@ export class ToolRunner {
 
   /** Stops the run. The agent, which waits for an answer, gets none. */
   stop(stop: Stop): Promise<never> {
+    this.#isStopping = true;
     this.#stopping.resolve(stop);
     return NEVER;
   }
@@ -44,7 +47,11 @@ export class ToolRunner {
     const call = thread.call(callId);
     const prepared = call && (await prepareCall(this.#run.prompt, call));
     if (!call || !prepared?.ok) return; // running it will say what is wrong with it
-    if (call.approval !== 'approved' && (await prepared.needsApproval())) return this.stop({ plan: true });
+    if (call.approval !== 'approved' && (await prepared.needsApproval())) {
+      await thread.quiet(); // what runs beside it would be cut off, and its result lost
+      return this.stop({ plan: true });
+    }
+    if (this.#isStopping) return NEVER;
     const { effect } = prepared.tool;
     await thread.start(callId, effect);
     if (effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
@@ -52,13 +59,14 @@ export class ToolRunner {
 
   /** Before a tool of the agent's own runs. */
   beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
-    return thread.start(callId, effect);
+    return this.#isStopping ? NEVER : thread.start(callId, effect);
   }
 
   /** Runs a call. One that was asked for twice runs once (I2). */
   call(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
     const known = this.#calls.get(callId);
     if (known) return known;
+    if (this.#isStopping) return NEVER;
     const work = this.#runCall(thread, callId);
     this.#inFlight.add(work);
     const told = work.catch((error: unknown) => this.stop({ error }));

@@ -30,7 +30,9 @@ test('OpenCode: a call that is asked for while its message is being written is g
     const taken = threads.take(runningTool);
     await reached.promise;
     expect(threads.threadOf(CALL)).toBeUndefined();
-    const inLogWhenGiven = threads.recorded(CALL).then((thread) => [thread?.call(CALL)?.name, callsInLog(session)]);
+    const inLogWhenGiven = threads
+      .recorded(CALL)
+      .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
     release.resolve();
     await taken;
     expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
@@ -41,7 +43,9 @@ test('OpenCode: a call that is asked for while its message is being written is g
 test('OpenCode: a call that is asked for before anything is known of it waits for its message', async () => {
   await asAgent(async ({ run, session }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
-    const inLogWhenGiven = threads.recorded(CALL).then((thread) => [thread?.call(CALL)?.name, callsInLog(session)]);
+    const inLogWhenGiven = threads
+      .recorded(CALL)
+      .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
     await threads.take(runningTool);
     expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
   });

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import * as sdk from '@anthropic-ai/claude-agent-sdk';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { latestSnapshot } from '../../src/agents/adapter-states.ts';
@@ -7,8 +8,10 @@ import type { AgentProcessState } from '../../src/agents/agent-process.ts';
 import {
   CLAUDE_AGENT,
   type ClaudeAgentOptions,
+  type ClaudeAgentSdk,
   type ClaudeAgentState,
   type ClaudeMessage,
+  type ClaudeSessionStore,
   claudeAgentAdapter,
   claudeSessionStore,
   diffAdapterStates,
@@ -212,7 +215,14 @@ describe('an evaluation', () => {
     const { server, session, adapter } = await world({
       main: ({ turn }) =>
         turn === 1
-          ? { toolCalls: [echoCall('before'), call('mcp__holdfast__launch', {}, 'toolu_launch'), echoCall('after')] }
+          ? {
+              toolCalls: [
+                echoCall('before'),
+                call('Bash', { command: 'echo hi', description: 'x' }, 'toolu_bash'),
+                call('mcp__holdfast__launch', {}, 'toolu_launch'),
+                echoCall('after'),
+              ],
+            }
           : 'done',
     });
     const launch = defineTool({
@@ -238,6 +248,103 @@ describe('an evaluation', () => {
     expect(ran).toEqual(['before', 'after']);
     expect(server.requests.at(-1)?.results.get('toolu_launch')).toEqual({ text: 'launched', isError: false });
     expect(server.refusals).toEqual([]);
+  });
+
+  test('D57: an answer that comes without a stream, because the stream failed, is recorded before its calls run', async () => {
+    const { session, adapter } = await world({
+      main: ({ turn }) => ({
+        said: turn === 1 ? { text: 'I will.', toolCalls: [echoCall('a')] } : 'done',
+        streams: false,
+      }),
+    });
+    expect(await adapter().evaluate(prompt, { session, input: INPUT })).toMatchObject({
+      status: 'completed',
+      text: 'done',
+      turns: 2,
+      usage: { inputTokens: 203, outputTokens: 20 },
+    });
+    expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+  });
+
+  test('D52: a subagent that was not asked to run in the background does not, and ends before its parent goes on', async () => {
+    const { session, adapter } = await world({
+      main: ({ turn }) =>
+        turn === 1
+          ? {
+              toolCalls: [
+                call(
+                  'Agent',
+                  { description: 'sub', prompt: '[[script:sub]] go', subagent_type: 'general-purpose' },
+                  'toolu_agent',
+                ),
+              ],
+            }
+          : 'done',
+      sub: ({ turn }) => (turn === 1 ? { text: 'working', toolCalls: [echoCall('sub')] } : 'sub done'),
+    });
+    expect(await adapter().evaluate(prompt, { session, input: INPUT })).toMatchObject({ text: 'done', turns: 2 });
+    const evaluations = session.state.record.evaluations.items.toArray();
+    expect(evaluations.map(({ status, parent }) => [status, parent?.callId])).toEqual([
+      ['completed', undefined],
+      ['completed', 'toolu_agent'],
+    ]);
+    expect(ran).toEqual(['sub']);
+  });
+
+  test('D23: a budget of money is one evaluation’s, whatever its session has cost before; a used up one suspends', async () => {
+    const { session, adapter, server } = await world({ main: twoTurns });
+    const first = await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
+    const spent = stateIn(session).costUsd ?? 0;
+    expect(first).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT' });
+    expect(spent).toBeGreaterThan(0);
+    const asked = server.requests.length;
+    const used = await adapter().evaluate(prompt, { session, resume: true, budget: { maxCostUsd: spent } });
+    expect(used).toMatchObject({ status: 'suspended', reason: 'BUDGET_EXCEEDED' });
+    expect(server.requests).toHaveLength(asked);
+    expect(await adapter().evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
+    const whole = stateIn(session).costUsd ?? 0;
+    expect(whole).toBeGreaterThan(spent);
+    const next = { session, input: INPUT, continues: true, budget: { maxCostUsd: whole * 1.5 } } as const;
+    expect(await adapter().evaluate(prompt, next)).toMatchObject({ status: 'completed' });
+    expect(stateIn(session)).toMatchObject({ startCostUsd: whole });
+  });
+
+  test('a run that is cancelled before the agent was started does not start it any more', async () => {
+    const { session, adapter, server } = await world({ main: twoTurns });
+    await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
+    const asked = server.requests.length;
+    const controller = new AbortController();
+    let started = 0;
+    const impatient: ClaudeAgentSdk = {
+      ...(sdk as unknown as ClaudeAgentSdk),
+      query: ({ prompt: said, options }) => {
+        const { sessionStore, spawnClaudeCodeProcess: spawn } = options as unknown as {
+          readonly sessionStore: ClaudeSessionStore;
+          readonly spawnClaudeCodeProcess: (options: unknown) => unknown;
+        };
+        const load: ClaudeSessionStore['load'] = async (key) => {
+          controller.abort();
+          return sessionStore.load(key);
+        };
+        return (sdk as unknown as ClaudeAgentSdk).query({
+          prompt: said,
+          options: {
+            ...options,
+            sessionStore: { ...sessionStore, load },
+            spawnClaudeCodeProcess: (how: unknown) => {
+              const child = spawn(how);
+              started++;
+              return child;
+            },
+          },
+        });
+      },
+    };
+    const running = adapter({ sdk: impatient }).evaluate(prompt, { session, resume: true, signal: controller.signal });
+    expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+    expect(started).toBe(0);
+    expect(server.requests).toHaveLength(asked);
+    expect(await adapter().evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
   });
 
   test('D23: turns, tokens and money add up over resumes; each limit suspends and a higher one goes on', async () => {

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterStateType } from '../../core/adapter-state.ts';
-import { HoldfastError } from '../../core/errors.ts';
 import { type Evaluation, isOpen } from '../../core/evaluations.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
 import type { SessionView } from '../../core/session-view.ts';
-import { checkSpending } from '../../loop/limits.ts';
+import { checkSpending, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
-import { createAgentAdapter } from '../agent-adapter.ts';
+import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
@@ -21,6 +20,8 @@ import type { ClaudeAgentSdk, ClaudeMessage, ClaudeSessionStore, ClaudeTranscrip
 /** What the Claude Agent SDK needs to continue: the name of its session, and what tells whether it still fits (D25). */
 export interface ClaudeAgentState extends AgentState {
   readonly adapterType: 'claude-agent-sdk';
+  /** What its session had cost when this evaluation began. */
+  readonly startCostUsd?: number;
 }
 
 /** The adapter type of the Claude Agent SDK. */
@@ -54,15 +55,11 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     stateType: claudeAgentState,
     options,
     workspacePath: cwd,
-    check(prompt) {
-      const taken = prompt.tools.find((tool) => isBuiltIn(tool.name));
-      if (!taken) return;
-      throw new HoldfastError('INVALID_ARGUMENT', `Claude Code has a tool "${taken.name}" of its own; rename yours`);
-    },
+    check: (prompt) => refuseNames(prompt, isBuiltIn, 'Claude Code'),
     exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
     catchUp,
     builtIn: { effect: builtInEffect, isSubagentCall },
-    async ask(run, { turn, from, running }) {
+    async ask(run, { turn, from, isOwn, running }) {
       const evaluation = currentEvaluation(run);
       checkSpending(evaluation.totalUsage, turn, run.options);
       const sdk = await loadClaudeSdk(options.sdk);
@@ -74,7 +71,8 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
       const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
       if (!start.prompt) await new ThreadRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
       const startedAt = nowOf(run);
-      const budget = run.options.budget?.maxCostUsd;
+      const cost = costsOf(start.costUsd, from, isOwn);
+      const left = leftOf(run.options.budget?.maxCostUsd, cost);
       await runClaudeQuery(run, {
         sdk,
         running,
@@ -88,7 +86,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
           ...(options.env && { env: options.env }),
           ...systemPrompt(evaluation, options.systemPrompt ?? 'append'),
           ...(start.resumes ? { resume: start.sessionId } : { sessionId: start.sessionId }),
-          ...(budget !== undefined && { maxBudgetUsd: Math.max(0, budget - (from?.costUsd ?? 0)) }),
+          ...(left !== undefined && { maxBudgetUsd: left }),
           sessionStore: sessions,
         },
         capture: async ({ complete, costUsd }) =>
@@ -101,7 +99,8 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
                   createdAt: from?.createdAt ?? startedAt,
                   complete,
                 }),
-                ...(costUsd !== undefined && { costUsd }),
+                ...(costUsd !== undefined || cost.before > 0 ? { costUsd: Math.max(costUsd ?? 0, cost.before) } : {}),
+                ...(cost.atStart > 0 && { startCostUsd: cost.atStart }),
               })
             : undefined,
       });
@@ -118,6 +117,35 @@ async function transcript(
   state: ClaudeAgentState,
 ): Promise<readonly ClaudeTranscriptEntry[]> {
   return (await sessions.load({ projectKey: '', sessionId: state.sessionId })) ?? [];
+}
+
+interface Costs {
+  /** What the agent's session had cost when the evaluation began, and when this run of it begins. */
+  readonly atStart: number;
+  readonly before: number;
+}
+
+/** The agent counts what its whole session has cost, also in evaluations before this one; a budget is one evaluation's (D23). */
+function costsOf(inTranscript: number, from: ClaudeAgentState | undefined, isOwn: boolean): Costs {
+  const before = Math.max(inTranscript, from?.costUsd ?? 0);
+  return { before, atStart: isOwn ? (from?.startCostUsd ?? 0) : before };
+}
+
+/** What is left of a budget. The agent does not take one that is used up. */
+function leftOf(budget: number | undefined, { atStart, before }: Costs): number | undefined {
+  if (budget === undefined) return undefined;
+  const spent = before - atStart;
+  if (spent < budget) return budget - spent;
+  throw new Suspension(
+    'BUDGET_EXCEEDED',
+    `${spent} of ${budget} dollars are used up; resume with a larger budget to go on`,
+  );
+}
+
+/** What a transcript says that its session has cost. */
+function costIn(entries: readonly ClaudeTranscriptEntry[]): number {
+  const cost = entries.findLast(({ type }) => type === 'cost-state')?.totalCostUSD;
+  return typeof cost === 'number' ? cost : 0;
 }
 
 function systemPrompt(evaluation: Evaluation, mode: 'append' | 'replace'): Record<string, unknown> {
@@ -139,6 +167,7 @@ async function prepareSession(
   readonly sessionId: string;
   readonly resumes: boolean;
   readonly prompt: ReturnType<typeof prepareTranscript>['prompt'];
+  readonly costUsd: number;
 }> {
   const { from, cwd } = how;
   const { session } = run;
@@ -146,14 +175,15 @@ async function prepareSession(
   const messages = await session.resolve(conversationOf(session, currentEvaluation(run)));
   const ours = new Set(run.prompt.tools.map((tool) => tool.name));
   const copyId = randomUUID();
+  const costUsd = costIn(entries);
   const context = { cwd, ours };
   const first = prepareTranscript(entries, messages, { ...context, sessionId: from?.sessionId ?? copyId });
   if (first.entries.length + first.missing.length === 0)
-    return { sessionId: copyId, resumes: false, prompt: first.prompt };
+    return { sessionId: copyId, resumes: false, prompt: first.prompt, costUsd };
   const projectKey = cwd.replace(/[^a-zA-Z0-9]/g, '-');
   if (from && !how.fork && first.entries.length === entries.length) {
     await sessions.append({ projectKey, sessionId: from.sessionId }, first.missing);
-    return { sessionId: from.sessionId, resumes: true, prompt: first.prompt };
+    return { sessionId: from.sessionId, resumes: true, prompt: first.prompt, costUsd };
   }
   const renamed = (lines: readonly ClaudeTranscriptEntry[]): ClaudeTranscriptEntry[] =>
     lines.map((line) => ('sessionId' in line ? { ...line, sessionId: copyId } : line));
@@ -164,7 +194,7 @@ async function prepareSession(
     }
   }
   await sessions.append({ projectKey, sessionId: copyId }, renamed([...first.entries, ...first.missing]));
-  return { sessionId: copyId, resumes: true, prompt: first.prompt };
+  return { sessionId: copyId, resumes: true, prompt: first.prompt, costUsd };
 }
 
 /** The messages of an evaluation and of those that it continues (D50), without their instructions. */

@@ -3,7 +3,7 @@ import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
 import { checkSpending, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
-import { agentProcessState, endAgentProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
+import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
 import type { CheckpointStrategy } from '../stateful-adapter.ts';
@@ -47,7 +47,8 @@ class ClaudeQueryRun {
   /** The process is in the log: from then on it may act. */
   readonly #registered = Promise.withResolvers<void>();
   #process: OwnedProcess | undefined;
-  #taking: Promise<void> = Promise.resolve();
+  /** The SDK's messages were all taken in. Never rejects. */
+  #consumed: Promise<Stop | undefined> = Promise.resolve(undefined);
   #closed = false;
   /** What the agent was asked to end for. */
   #limit: unknown;
@@ -71,11 +72,11 @@ class ClaudeQueryRun {
     limits.signal.addEventListener('abort', abort, { once: true });
     let stop: Stop | undefined;
     try {
-      const failed = this.#consume().then(
+      this.#consumed = this.#consume().then(
         () => undefined,
         (error: unknown) => ({ error: this.#failure(error) }),
       );
-      stop = await Promise.race([failed, this.#tools.stopped]);
+      stop = await Promise.race([this.#consumed, this.#tools.stopped]);
     } finally {
       limits.signal.removeEventListener('abort', abort);
       await this.#close();
@@ -91,8 +92,7 @@ class ClaudeQueryRun {
     for await (const message of query) {
       if (this.#closed) return;
       onMessage?.(message);
-      this.#taking = this.#take(message);
-      await this.#taking;
+      await this.#take(message);
     }
   }
 
@@ -153,14 +153,25 @@ class ClaudeQueryRun {
 
   #spawn(options: ClaudeSpawnOptions): OwnedProcess['child'] {
     const { command, args, cwd, env } = options;
-    const process = startAgentProcess({ command, args, cwd, env });
+    // The SDK reads the session from the store first: meanwhile the run may have been stopped.
+    if (this.#closed) throw new Error('the run has ended');
+    const process = startAgentProcess({
+      command,
+      args,
+      cwd,
+      // What goes on after the answer that it belongs to could not be recorded in its place, nor resumed.
+      env: { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', ...env },
+      scratch: env.CLAUDE_CONFIG_DIR,
+    });
     this.#process = process;
     const registered = Promise.all([
       captureState(this.#run, agentProcessState, process.state),
       this.#checkpoints.begun(),
     ]);
     registered.then(() => this.#registered.resolve(), this.#registered.reject);
-    process.child.once('error', (error) => this.#tools.stop({ error: this.#failure(error) }));
+    process.exited.then((error) => {
+      if (error instanceof HoldfastError) this.#tools.stop({ error }); // it could not be started
+    });
     return process.child;
   }
 
@@ -196,9 +207,10 @@ class ClaudeQueryRun {
   async #close(): Promise<void> {
     const { limits } = this.#run;
     this.#closed = true;
+    this.#checkpoints.stop();
     await this.#tools.idle();
-    if (this.#process) await endAgentProcess(this.#process.state);
-    await this.#taking.catch(() => {});
+    if (this.#process) await endOwnProcess(this.#process);
+    await this.#consumed;
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
     const { aborted, reason } = limits.signal;
     await this.#threads.interrupt(aborted ? reason : undefined);

@@ -11,8 +11,9 @@ import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
  * The SDK's stream, written into our log as it comes: the agent's own conversation, and each subagent's as a child conversation of
  * the call that started it.
  *
- * The SDK sends an answer block by block. An answer is recorded once it is whole, which the main conversation's stream tells; a
- * subagent's does not, so its answer is recorded in pieces when a call of it wants to run (D57).
+ * The SDK sends an answer block by block. An answer is recorded once it is whole, which the main conversation's stream tells. Nothing
+ * tells it of a subagent's answer, nor of one that was asked for again without a stream: those are recorded in pieces, when a call
+ * of them wants to run (D57).
  */
 export class ClaudeThreads {
   readonly #run: Run;
@@ -41,7 +42,7 @@ export class ClaudeThreads {
   /** Resolves when the answer that makes this call is in the log. */
   async recorded(callId: string): Promise<void> {
     if (this.#outputCalls.has(callId) || this.threadOf(callId)) return;
-    const thread = this.#threads().find((one) => one.parentToolUseId !== undefined && one.buffered(callId));
+    const thread = this.#threads().find((one) => !one.isStreamed && one.buffered(callId));
     if (thread) return this.#flush(thread);
     let waiting = this.#waiting.get(callId);
     if (!waiting) {
@@ -75,11 +76,14 @@ export class ClaudeThreads {
     if (event.type === 'message_start') {
       await this.#flush(thread);
       await thread.recorder.interrupt(); // an answer that broke off is given again
-      thread.begin(event.message?.usage);
+      thread.begin(event.message);
     } else if (event.type === 'content_block_start') thread.startBlock(event);
     else if (event.type === 'content_block_delta') thread.hear(event);
     else if (event.type === 'message_delta') thread.addUsage(event.usage);
-    else if (event.type === 'message_stop') await this.#flush(thread);
+    else if (event.type === 'message_stop') {
+      await this.#flush(thread);
+      thread.end();
+    }
   }
 
   async #assistant(message: ClaudeMessage): Promise<void> {
@@ -90,9 +94,8 @@ export class ClaudeThreads {
     const blocks = blocksOf(said);
     for (const block of blocks) if (block.name === OUTPUT_TOOL) this.#outputCalls.add(String(block.id));
     thread.add({ ...said, at: timeOf(message) }, blocks);
-    // The main conversation's stream says when an answer is whole; a subagent's call cannot wait for that.
     const wanted = blocks.some((block) => block.type === 'tool_use' && this.#waiting.has(String(block.id)));
-    if (wanted && thread !== this.#main) await this.#flush(thread);
+    if (wanted && !thread.isStreamed) await this.#flush(thread);
   }
 
   async #user(message: ClaudeMessage): Promise<boolean> {
@@ -162,7 +165,7 @@ function timeOf(message: ClaudeMessage): string | undefined {
 interface StreamEvent {
   readonly type: string;
   readonly index?: number;
-  readonly message?: { readonly usage?: unknown };
+  readonly message?: { readonly id?: string; readonly usage?: unknown };
   readonly usage?: unknown;
   readonly content_block?: ClaudeBlock;
   readonly delta?: { readonly text?: string; readonly thinking?: string; readonly partial_json?: string };
@@ -175,6 +178,8 @@ class Thread {
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
   #id: string | undefined;
+  /** The answer that is being streamed. */
+  #streaming: string | undefined;
   #model: string | undefined;
   #at: string | undefined;
   #usage: Usage | undefined;
@@ -195,9 +200,19 @@ class Thread {
     return this.#blocks.some((block) => block.type === 'tool_use' && block.id === callId);
   }
 
-  begin(usage: unknown): void {
-    this.#streamed = readUsage(usage);
+  /** Whether a stream will say when the answer is whole. */
+  get isStreamed(): boolean {
+    return this.#id !== undefined && this.#id === this.#streaming;
+  }
+
+  begin(message: StreamEvent['message']): void {
+    this.#streaming = message?.id;
+    this.#streamed = readUsage(message?.usage);
     this.#open.clear();
+  }
+
+  end(): void {
+    this.#streaming = undefined;
   }
 
   addUsage(usage: unknown): void {
@@ -215,6 +230,7 @@ class Thread {
     blocks: readonly ClaudeBlock[],
   ): void {
     this.#id = message.id;
+    if (!this.isStreamed) this.#streamed = undefined; // that stream broke off
     this.#model = message.model;
     this.#at = message.at;
     this.#usage = readUsage(message.usage);

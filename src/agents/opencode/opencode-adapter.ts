@@ -2,12 +2,12 @@ import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { checkSpending } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf } from '../../loop/run.ts';
-import { createAgentAdapter } from '../agent-adapter.ts';
+import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { runOpenCode } from './opencode-run.ts';
-import { openCodeEffect, SUBAGENT_TOOL } from './opencode-threads.ts';
+import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './opencode-threads.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
 
 /** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
@@ -46,7 +46,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
     stateType: openCodeState,
     options,
     workspacePath: cwd,
-    check: () => {},
+    check: (prompt) => refuseNames(prompt, isBuiltIn, 'OpenCode'),
     exists: async () => true, // only OpenCode knows: it is asked when it runs
     catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
     builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },

@@ -12,6 +12,8 @@ import { answerMcp, type McpMessage } from '../mcp-tools.ts';
  */
 export interface OpenCodeBridge {
   readonly url: string;
+  /** Resolves when OpenCode has loaded our plugin. */
+  readonly ready: Promise<void>;
   close(): Promise<void>;
 }
 
@@ -28,7 +30,7 @@ export const PLUGIN = `const ask = async (path, body) => {
   const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, { method: 'POST', body: JSON.stringify(body) });
   if (!answer.ok) throw new Error(await answer.text());
 };
-export const Holdfast = async () => ({
+export const Holdfast = async () => (await ask('/ready', {}), {
   'chat.params': ({ sessionID }) => ask('/request', { sessionID }),
   'tool.execute.before': (input, output) => ask('/before', { ...input, args: output.args }),
 });
@@ -43,15 +45,17 @@ export async function openBridge(options: {
   readonly call: (name: string, args: unknown) => Promise<ToolOutcome>;
 }): Promise<OpenCodeBridge> {
   const secret = `/${randomUUID()}`;
+  const ready = Promise.withResolvers<void>();
+  const plugin: Readonly<Record<string, (asked: BeforeTool) => Promise<void> | void>> = {
+    '/ready': () => ready.resolve(),
+    '/before': options.before,
+    '/request': ({ sessionID }) => options.request(sessionID),
+  };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await readBody(request);
-    if (request.url === `${secret}/before`) {
-      await options.before(JSON.parse(body) as BeforeTool);
-      response.writeHead(200).end('{}');
-      return;
-    }
-    if (request.url === `${secret}/request`) {
-      await options.request((JSON.parse(body) as { readonly sessionID: string }).sessionID);
+    const asked = plugin[request.url?.slice(secret.length) ?? ''];
+    if (asked && request.url?.startsWith(secret)) {
+      await asked(JSON.parse(body) as BeforeTool);
       response.writeHead(200).end('{}');
       return;
     }
@@ -79,6 +83,7 @@ export async function openBridge(options: {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${secret}`,
+    ready: ready.promise,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

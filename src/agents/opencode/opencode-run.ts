@@ -1,21 +1,22 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { checkSpending, pause, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
-import { agentProcessState, endAgentProcess } from '../agent-process.ts';
+import { agentProcessState, endOwnProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
 import type { CheckpointStrategy } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge, PLUGIN } from './opencode-bridge.ts';
-import { connect, exitOf, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
+import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
 import { OpenCodeThreads, openCodeEffect, recordedName } from './opencode-threads.ts';
 import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
@@ -84,7 +85,11 @@ class OpenCodeRun {
       limits.check();
       limits.signal.addEventListener('abort', abort, { once: true });
       const server = await this.#start();
-      const stop = await Promise.race([this.#converse(server), this.#tools.stopped, exitOf(server)]);
+      const stop = await Promise.race([
+        this.#converse(server),
+        this.#tools.stopped,
+        server.exited.then((error) => ({ error })),
+      ]);
       if (stop && 'plan' in stop) return;
       if (stop) throw stop.error;
       if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
@@ -117,6 +122,7 @@ class OpenCodeRun {
       command,
       cwd,
       env: { ...env, HOLDFAST_BRIDGE: bridge.url, OPENCODE_CONFIG_CONTENT: config },
+      scratch: this.#directory,
     });
     this.#server = server;
     await captureState(this.#run, agentProcessState, server.state);
@@ -130,6 +136,7 @@ class OpenCodeRun {
     this.#client = client;
     if (this.#run.prompt.tools.length > 0) await toolsReached(this.#run, client);
     const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
+    await this.#pluginLoaded();
     this.#sessionId = start.sessionId;
     await this.#checkpoints.begun();
     if (start.prompt.length === 0) await new ThreadRecorder(this.#run).user(asContent(continuation));
@@ -155,17 +162,27 @@ class OpenCodeRun {
     return undefined;
   }
 
+  /** Without our plugin tools would act before their start is in the log: then nothing is asked. */
+  async #pluginLoaded(): Promise<void> {
+    const { session, limits } = this.#run;
+    const loaded = new AbortController();
+    const late = pause(session.clock, PLUGIN_MS, AbortSignal.any([limits.signal, loaded.signal]));
+    try {
+      await Promise.race([this.#bridge?.ready, late.then(() => Promise.reject(failed(NO_PLUGIN)))]);
+    } finally {
+      loaded.abort();
+    }
+  }
+
   /** Before a tool runs: its call is in the log, and that it starts (D57). */
   async #beforeTool({ tool, callID }: BeforeTool): Promise<void> {
-    const thread = await this.#threads?.recorded(callID);
-    if (!thread) return;
-    if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callID, openCodeEffect(tool));
-    await this.#tools.before(thread, callID);
-    const call = thread.call(callID);
-    if (call) {
-      const args = canonicalJson(JSON.parse(call.arguments));
-      this.#announced.push({ callId: callID, name: call.name, args });
-    }
+    const recorded = await this.#threads?.recorded(callID);
+    if (!recorded) return;
+    const { callId, thread } = recorded;
+    if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callId, openCodeEffect(tool));
+    await this.#tools.before(thread, callId);
+    const call = thread.call(callId);
+    if (call) this.#announced.push({ callId, name: call.name, args: canonicalJson(JSON.parse(call.arguments)) });
   }
 
   /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
@@ -202,7 +219,7 @@ class OpenCodeRun {
       ...config,
       ...(model !== undefined && { model }),
       mcp: { ...(config.mcp as object | undefined), ...(hasTools && { [TOOL_SERVER]: mcp }) },
-      plugin: [...((config.plugin as readonly string[] | undefined) ?? []), `file://${plugin}`],
+      plugin: [...((config.plugin as readonly string[] | undefined) ?? []), pathToFileURL(plugin).href],
     };
   }
 
@@ -224,8 +241,9 @@ class OpenCodeRun {
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
   async #close(): Promise<void> {
     this.#over.abort();
+    this.#checkpoints.stop();
     await this.#tools.idle();
-    if (this.#server) await endAgentProcess(this.#server.state);
+    if (this.#server) await endOwnProcess(this.#server);
     await this.#bridge?.close();
     if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
@@ -236,6 +254,10 @@ class OpenCodeRun {
 }
 
 const ANSWER_AS_JSON = 'When you are done, answer with nothing but JSON that fits this JSON Schema:';
+
+/** How long OpenCode may take to load our plugin, which it does before it makes a session. */
+const PLUGIN_MS = 60_000;
+const NO_PLUGIN = 'it did not load the plugin that tells us before a tool runs';
 
 /** What a timer can wait at most. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

@@ -18,6 +18,7 @@ export async function startServer(options: {
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly scratch: string;
 }): Promise<OpenCodeServer> {
   const [user, password] = ['holdfast', randomUUID()];
   const owned = startAgentProcess({
@@ -79,29 +80,16 @@ export async function toolsReached(run: Run, client: OpenCodeClient): Promise<vo
 }
 
 /** The address at which OpenCode says that it listens. */
-function listening(run: Run, server: OpenCodeServer): Promise<string> {
-  const { child } = server;
-  const said = new Promise<string>((resolve, reject) => {
+function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string> {
+  const said = new Promise<string>((resolve) => {
     let output = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
       if (url) resolve(url);
     });
-    child.once('error', reject);
   });
-  const ended = exitOf(server).then(({ error }) => Promise.reject(error));
-  return untilAborted(Promise.race([said, ended]), run.limits.signal);
-}
-
-/** Resolves when OpenCode's process has ended, which it does not do by itself. */
-export function exitOf({ child, errors }: OwnedProcess): Promise<{ readonly error: Error }> {
-  return new Promise((resolve) => {
-    const tell = (): void =>
-      resolve({ error: new Error(`opencode serve ended with ${child.signalCode ?? child.exitCode}: ${errors()}`) });
-    if (child.exitCode !== null || child.signalCode !== null) tell();
-    else child.once('exit', tell);
-  });
+  return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.limits.signal);
 }
 
 /** Below what systems give to whoever asks for any port, so that it is still free when OpenCode, seconds later, listens on it. */

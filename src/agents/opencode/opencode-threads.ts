@@ -26,6 +26,26 @@ const READS = new Set([
   'lsp',
 ]);
 
+const WRITES = new Set([
+  'bash',
+  'edit',
+  'multiedit',
+  'write',
+  'patch',
+  'apply_patch',
+  'todowrite',
+  'skill',
+  'batch',
+  'invalid',
+  'plan_enter',
+  'plan_exit',
+]);
+
+/** Whether OpenCode has a tool of that name itself. */
+export function isBuiltIn(name: string): boolean {
+  return READS.has(name) || WRITES.has(name) || name === SUBAGENT_TOOL;
+}
+
 /** A tool of ours is recorded under its own name, everything else under the name that OpenCode knows it by. */
 export function recordedName(name: string): string {
   return name.startsWith(OURS) ? name.slice(OURS.length) : name;
@@ -60,7 +80,11 @@ interface Thread {
  */
 export class OpenCodeThreads {
   readonly #threads = new Map<string, Thread>();
-  readonly #parents = new Map<string, string>();
+  /** The call that a child session works for now, and whose it is. */
+  readonly #children = new Map<string, { readonly parent: Thread; readonly callId: string }>();
+  /** What the call of a part is recorded as, and the newest call of each id: a provider may give an id again (D11). */
+  readonly #callIds = new Map<string, string>();
+  readonly #newest = new Map<string, string>();
   readonly #waiting = new Map<string, () => void>();
   /** Messages that were there before this run: a fork copies them. */
   readonly #old: ReadonlySet<string>;
@@ -111,10 +135,14 @@ export class OpenCodeThreads {
     return this.#inOrder(() => this.#take(event));
   }
 
-  /** Resolves when the call is in the log, with the conversation that it belongs to. */
-  async recorded(callId: string): Promise<ThreadRecorder | undefined> {
-    while (!this.threadOf(callId)) await new Promise<void>((resolve) => this.#waiting.set(callId, resolve));
-    return this.threadOf(callId);
+  /** Resolves when the call that is about to run is in the log: with what it is recorded as, and the conversation it belongs to. */
+  async recorded(callID: string): Promise<{ readonly callId: string; readonly thread: ThreadRecorder }> {
+    for (;;) {
+      const callId = this.#newest.get(callID);
+      const thread = callId === undefined ? undefined : this.threadOf(callId);
+      if (callId !== undefined && thread && !thread.hasResult(callId)) return { callId, thread };
+      await new Promise<void>((resolve) => this.#waiting.set(callID, resolve));
+    }
   }
 
   /** Resolves when an answer was told of: what was told before it is in the log. */
@@ -145,7 +173,6 @@ export class OpenCodeThreads {
     const { info, part, sessionID } = properties;
     if (sessionID === this.#sessionId) this.#progress(type, properties);
     if (type === 'session.status' && properties.status?.type === 'idle') await this.#finishAll(sessionID);
-    else if (type === 'session.created' && info?.parentID !== undefined) this.#parents.set(info.id, info.parentID);
     else if (type === 'message.part.updated' && part) await this.#part(part);
     else if (type === 'message.part.delta') await this.#delta(properties);
     else if (type === 'message.updated' && info?.role === 'assistant') await this.#message(info);
@@ -158,17 +185,39 @@ export class OpenCodeThreads {
     answer.parts.set(part.id, part);
     if (answer.over) await this.#flush(thread, answer, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
-    const { status, output, error } = part.state;
+    const { status, output, error, metadata } = part.state;
     if (status === 'pending') return;
+    const callId = this.#callIdOf(thread, part);
     await this.#flush(thread, answer, part.messageID);
-    if (status !== 'completed' && status !== 'error') return;
+    const childId = part.tool === SUBAGENT_TOOL ? metadata?.sessionId : undefined;
+    if (status !== 'completed' && status !== 'error') {
+      if (typeof childId === 'string') this.#children.set(childId, { parent: thread, callId });
+      return;
+    }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
-    if (await thread.recorder.result(part.callID, outcome)) await this.#used();
-    const child = [...this.#threads.values()].find(({ callId }) => callId === part.callID);
-    if (child)
-      await record(child.recorder.run, [
-        { type: 'evaluation/completed', evaluationId: child.recorder.run.evaluationId },
-      ]);
+    if (await thread.recorder.result(callId, outcome)) await this.#used();
+    await this.#endChild(callId);
+  }
+
+  /** A subagent has ended with its call. Its session may be asked again, by another call. */
+  async #endChild(callId: string): Promise<void> {
+    const [sessionId, child] = [...this.#threads].find(([, thread]) => thread.callId === callId) ?? [];
+    if (sessionId === undefined || !child) return;
+    await this.#finishAll(sessionId);
+    this.#threads.delete(sessionId);
+    this.#children.delete(sessionId);
+    const { run } = child.recorder;
+    await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
+  }
+
+  #callIdOf(thread: Thread, { id, callID = '' }: OpenCodePart): string {
+    const known = this.#callIds.get(id);
+    if (known !== undefined) return known;
+    let callId = callID;
+    for (let n = 2; thread.recorder.knowsCall(callId); n++) callId = `${callID}#${n}`;
+    this.#callIds.set(id, callId);
+    this.#newest.set(callID, callId);
+    return callId;
   }
 
   /** How far OpenCode is with what it was asked. */
@@ -242,7 +291,7 @@ export class OpenCodeThreads {
         written.set(part.id, text.length);
       } else if (isNewCall(part)) {
         toolCalls.push({
-          callId: part.callID ?? '',
+          callId: this.#callIdOf(thread, part),
           name: recordedName(part.tool ?? ''),
           arguments: JSON.stringify(part.state?.input ?? {}),
           after: content.length,
@@ -257,23 +306,17 @@ export class OpenCodeThreads {
       usage,
       model: answer.info?.modelID,
     });
-    for (const { callId } of toolCalls) this.#waiting.get(callId)?.();
+    for (const { callID } of parts) if (callID !== undefined) this.#waiting.get(callID)?.();
   }
 
   /** The conversation of a session; a child session's begins with its first message. */
   async #thread(sessionId: string): Promise<Thread | undefined> {
     const known = this.#threads.get(sessionId);
     if (known) return known;
-    const parentId = this.#parents.get(sessionId);
-    const parent = parentId === undefined ? undefined : this.#threads.get(parentId);
-    const call =
-      parent &&
-      [...parent.answers.values()]
-        .flatMap(({ parts }) => [...parts.values()])
-        .findLast((part) => part.tool === SUBAGENT_TOOL && part.state?.metadata?.sessionId === sessionId);
-    if (!parent || call?.callID === undefined) return undefined;
-    const run = await beginSubagent(parent.recorder.run, call.callID, { ns: 'opencode', type: SUBAGENT_TOOL });
-    const thread: Thread = { recorder: new ThreadRecorder(run), answers: new Map(), callId: call.callID };
+    const { parent, callId } = this.#children.get(sessionId) ?? {};
+    if (!parent || callId === undefined) return undefined;
+    const run = await beginSubagent(parent.recorder.run, callId, { ns: 'opencode', type: SUBAGENT_TOOL });
+    const thread: Thread = { recorder: new ThreadRecorder(run), answers: new Map(), callId };
     this.#threads.set(sessionId, thread);
     return thread;
   }

@@ -47,7 +47,7 @@ export interface OpenCodeEntry {
 export interface OpenCodeEvent {
   readonly type: string;
   readonly properties: {
-    readonly info?: OpenCodeMessage & { readonly parentID?: string };
+    readonly info?: OpenCodeMessage;
     readonly part?: OpenCodePart;
     readonly id?: string;
     readonly questions?: readonly unknown[];

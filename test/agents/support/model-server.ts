@@ -2,7 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { anthropicEvents } from '../../support/provider-server/anthropic-answer.ts';
 import { blocksOf, checkAnthropic } from '../../support/provider-server/anthropic-check.ts';
-import { type Body, isRecord, readTurn, type ServerTurn } from '../../support/provider-server/server-turn.ts';
+import {
+  type Answer,
+  type Body,
+  isRecord,
+  readTurn,
+  type ServerTurn,
+} from '../../support/provider-server/server-turn.ts';
 
 /**
  * The Messages API for real agents, scripted. Keeps no conversation: the newest user text with `[[script:name]]`, not quoted, names the
@@ -19,10 +25,14 @@ export interface Asked {
   readonly results: ReadonlyMap<string, { readonly text: string; readonly isError: boolean }>;
 }
 
-/** An answer. `hold` stops the stream before that event, the first time only, until the server is told to go on. */
+/**
+ * An answer. `hold` stops the stream before that event, the first time only, until the server is told to go on. With `streams: false`
+ * the answer is given only to a request that does not ask for a stream.
+ */
 export type AgentTurn =
   | ServerTurn
-  | { readonly said: ServerTurn; readonly hold: { readonly name: string; readonly at: number } };
+  | { readonly said: ServerTurn; readonly hold: { readonly name: string; readonly at: number } }
+  | { readonly said: ServerTurn; readonly streams: false };
 
 export type AgentScript = (asked: Asked) => AgentTurn;
 
@@ -69,11 +79,15 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
     if (!script) return json(response, 400, error('invalid_request_error', `no script "${asked.script}"`));
     requests.push({ ...asked, body });
     const turn = script({ ...asked, body });
-    const { said, hold } = typeof turn === 'object' && 'said' in turn ? turn : { said: turn, hold: undefined };
+    const said = typeof turn === 'object' && 'said' in turn ? turn.said : turn;
+    const hold = typeof turn === 'object' && 'hold' in turn ? turn.hold : undefined;
+    const streams = !(typeof turn === 'object' && 'streams' in turn);
     const id = `msg_${Date.now().toString(36)}_${++answers}`;
     const answer = readTurn(said, { api: 'anthropic', turn: asked.turn, attempt: 1, body });
     if (answer.error) return json(response, answer.error.status, error('api_error', 'scripted failure'));
+    if (body.stream !== true) return json(response, 200, { ...wholeAnswer(answer, body), id });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (!streams) return void response.end();
     let n = 0;
     for (const data of anthropicEvents(answer, body)) {
       if (hold && n === hold.at && !heldNow.has(hold.name)) {
@@ -111,6 +125,35 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
         server.closeAllConnections();
       }),
   };
+}
+
+/** An answer in one piece: what its stream adds up to. */
+function wholeAnswer(answer: Answer, body: Body): Body {
+  let message: Body = {};
+  const content: { input?: unknown; text?: string; json?: string }[] = [];
+  for (const data of anthropicEvents(answer, body)) {
+    const event = JSON.parse(data) as {
+      readonly type: string;
+      readonly message?: Body;
+      readonly content_block?: object;
+      readonly delta?: { readonly text?: string; readonly partial_json?: string; readonly stop_reason?: string };
+      readonly usage?: object;
+    };
+    const block = content.at(-1);
+    if (event.type === 'message_start') message = { ...event.message };
+    else if (event.type === 'content_block_start') content.push({ ...event.content_block });
+    else if (event.type === 'content_block_delta' && block) {
+      if (event.delta?.text !== undefined) block.text = (block.text ?? '') + event.delta.text;
+      if (event.delta?.partial_json !== undefined) block.json = (block.json ?? '') + event.delta.partial_json;
+    } else if (event.type === 'message_delta') {
+      const usage = { ...(message.usage as object | undefined), ...event.usage };
+      message = { ...message, stop_reason: event.delta?.stop_reason, usage };
+    }
+  }
+  const blocks = content.map(({ json: input, ...block }) =>
+    input === undefined ? block : { ...block, input: JSON.parse(input || '{}') as unknown },
+  );
+  return { ...message, content: blocks };
 }
 
 /** Which script the request is about, where in it, and what its calls came to. */
