@@ -81,6 +81,24 @@ for (const [where, parent] of [
   });
 }
 
+test('Claude: an answer that comes without a stream, after one that broke off, is recorded when its call wants to run', async () => {
+  const session = await asAgent(async ({ run }) => {
+    const threads = new ClaudeThreads(run);
+    const [begin, answer] = claudeAnswer(CALL, null, 'msg_2', 'note');
+    await threads.take({
+      ...begin,
+      event: { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 9, output_tokens: 9 } } },
+    } as ClaudeMessage);
+    const usage = { input_tokens: 3, output_tokens: 2 };
+    const whole = { ...answer, message: { ...(answer.message as object), usage } } as ClaudeMessage;
+    const waiting = threads.recorded(CALL);
+    await threads.take(whole);
+    await waiting;
+    expect(threads.threadOf(CALL)?.call(CALL)?.name).toBe('note');
+  });
+  expect(session.state.record.evaluations.items.at(0)?.totalUsage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
+});
+
 const runningTool: OpenCodeEvent = {
   type: 'message.part.updated',
   properties: {
@@ -106,7 +124,7 @@ function claudeAnswer(
   const common = { parent_tool_use_id: parent, session_id: SESSION };
   const block = { type: 'tool_use', id: callId, name: name === 'Task' ? name : `mcp__holdfast__${name}`, input: {} };
   return [
-    { ...common, type: 'stream_event', event: { type: 'message_start', message: {} } },
+    { ...common, type: 'stream_event', event: { type: 'message_start', message: { id } } },
     { ...common, type: 'assistant', message: { id, role: 'assistant', model: 'm', content: [block] } },
     { ...common, type: 'stream_event', event: { type: 'message_stop' } },
   ] as unknown as readonly [ClaudeMessage, ClaudeMessage, ClaudeMessage];

@@ -5,19 +5,20 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { AgentProcessState } from '../../src/agents/agent-process.ts';
 import { findResumableState } from '../../src/claude-agent.ts';
+import { textOf } from '../../src/core/messages.ts';
 import { adapterStates } from '../../src/core/session-view.ts';
 import { getMessages } from '../../src/core/views.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
 import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
-import { settleToolCall } from '../../src/loop/settle.ts';
-import { OPENCODE, openCodeAdapter } from '../../src/opencode.ts';
+import { approveToolCall, settleToolCall } from '../../src/loop/settle.ts';
+import { OPENCODE, type OpenCodeOptions, openCodeAdapter } from '../../src/opencode.ts';
 import { isDead } from '../../src/session/process-identity.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
-import { type AgentScript, type ModelServer, startModelServer } from './support/model-server.ts';
+import { type AgentScript, type AgentTurn, type ModelServer, startModelServer } from './support/model-server.ts';
 import { openCodeOptions } from './support/opencode.ts';
 import { temporaryDirectory } from './support/temporary.ts';
 import { effectsIn, until, workPrompt } from './support/work.ts';
@@ -200,6 +201,104 @@ describe('OpenCode', () => {
     expect(second).toContain('too small');
     expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
     expect(server.refusals).toEqual([]);
+  });
+
+  test('D13, D18: a call that needs approval waits for what runs beside it', async () => {
+    const { server, home, cwd } = await place({
+      main: ({ turn }) =>
+        turn === 1
+          ? {
+              toolCalls: [
+                { name: 'bash', arguments: { command: 'sleep 1; echo hi', description: 'x' }, id: 'call_0' },
+                { name: 'holdfast_launch', arguments: {}, id: 'call_1' },
+              ],
+            }
+          : 'done',
+    });
+    const launch = defineTool({
+      name: 'launch',
+      description: 'Launches',
+      input: z.object({}),
+      needsApproval: true,
+      execute: () => 'launched',
+    });
+    const launching = definePrompt({ ns: 'test', key: 'launching', instructions: 'Launch.', tools: [launch] });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
+    const first = await adapter.evaluate(launching, { session, input: INPUT });
+    expect(first).toMatchObject({ reason: 'APPROVAL_REQUIRED', pending: [{ callId: 'call_1' }] });
+    for (const pending of first.pending) await approveToolCall(session, pending);
+    const second = await adapter.evaluate(launching, { session, resume: true });
+    expect(second.message).toBeUndefined();
+    expect(second).toMatchObject({ status: 'completed', text: 'done' });
+    const results = getMessages(session).flatMap((one) => (one.role === 'tool' ? [[one.toolCallId, textOf(one)]] : []));
+    expect(results).toEqual([
+      ['call_0', 'hi\n'],
+      ['call_1', 'launched'],
+    ]);
+    expect(checkCoherence(getMessages(session)).violations).toEqual([]);
+  });
+
+  test('D41, D52: a subagent that is asked again, by another call or a later evaluation, is another child', async () => {
+    let child = '';
+    const bash = (id: string): object => ({ name: 'bash', id, arguments: { command: 'echo hi', description: 'x' } });
+    const task = (id: string, script: string, more: object = {}): object => ({
+      name: 'task',
+      id,
+      arguments: { description: 'sub', prompt: `[[script:${script}]] go`, subagent_type: 'general', ...more },
+    });
+    const calls = (...toolCalls: object[]): AgentTurn => ({ toolCalls }) as AgentTurn;
+    const sub =
+      (id: string): AgentScript =>
+      ({ turn }) =>
+        turn === 1 ? calls(bash(id)) : 'sub done';
+    const { server, home, cwd } = await place({
+      main: ({ turn, results }) => {
+        child = /ses_\w+/.exec(results.get('toolu_t1')?.text ?? '')?.[0] ?? child;
+        if (turn === 1) return calls(task('toolu_t1', 'one'));
+        return turn === 2 ? calls(task('toolu_t2', 'two', { task_id: child })) : 'done';
+      },
+      again: ({ turn }) => (turn === 1 ? calls(task('toolu_t3', 'three', { task_id: child })) : 'done again'),
+      one: sub('toolu_b1'),
+      two: sub('toolu_b2'),
+      three: sub('toolu_b3'),
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
+    expect(await adapter.evaluate(prompt, { session, input: INPUT })).toMatchObject({ text: 'done' });
+    expect(await adapter.evaluate(prompt, { session, input: '[[script:again]] go', continues: true })).toMatchObject({
+      text: 'done again',
+    });
+    const evaluations = session.state.record.evaluations.items.toArray();
+    expect(evaluations.map(({ status, parent }) => [status, parent?.callId])).toEqual([
+      ['completed', undefined],
+      ['completed', 'toolu_t1'],
+      ['completed', 'toolu_t2'],
+      ['completed', undefined],
+      ['completed', 'toolu_t3'],
+    ]);
+    const made = evaluations.flatMap(({ messages }) => [...messages]).filter(({ role }) => role === 'tool');
+    expect(made).toHaveLength(6);
+  });
+
+  test('a program or a directory that is not there is a typed error, and so is a tool with a name of its own', async () => {
+    const { server, home, cwd } = await place({});
+    const options = openCodeOptions({ url: server.url, home, cwd });
+    const evaluate = async (given: OpenCodeOptions, asked = prompt): Promise<unknown> => {
+      const session = await openSession({ store: memoryStore(), id: 'one' });
+      return openCodeAdapter(given).evaluate(asked, { session, input: INPUT });
+    };
+    await expect(evaluate({ ...options, command: 'no-such-opencode' })).rejects.toMatchObject({
+      code: 'DEPENDENCY_MISSING',
+      message: expect.stringContaining('no-such-opencode'),
+    });
+    await expect(evaluate({ ...options, cwd: join(cwd, 'gone') })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('gone'),
+    });
+    const read = defineTool({ name: 'read', description: 'Reads', input: z.object({}), execute: () => '' });
+    const reading = definePrompt({ ns: 'test', key: 'read', instructions: 'Read.', tools: [read] });
+    await expect(evaluate(options, reading)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
   test('D28: a resume forks unless told otherwise; an unknown session is a typed error, or a fresh start', async () => {

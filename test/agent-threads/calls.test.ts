@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { Checkpoints } from '../../src/agents/capture-state.ts';
+import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
+import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
+import { ToolRunner } from '../../src/agents/tool-runner.ts';
+import type { AdapterStateSnapshot } from '../../src/core/adapter-state.ts';
+import { textOf } from '../../src/core/messages.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { defineTool } from '../../src/loop/define-tool.ts';
+import type { Run } from '../../src/loop/run.ts';
+import type { Session } from '../../src/session/session.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { asAgent } from './as-agent.ts';
+
+/** The calls that an agent makes: which is which, which waits for which, and what becomes of what they give. */
+
+const SESSION = 'ses_1';
+const results = (session: Session): readonly (readonly string[])[] =>
+  session.state.record.messages
+    .toArray()
+    .flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, textOf(message)]] : []));
+
+const part = (messageID: string, state: object): OpenCodeEvent => ({
+  type: 'message.part.updated',
+  properties: {
+    part: {
+      id: `${messageID}_call`,
+      sessionID: SESSION,
+      messageID,
+      type: 'tool',
+      callID: 'call_0',
+      tool: 'bash',
+      state: { input: {}, ...state } as unknown as { readonly status: string },
+    },
+  },
+});
+
+test('D11: a call with an id that was given before is another call', async () => {
+  const session = await asAgent(async ({ run }) => {
+    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    await threads.take(part('msg_1', { status: 'running' }));
+    expect((await threads.recorded('call_0')).callId).toBe('call_0');
+    await threads.take(part('msg_1', { status: 'completed', output: 'first' }));
+    const second = threads.recorded('call_0'); // told by the plugin before its message is
+    await threads.take(part('msg_2', { status: 'running' }));
+    expect((await second).callId).toBe('call_0#2');
+    await threads.take(part('msg_2', { status: 'completed', output: 'second' }));
+  });
+  expect(results(session)).toEqual([
+    ['call_0', 'first'],
+    ['call_0#2', 'second'],
+  ]);
+});
+
+const launch = defineTool({
+  name: 'launch',
+  description: 'Launches',
+  input: z.object({}),
+  effect: 'once',
+  needsApproval: true,
+  execute: () => 'launched',
+});
+const big = defineTool({
+  name: 'big',
+  description: 'Says too much',
+  input: z.object({}),
+  effect: 'once',
+  execute: async (_, { session }) => {
+    await session.dispatch({ type: 'test/big', text: 'x'.repeat(5_000_000) } as never);
+    return 'said';
+  },
+});
+const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.', tools: [launch, big] });
+
+/** An answer with calls, in the log. */
+async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRecorder> {
+  const recorder = new ThreadRecorder(run);
+  const toolCalls = names.map((name) => ({ callId: `call_${name}`, name, arguments: '{}' }));
+  await recorder.answer({ providerMessageId: 'msg_1', content: [], toolCalls });
+  return recorder;
+}
+
+test('D18: a call that needs approval waits for what runs beside it; afterwards nothing starts any more', async () => {
+  const session = await asAgent(async ({ run: given }) => {
+    const run: Run = { ...given, prompt };
+    const tools = new ToolRunner(run, async () => {});
+    const thread = await answered(run, 'launch', 'bash', 'late');
+    await tools.beforeBuiltIn(thread, 'call_bash', 'once');
+    let stopped = false;
+    const stop = tools.stopped.then((reason) => {
+      stopped = true;
+      return reason;
+    });
+    void tools.before(thread, 'call_launch');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stopped).toBe(false);
+    await thread.result('call_bash', { content: [{ type: 'text', text: 'hi' }], isError: false });
+    expect(await stop).toEqual({ plan: true });
+    void tools.beforeBuiltIn(thread, 'call_late', 'once');
+    void tools.call(thread, 'call_launch');
+    await tools.idle();
+    expect(run.session.state.record.toolStarts.toArray().map(({ callId }) => callId)).toEqual(['call_bash']);
+  });
+  expect(results(session)).toEqual([['call_bash', 'hi']]);
+});
+
+test('a result that the log refuses is recorded as that', async () => {
+  const session = await asAgent(async ({ run: given }) => {
+    const run: Run = { ...given, prompt };
+    const tools = new ToolRunner(run, async () => {});
+    const thread = await answered(run, 'big');
+    await tools.before(thread, 'call_big');
+    expect(await tools.call(thread, 'call_big')).toMatchObject({ isError: true });
+  });
+  expect(results(session)).toEqual([['call_big', expect.stringContaining('refused')]]);
+});
+
+test('D24: periodic captures end with the run, also when one is under way as it ends', async () => {
+  const clock = fakeClock();
+  await asAgent(
+    async ({ run }) => {
+      const captures: PromiseWithResolvers<AdapterStateSnapshot | undefined>[] = [];
+      const capture = (): Promise<AdapterStateSnapshot | undefined> => {
+        const one = Promise.withResolvers<AdapterStateSnapshot | undefined>();
+        captures.push(one);
+        return one.promise;
+      };
+      const checkpoints = new Checkpoints(run, { periodic: 10 }, capture);
+      const begun = checkpoints.begun();
+      captures[0]?.resolve(undefined);
+      await begun;
+      clock.advance(10);
+      expect(captures).toHaveLength(2);
+      checkpoints.stop();
+      captures[1]?.resolve(undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(100);
+      expect(captures).toHaveLength(2);
+    },
+    { clock },
+  );
+});

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type AgentProcessState, agentProcessState, endOrphans } from '../../src/agents/agent-process.ts';
+import { captureState } from '../../src/agents/capture-state.ts';
+import type { Run } from '../../src/loop/run.ts';
+import { startTime } from '../../src/session/process-identity.ts';
+import { asAgent } from './as-agent.ts';
+
+/** Processes that a dead host left running: those are ended, certainly those and no others. */
+
+const started: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+interface Sleeper {
+  readonly state: AgentProcessState;
+  readonly exited: Promise<unknown>;
+  isAlive(): boolean;
+}
+
+/** A process as an agent's is: it leads a group and carries a mark. */
+function sleeper(changes: Partial<AgentProcessState> = {}, mark: string = randomUUID()): Sleeper {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+    detached: true,
+    stdio: 'ignore',
+    env: { ...process.env, HOLDFAST_AGENT: mark },
+  });
+  started.push(child);
+  const pid = child.pid ?? 0;
+  const startedAt = startTime(pid) ?? 'unknown';
+  return {
+    state: { adapterType: 'agent-process', host: hostname(), pid, startedAt, mark, ...changes },
+    exited: once(child, 'exit'),
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+  };
+}
+
+const capture = (run: Run, { state }: Sleeper): Promise<unknown> => captureState(run, agentProcessState, state);
+
+test('an orphan is ended, with what it started and what it left', async () => {
+  const scratch = join(tmpdir(), `claude-resume-${randomUUID()}`);
+  mkdirSync(scratch);
+  const orphan = sleeper({ scratch });
+  const helper = sleeper({}, orphan.state.mark); // in a group of its own
+  await asAgent(async ({ run, session }) => {
+    await capture(run, orphan);
+    await endOrphans(session);
+    await Promise.all([orphan.exited, helper.exited]);
+  });
+  expect(existsSync(scratch)).toBe(false);
+});
+
+test('a process that was given the number of one that is gone is left alone', async () => {
+  const other = sleeper({ startedAt: '1', mark: randomUUID() });
+  const unknown = sleeper({ startedAt: 'unknown', mark: randomUUID() });
+  const elsewhere = sleeper({ host: 'another-host' });
+  for (const one of [other, unknown, elsewhere]) {
+    await asAgent(async ({ run, session }) => {
+      await capture(run, one);
+      await endOrphans(session);
+    });
+    expect(one.isAlive()).toBe(true);
+  }
+});
+
+test('an evaluation that ended has ended its process: it is not looked for again', async () => {
+  const one = sleeper();
+  const session = await asAgent(async ({ run }) => void (await capture(run, one)));
+  await endOrphans(session);
+  expect(one.isAlive()).toBe(true);
+});
+
+test('nothing is removed but directories of agents', async () => {
+  const [kept, scratch] = ['holdfast-kept', 'claude-resume'].map((name) => join(tmpdir(), `${name}-${randomUUID()}`));
+  if (!kept || !scratch) throw new Error('two paths');
+  try {
+    for (const path of [kept, scratch]) {
+      mkdirSync(path);
+      await asAgent(async ({ run, session }) => {
+        await capture(run, sleeper({ startedAt: '1', mark: randomUUID(), scratch: path }));
+        await endOrphans(session);
+      });
+    }
+    expect([existsSync(kept), existsSync(scratch)]).toEqual([true, false]);
+  } finally {
+    for (const path of [kept, scratch]) rmSync(path, { recursive: true, force: true });
+  }
+});
