@@ -1,11 +1,11 @@
 /** OpenCode's files of before 1.2: `session/<project>/<session>.json`, `message/<session>/…`, `part/<message>/…`. */
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { asName, asObject, type Json, parseJson } from '../transcripts/json-access.ts';
 import type { OpenCodeExportMessage } from '../transcripts/opencode/export.ts';
 import { timeField } from '../transcripts/opencode/time.ts';
 import type { OpenCodeSession, OpenCodeSource } from './opencode-source.ts';
-import { isSafeId } from './safe-files.ts';
+import { isSafeId, openFileSync } from './safe-files.ts';
 
 /** A larger file is no message of OpenCode's. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -70,8 +70,12 @@ function namesIn(root: string, path: string): readonly string[] {
 function readJson(root: string, path: string): Json | undefined {
   try {
     if (!realpathSync(path).startsWith(root + sep)) return undefined;
-    const { size } = statSync(path);
-    return size > MAX_BYTES ? undefined : asObject(parseJson(readFileSync(path, 'utf8')));
+    const file = openFileSync(path);
+    try {
+      return fstatSync(file).size > MAX_BYTES ? undefined : asObject(parseJson(readFileSync(file, 'utf8')));
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return undefined;
   }

@@ -48,6 +48,9 @@ interface Agent {
   background: boolean;
 }
 
+/** How the ids of subagents' blocks begin. */
+const SUBAGENT = 'subagent:';
+
 export class BlockWriter {
   #events: ConversationEvent[] = [];
   readonly #ledgers = new Map<string, Ledger>();
@@ -131,6 +134,9 @@ export class BlockWriter {
   }
 
   remove(conversationId: string, blockId: string, at: string): void {
+    // A subagent whose call is taken back ends with it: ended later, its block would be back.
+    const toolUseId = blockId.startsWith(SUBAGENT) ? blockId.slice(SUBAGENT.length) : '';
+    if (this.isRunning(toolUseId)) this.complete(conversationId, toolUseId, { status: 'failed' }, at);
     const ledger = this.#ledger(conversationId);
     ledger.open.delete(blockId);
     ledger.blocks.delete(blockId);

@@ -204,6 +204,23 @@ describe('from what a screen shows', () => {
     expect(fromState.lost).toEqual(expect.arrayContaining(fromMessages.lost));
   });
 
+  test('pictures of a result, as Claude, OpenCode and our own loop write them; what is no picture is in the report', () => {
+    const parts = [
+      { type: 'text', text: 'in the output' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+      { type: 'file', mime: 'image/png', url: 'data:image/png;base64,BBBB', filename: 'b.png' },
+      { type: 'image', mediaType: 'image/png', data: 'CCCC' },
+      { type: 'file', mime: 'image/png', url: 'file:///tmp/d.png' },
+      { type: 'tool_reference', tool_name: 'x' },
+    ];
+    const state = stateOf([upsert(call('a')), upsert(result('a', { parts }))]);
+    const { conversation: exported, lost } = anthropic(state);
+    const written = JSON.stringify(exported.messages);
+    for (const data of ['AAAA', 'BBBB', 'CCCC']) expect(written).toContain(`"data":"${data}"`);
+    expect(written).not.toContain('d.png');
+    expect(lost).toEqual(expect.arrayContaining(['medium', 'part of a result']));
+  });
+
   test('blocks belong to the answer they name; without a name, to what was said since the last result', () => {
     const message = { id: 'm1' };
     const named = [upsert(call('a', { message })), upsert(result('a')), upsert(text('t', 'x', { message }))];

@@ -190,6 +190,15 @@ describe('Markdown', () => {
   });
 });
 
+test.for(['markdown', 'html'] as const)('%s of long texts of signs and lines', (format) => {
+  for (const output of ['` '.repeat(200_000), `x${'\n'.repeat(400_000)}y`, '~'.repeat(400_000)]) {
+    const { content } = exportConversation(stateOf([upsert(result('c', { output })), upsert(text('t', output))]), {
+      format,
+    });
+    expect(content.length).toBeGreaterThan(output.length);
+  }
+});
+
 describe('JSON and JSONL lose nothing', () => {
   const m = makeMessages();
   const messages = [m.user('Hi'), m.assistant('a', [toolCall('c')]), m.tool('c', 'x')];

@@ -52,6 +52,11 @@ describe('secrets are taken out', () => {
       `postgres://app:${take(10)}@db.internal/prod`,
       'postgres://app:[redacted url-password]@db.internal/prod',
     ],
+    ['url-password', 'amqp://guest:guest@rabbit', 'amqp://guest:[redacted url-password]@rabbit'],
+    ['url-password', 'postgres://postgres:postgres@db', 'postgres://postgres:[redacted url-password]@db'],
+    ['github-token', `"# env\\n${['ghp', take(36)].join('_')}"`, '"# env\\n[redacted github-token]"'],
+    ['environment-secret', `PASSWORD=${take(24)}`, 'PASSWORD=[redacted environment-secret]'],
+    ['environment-secret', `"a\\nAPI_KEY=${take(24)}"`, '"a\\nAPI_KEY=[redacted environment-secret]"'],
     ['environment-secret', `export STRIPE_SECRET=${take(24)}`, 'export STRIPE_SECRET=[redacted environment-secret]'],
     [
       'private-key',
@@ -83,7 +88,24 @@ describe('secrets are taken out', () => {
   test('one’s own kinds', () => {
     const patterns = [{ kind: 'badge', pattern: /badge-(?<secret>\d{4})/g }];
     expect(redactSecrets('my badge-1234', { patterns }).text).toBe('my badge-[redacted badge]');
+    const twice = [{ kind: 'pin', pattern: /(?<secret>\d{4}) is the pin, not \d{4}/ }];
+    expect(redactSecrets('1234 is the pin, not 1234', { patterns: twice }).text).toBe(
+      '[redacted pin] is the pin, not 1234',
+    );
   });
+});
+
+test('fields of JSON in a text are fields too', () => {
+  const redactor = new SecretRedactor();
+  const text = '{ "password": "hunter2", "content": "fine" }';
+  expect(redactor.data({ arguments: text, plain: '{ "content": "fine" }', broken: '{ "password": "hunter2"' })).toEqual(
+    {
+      arguments: '{"password":"[redacted secret-field]","content":"fine"}',
+      plain: '{ "content": "fine" }',
+      broken: '{ "password": "hunter2"',
+    },
+  );
+  expect(redactor.counts).toEqual({ 'secret-field': 1 });
 });
 
 test.for([

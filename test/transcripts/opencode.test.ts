@@ -366,6 +366,25 @@ describe('messages', () => {
   });
 });
 
+describe('one of many conversations of a server', () => {
+  const others = openCodeStream('serve-nested');
+  test.each([
+    ['their beginning was heard', others],
+    ['it was not', others.filter(({ type }) => !String(type).startsWith('session.'))],
+  ])('others are not shown in it, if %s', (_, events) => {
+    const sessionId = 'ses_e1f50b392ffey3Dc7stAHB7CNc';
+    const mine = openCodeStream('serve-tools');
+    expect(run([...mine, ...events], { sessionId })).toEqual(run(mine, { sessionId }));
+  });
+});
+
+test('what is taken back does not return: neither what went wrong in it, nor a subagent that it had begun', () => {
+  const began = [session('s'), message('s', 'm'), part('s', 'm', 'p', task({ status: 'running', input: INPUT }))];
+  const failed = message('s', 'm', 'assistant', { error: { name: 'MessageAbortedError', data: { message: 'stop' } } });
+  const removed = event('message.removed', { sessionID: 's', messageID: 'm' });
+  expect(run([...began, failed, removed, idle('s')]).blocks).toEqual([]);
+});
+
 describe('other forms of the same', () => {
   test('the global stream wraps the events, and gives the same conversation', () => {
     const state = run(openCodeStream('serve-tools', 'global-events.jsonl'), {

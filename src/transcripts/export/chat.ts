@@ -6,7 +6,7 @@ import type { Attachment, ConversationBlock, SubagentBlock } from '../../convers
 import { findSubagent } from '../../conversation/selectors.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import type { ConversationMessage, MediaPart, ReasoningPart, TextPart, ToolCall } from '../../core/messages.ts';
-import { keep } from '../json-access.ts';
+import { asObject, type Json, keep } from '../json-access.ts';
 import type { LossReport } from './losses.ts';
 
 /** What came of a call. */
@@ -108,7 +108,8 @@ export function chatOfState(state: SessionConversationState, losses: LossReport)
       }
       case 'tool_result': {
         const { output: text, isError, parts = [] } = block;
-        answer(callers.get(block.toolUseId), block.toolUseId, { text, media: parts.filter(isMedia), isError }, losses);
+        const shown = resultMedia(parts, block.toolUseId, losses);
+        answer(callers.get(block.toolUseId), block.toolUseId, { text, media: shown, isError }, losses);
         // What is said without naming its answer, after a result, is said in a new one.
         if (latest && latestId === undefined) latest = undefined;
         break;
@@ -177,13 +178,44 @@ function media(attachments: readonly Attachment[] = [], losses: LossReport): Med
       losses.add('attachment', 'only its name is known', filename ?? mediaType);
       return [];
     }
-    const type = mediaType.startsWith('image/') ? 'image' : 'file';
-    return [{ type, mediaType, data, ...(filename !== undefined && { filename }) }];
+    return [medium(mediaType, data, filename)];
   });
 }
 
-function isMedia(part: unknown): part is MediaPart {
-  if (typeof part !== 'object' || part === null) return false;
-  const { type, mediaType, data } = part as Partial<Record<keyof MediaPart, unknown>>;
-  return (type === 'image' || type === 'file') && typeof mediaType === 'string' && typeof data === 'string';
+/** The pictures and files of a result, as whoever ran the tool wrote them. Its texts are in its output. */
+function resultMedia(parts: readonly unknown[], id: string, losses: LossReport): MediaPart[] {
+  return parts.flatMap((part): MediaPart[] => {
+    const fields = asObject(part) ?? {};
+    if (fields.type === 'text') return [];
+    const found = ownMedia(fields) ?? claudeMedia(fields) ?? openCodeMedia(fields);
+    if (!found) losses.add('part of a result', 'chats have no place for it', id);
+    return found ? [found] : [];
+  });
+}
+
+function ownMedia({ type, mediaType, data, filename }: Json): MediaPart | undefined {
+  if ((type !== 'image' && type !== 'file') || typeof mediaType !== 'string' || typeof data !== 'string')
+    return undefined;
+  return medium(mediaType, data, filename);
+}
+
+function claudeMedia({ type, source }: Json): MediaPart | undefined {
+  const { media_type: mediaType, data, url } = asObject(source) ?? {};
+  const content = typeof data === 'string' ? data : url;
+  if ((type !== 'image' && type !== 'document') || typeof content !== 'string') return undefined;
+  return medium(
+    typeof mediaType === 'string' ? mediaType : type === 'image' ? 'image/png' : 'application/pdf',
+    content,
+  );
+}
+
+function openCodeMedia({ type, mime, url, filename }: Json): MediaPart | undefined {
+  return type === 'file' && typeof mime === 'string' && typeof url === 'string'
+    ? medium(mime, url, filename)
+    : undefined;
+}
+
+function medium(mediaType: string, data: string, filename?: unknown): MediaPart {
+  const type = mediaType.startsWith('image/') ? 'image' : 'file';
+  return { type, mediaType, data, ...(typeof filename === 'string' && { filename }) };
 }

@@ -128,15 +128,23 @@ function time(block: ConversationBlock): string {
 /** Text with its code set off; everything else stands as it was written. */
 function prose(text: string): string {
   if (text === '') return '';
-  const parts = text.split(/^(`{3,}|~{3,})([^\n`]*)\n([\s\S]*?)(?:^\1[^\S\n]*$|$(?![\s\S]))/m);
+  const parts = text.split(/^(`{3,}|~{3,}(?!~))([^\n`]*)\n([\s\S]*?)(?:^\1[^\S\n]*$|$(?![\s\S]))/m);
   let result = '';
   for (let i = 0; i < parts.length; i += 4) {
-    const said = (parts[i] ?? '').replace(/^\n+|\n+$/g, '');
+    const said = withoutOuterLines(parts[i] ?? '');
     if (said !== '') result += `<div class="prose">${inlineCode(said)}</div>`;
     const code = parts[i + 3];
     if (code !== undefined) result += pre(code.replace(/\n$/, ''));
   }
   return result;
+}
+
+/** Without the empty lines around it. By hand: a pattern would look at every run of them again and again. */
+function withoutOuterLines(text: string): string {
+  let [from, to] = [0, text.length];
+  while (from < to && text[from] === '\n') from++;
+  while (to > from && text[to - 1] === '\n') to--;
+  return text.slice(from, to);
 }
 
 function inlineCode(text: string): string {

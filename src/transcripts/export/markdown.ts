@@ -101,16 +101,22 @@ function said(section: string): boolean {
   return section !== '';
 }
 
+/** How many backticks stand side by side at most. */
+function longestRun(text: string): number {
+  let longest = 0;
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  return longest;
+}
+
 /** A fence longer than any inside, so that no text ends its own. */
 function fenced(text: string, language = ''): string {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = '`'.repeat(longest + 1);
+  const fence = '`'.repeat(Math.max(2, longestRun(text)) + 1);
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
 function code(text: string): string {
   const plain = oneLine(text);
-  const fence = '`'.repeat(Math.max(0, ...(plain.match(/`+/g) ?? []).map((run) => run.length)) + 1);
+  const fence = '`'.repeat(longestRun(plain) + 1);
   return plain.includes('`') ? `${fence} ${plain} ${fence}` : `${fence}${plain}${fence}`;
 }
 

@@ -1,6 +1,6 @@
 import type { MediaPart } from '../../core/messages.ts';
 
-/** Where the content of a medium is: in the text itself, at an address, or apart in a store (D58). */
+/** Where the content of a medium is: in the text itself, at an address, or not at hand: apart in a store (D58), or a file. */
 export type MediaSource =
   | { readonly kind: 'base64'; readonly data: string }
   | { readonly kind: 'url'; readonly url: string }
@@ -14,7 +14,9 @@ export function mediaSource({ data }: Pick<MediaPart, 'data'>): MediaSource {
   if (/^https?:\/\//i.test(data)) return { kind: 'url', url: data };
   const head = DATA_URL.exec(data);
   if (head) return { kind: 'base64', data: data.slice(head[0].length) };
-  return data.startsWith('data:') ? { kind: 'url', url: data } : { kind: 'base64', data };
+  if (data.startsWith('data:')) return { kind: 'url', url: data };
+  // Base64 has no colon: this is the address of something on another machine, or of this one's files.
+  return data.includes(':') ? { kind: 'stored' } : { kind: 'base64', data };
 }
 
 /** The content as a URL that carries it, or the address it has; undefined when it is kept elsewhere. */

@@ -8,7 +8,6 @@ import { TOO_DEEP } from '../json-access.ts';
 /** A kind of secret and how to find it. Of a match only the group called `secret` is taken out, or all of it if there is none. */
 export interface SecretPattern {
   readonly kind: string;
-  /** With the flag `g`. */
   readonly pattern: RegExp;
 }
 
@@ -21,8 +20,8 @@ export interface RedactOptions {
   readonly patterns?: readonly SecretPattern[];
 }
 
-/** Not in the middle of a longer word: `task-…` is no `sk-…`. */
-const START = '(?<![A-Za-z0-9_-])';
+/** Not in the middle of a longer word: `task-…` is no `sk-…`. In JSON text a line's beginning stands behind the letter of its escape. */
+const START = '(?:(?<![A-Za-z0-9_-])|(?<=\\\\[nrt]))';
 const END = '(?![A-Za-z0-9_-])';
 /** Random enough to be a key: a capital, a small letter and a digit among the next characters. */
 const MIXED = '(?=[A-Za-z0-9_-]{0,200}[0-9])(?=[A-Za-z0-9_-]{0,200}[A-Z])(?=[A-Za-z0-9_-]{0,200}[a-z])';
@@ -82,7 +81,7 @@ const PATTERNS: readonly SecretPattern[] = [
   {
     kind: 'environment-secret',
     pattern:
-      /(?<![A-Za-z0-9_])[A-Z][A-Z0-9_]{0,60}(?:SECRET|TOKEN|PASSWORD|PASSWD|API_KEY|PRIVATE_KEY|ACCESS_KEY)[A-Z0-9_]{0,20}=["']?(?<secret>(?=[^\s"']{0,200}[0-9])(?=[^\s"']{0,200}[A-Za-z])[^\s"'$<>{}()[\]]{12,500})/g,
+      /(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))(?:[A-Z][A-Z0-9_]{0,60})?(?:SECRET|TOKEN|PASSWORD|PASSWD|API_KEY|PRIVATE_KEY|ACCESS_KEY)[A-Z0-9_]{0,20}=["']?(?<secret>(?=[^\s"']{0,200}[0-9])(?=[^\s"']{0,200}[A-Za-z])[^\s"'$<>{}()[\]]{12,500})/g,
   },
 ];
 
@@ -101,13 +100,18 @@ function isEncoded(data: unknown): boolean {
 /** What is nested deeper is left out rather than left unread. */
 const MAX_DEPTH = 500;
 
+/** The pattern as it is searched with: everywhere, and saying where the secret in it is. */
+function searching({ kind, pattern }: SecretPattern): SecretPattern {
+  return { kind, pattern: new RegExp(pattern.source, [...new Set(`${pattern.flags}gd`)].join('')) };
+}
+
 /** Takes secrets out of texts and data, and counts what it found. */
 export class SecretRedactor {
   readonly #patterns: readonly SecretPattern[];
   readonly #counts = new Map<string, number>();
 
   constructor(options: RedactOptions = {}) {
-    this.#patterns = [...(options.patterns ?? []), ...PATTERNS];
+    this.#patterns = [...(options.patterns ?? []), ...PATTERNS].map(searching);
   }
 
   get counts(): SecretCounts {
@@ -115,18 +119,20 @@ export class SecretRedactor {
   }
 
   text(text: string): string {
-    let result = text;
-    for (const { kind, pattern } of this.#patterns) {
-      result = result.replace(pattern, (match: string, ...rest: readonly unknown[]) => {
-        const groups = rest.at(-1);
-        const secret =
-          typeof groups === 'object' && groups !== null ? (groups as { secret?: string }).secret : undefined;
-        // What an earlier pattern put in place of a secret is none.
-        if ((secret ?? match).startsWith('[redacted')) return match;
-        return secret === undefined ? this.#mark(kind) : match.replace(secret, () => this.#mark(kind));
-      });
+    return this.#patterns.reduce((result, pattern) => this.#without(result, pattern), text);
+  }
+
+  #without(text: string, { kind, pattern }: SecretPattern): string {
+    let result = '';
+    let from = 0;
+    for (const match of text.matchAll(pattern)) {
+      const [start, end] = match.indices?.groups?.secret ?? [match.index, match.index + match[0].length];
+      // What an earlier pattern put in place of a secret is none.
+      if (start === end || text.startsWith('[redacted', start)) continue;
+      result += text.slice(from, start) + this.#mark(kind);
+      from = end;
     }
-    return result;
+    return from === 0 ? text : result + text.slice(from);
   }
 
   /** A copy of the data with secrets taken out of every text in it; the same object when there were none. */
@@ -135,7 +141,7 @@ export class SecretRedactor {
   }
 
   #value(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.text(value);
+    if (typeof value === 'string') return this.text(this.#json(value, depth));
     if (typeof value !== 'object' || value === null) return value;
     if (depth > MAX_DEPTH) return TOO_DEEP;
     if (Array.isArray(value)) {
@@ -153,6 +159,19 @@ export class SecretRedactor {
     return changed.some(([name, field], i) => field !== entries[i]?.[1] || name !== entries[i]?.[0])
       ? Object.fromEntries(changed)
       : value;
+  }
+
+  /** JSON in a text, such as the arguments of a call, has fields whose names tell of secrets. */
+  #json(text: string, depth: number): string {
+    if (!/^\s*[[{]/.test(text)) return text;
+    let data: unknown;
+    try {
+      data = JSON.parse(text);
+    } catch {
+      return text;
+    }
+    const changed = this.#value(data, depth + 1);
+    return changed === data ? text : JSON.stringify(changed);
   }
 
   #mark(kind: string): string {

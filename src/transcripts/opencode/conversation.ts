@@ -34,7 +34,12 @@ export class OpenCodeConversation {
   follows(sessionId: string): boolean {
     if (this.#main === undefined && this.#parents.get(sessionId) === undefined) this.#main = sessionId;
     if (sessionId === this.#main || this.#callOfSession.has(sessionId)) return true;
-    return !this.#parents.has(sessionId) || this.#parents.get(sessionId) !== undefined;
+    const seen = new Set<string>();
+    for (let id = this.#parents.get(sessionId); id !== undefined && !seen.has(id); id = this.#parents.get(id)) {
+      if (id === this.#main || this.#callOfSession.has(id)) return true;
+      seen.add(id);
+    }
+    return false;
   }
 
   isMain(sessionId: string): boolean {
@@ -108,6 +113,7 @@ export class OpenCodeConversation {
     if (message === undefined) return;
     message.parts.clear();
     for (const partId of [...message.blockIds.keys()]) this.removePart(messageId, partId, at);
+    this.#writer.remove(message.conversationId, `error:${messageId}`, at);
     this.#messages.delete(messageId);
   }
 
