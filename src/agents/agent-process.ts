@@ -20,6 +20,8 @@ export interface AgentProcessState extends AdapterState {
   readonly pid: number;
   readonly startedAt: string;
   readonly mark: string;
+  /** Whose it is: a fork of that session is told of it, and must leave it alone. */
+  readonly sessionId?: string;
   /** A temporary directory that is only of use to this process. */
   readonly scratch?: string;
 }
@@ -119,27 +121,34 @@ function startFailure(error: NodeJS.ErrnoException, command: string, cwd: string
 export async function endOwnProcess({ child, state }: OwnedProcess): Promise<void> {
   const runs = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   await endAll(state, runs);
+  if (hasGroupOnly(state)) end(-state.pid);
   ours.delete(state.mark);
 }
 
 /** Ends the processes that earlier holders of this session left running on this host. Resolves when they are gone. */
 export async function endOrphans(session: SessionView): Promise<void> {
   const { adapterStates, evaluations } = session.state.record;
-  const newest = new Map<string, AgentProcessState>();
-  for (const { evaluationId, state } of adapterStates) {
-    if (state.adapterType === 'agent-process') newest.set(evaluationId, state as AgentProcessState);
-  }
   const host = hostname();
-  const left = [...newest].flatMap(([evaluationId, state]) => {
+  /** The newest process of each evaluation on this host, and where its newest of all is. */
+  const here = new Map<string, AgentProcessState>();
+  const newestHost = new Map<string, string>();
+  for (const { evaluationId, state: captured } of adapterStates) {
+    if (captured.adapterType !== 'agent-process') continue;
+    const state = captured as AgentProcessState;
+    newestHost.set(evaluationId, state.host);
+    if (state.host === host) here.set(evaluationId, state);
+  }
+  const left = [...here].flatMap(([evaluationId, state]) => {
     const status = evaluations.get(evaluationId)?.status;
-    // An evaluation ends after its process.
-    const isOver = status === 'completed' || status === 'failed';
-    return isOver || ours.has(state.mark) || state.host !== host || state.pid === 0 ? [] : [state];
+    // An evaluation ends after its process: that of the host where it ended.
+    const isOver = (status === 'completed' || status === 'failed') && newestHost.get(evaluationId) === host;
+    const isOthers = state.sessionId !== undefined && state.sessionId !== session.id;
+    return isOver || isOthers || ours.has(state.mark) || state.pid === 0 ? [] : [state];
   });
   if (left.length === 0) return;
   const marked = processesByMark();
   for (const state of left) {
-    if (isIt(state) || marked.has(state.mark) || hasGroupOnly(state)) await endAll(state, () => isIt(state));
+    if (isIt(state) || marked.has(state.mark)) await endAll(state, () => isIt(state));
     else removeScratch(state);
   }
 }
@@ -150,9 +159,8 @@ async function endAll(state: AgentProcessState, runs: () => boolean): Promise<vo
   for (;;) {
     const leads = runs();
     const marked = processesByMark().get(state.mark) ?? [];
-    if (!leads && marked.length === 0 && !hasGroupOnly(state)) break;
-    // The group's number is its leader's own: nobody else's while either is there.
-    if (leads || hasGroupOnly(state)) end(-state.pid);
+    if (!leads && marked.length === 0) break;
+    if (leads) end(-state.pid); // the group's number is its leader's own
     for (const pid of leads ? [state.pid, ...marked] : marked) end(pid);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -164,7 +172,7 @@ function isIt(state: AgentProcessState): boolean {
   return state.startedAt !== 'unknown' && startTime(state.pid) === state.startedAt;
 }
 
-/** Whether its group outlived it. Only asked where marks cannot be read. */
+/** Whether its group outlived it, where marks cannot be read. Only asked as it ends: later its number may be another's. */
 function hasGroupOnly(state: AgentProcessState): boolean {
   return !canReadMarks() && state.pid > 0 && !isThere(state.pid) && isThere(-state.pid);
 }

@@ -133,9 +133,9 @@ export class ThreadRecorder {
     const { evaluationId } = this.run;
     const recorded = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
     const message = at === undefined ? recorded : { ...recorded, createdAt: at };
-    const events = outcome.isError ? staged.map((event) => ({ ...event, discarded: true as const })) : staged;
+    const events = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
     try {
-      await record(this.run, [...events, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[]);
+      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0 });
     } catch (error) {
       call.done = false; // it has none yet: another one may be recorded in its place
       throw error;
@@ -149,16 +149,20 @@ export class ThreadRecorder {
     const call = this.#calls.get(callId);
     if (!call || effect === 'read') return;
     const { evaluationId } = this.run;
+    call.started = true; // from now on nobody may take it for one that does not run
     await record(this.run, [
       { type: 'tool/started', evaluationId, turn: call.turn, callId, toolName: call.name, effect, attempt: 1 },
     ]);
-    call.started = true;
   }
 
-  /** Resolves when every call that was started has its result. */
-  async quiet(): Promise<void> {
-    while ([...this.#calls.values()].some(({ started, done }) => started && !done))
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Whether a call was started that has no result yet, other than those named. */
+  isBusy(except: (name: string) => boolean): boolean {
+    return [...this.#calls.values()].some(({ name, started, done }) => started && !done && !except(name));
+  }
+
+  /** Resolves when another result is recorded. */
+  nextResult(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** What the log says of a call of the newest answer. */

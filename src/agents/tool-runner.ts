@@ -11,6 +11,16 @@ import type { ThreadRecorder } from './thread-recorder.ts';
 /** Why a run was stopped from here: to be planned again, or with an error. */
 export type Stop = { readonly plan: true } | { readonly error: unknown };
 
+/** The agent whose tools are run. */
+export interface RunningAgent {
+  /** Called after a tool's result is recorded. */
+  readonly used: () => Promise<void>;
+  /** Its conversations: its own and its subagents'. */
+  readonly threads: () => readonly ThreadRecorder[];
+  /** Whether a tool of that name starts a subagent. */
+  readonly isSubagentCall: (name: string) => boolean;
+}
+
 /** An answer that never comes: the agent waits for it until its process is ended. */
 const NEVER = new Promise<never>(() => {});
 
@@ -21,17 +31,16 @@ const NEVER = new Promise<never>(() => {});
 export class ToolRunner {
   readonly stopped: Promise<Stop>;
   readonly #run: Run;
-  readonly #used: () => Promise<void>;
+  readonly #agent: RunningAgent;
   readonly #stopping = Promise.withResolvers<Stop>();
   /** Nothing starts any more: it would be cut off. */
   #isStopping = false;
   readonly #calls = new Map<string, Promise<ToolOutcome>>();
   readonly #inFlight = new Set<Promise<unknown>>();
 
-  /** `used` is called after a tool's result is recorded. */
-  constructor(run: Run, used: () => Promise<void>) {
+  constructor(run: Run, agent: RunningAgent) {
     this.#run = run;
-    this.#used = used;
+    this.#agent = agent;
     this.stopped = this.#stopping.promise;
   }
 
@@ -48,7 +57,7 @@ export class ToolRunner {
     const prepared = call && (await prepareCall(this.#run.prompt, call));
     if (!call || !prepared?.ok) return; // running it will say what is wrong with it
     if (call.approval !== 'approved' && (await prepared.needsApproval())) {
-      await thread.quiet(); // what runs beside it would be cut off, and its result lost
+      await this.#quiet(); // what runs beside it would be cut off, and its result lost
       return this.stop({ plan: true });
     }
     if (this.#isStopping) return NEVER;
@@ -64,19 +73,30 @@ export class ToolRunner {
 
   /** Runs a call. One that was asked for twice runs once (I2). */
   call(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
-    const known = this.#calls.get(callId);
+    const key = `${thread?.run.evaluationId}/${callId}`;
+    const known = this.#calls.get(key);
     if (known) return known;
     if (this.#isStopping) return NEVER;
     const work = this.#runCall(thread, callId);
     this.#inFlight.add(work);
     const told = work.catch((error: unknown) => this.stop({ error }));
-    this.#calls.set(callId, told);
+    this.#calls.set(key, told);
     return told;
   }
 
   /** Resolves when no tool of ours runs any more. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#inFlight);
+  }
+
+  /** Resolves when nothing runs in any of the agent's conversations. A subagent runs as long as its calls do. */
+  async #quiet(): Promise<void> {
+    const { threads, isSubagentCall } = this.#agent;
+    for (;;) {
+      const busy = threads().find((thread) => thread.isBusy(isSubagentCall));
+      if (!busy) return;
+      await busy.nextResult();
+    }
   }
 
   async #runCall(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
@@ -96,7 +116,7 @@ export class ToolRunner {
       outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
       await thread.result(callId, outcome);
     }
-    await this.#used();
+    await this.#agent.used();
     return outcome;
   }
 }

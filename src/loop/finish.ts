@@ -72,13 +72,13 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
   return [{ type: 'message/recorded', message }];
 }
 
-/** How often this evaluation's answers went back: each time left a user message after an answer. */
+/** How often this evaluation's answers went back: each time left a user message right behind an answer without calls. */
 function correctionsIn(messages: Iterable<ConversationMessage>): number {
   let answered = false;
   let count = 0;
   for (const message of messages) {
-    if (message.role === 'assistant') answered = true;
-    else if (message.role === 'user' && answered) count++;
+    if (message.role === 'user' && answered) count++;
+    answered = message.role === 'assistant' && !message.toolCalls?.length;
   }
   return count;
 }

@@ -50,6 +50,9 @@ export function checkOptions(options: EvaluateOptions): void {
     ...budget,
   };
   for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);
+  if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
+  }
   const { maxParallelCalls = 1 } = options;
   if (!(maxParallelCalls >= 1)) {
     throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);

@@ -44,6 +44,9 @@ export interface MainLoopOptions<Request, Output> {
 /** Codes of a recorded conversation that cannot be continued. */
 const INVALID = new Set(['PROMPT_MISMATCH', 'SNAPSHOT_INVALID', 'CHECKPOINT_INVALID', 'CONVERSATION_NOT_FOUND']);
 
+/** What went wrong after the loop had acted: beginning again would act twice (I2). */
+class WentWrong extends Error {}
+
 /** A recorded answer that the output schema no longer takes. One that failed just now is not this: it would fail again. */
 class StaleAnswer extends Error {}
 
@@ -79,11 +82,20 @@ export class MainLoop<Request, Output = undefined> {
     try {
       return await this.#run(request, prepared, 'auto');
     } catch (error) {
+      if (error instanceof WentWrong) throw error.cause;
       const stale = error instanceof StaleAnswer;
       const invalid = stale || (isHoldfastError(error) && INVALID.has(error.code));
       if (onInvalid === 'fail' || !invalid) throw stale ? error.cause : error;
       await checkpoints?.clear(request);
-      return this.#run(request, prepared, false);
+      return await this.#again(request, prepared);
+    }
+  }
+
+  async #again(request: Request, prepared: PreparedRequest<Output>): Promise<EvaluationResponse<Output>> {
+    try {
+      return await this.#run(request, prepared, false);
+    } catch (error) {
+      throw error instanceof WentWrong || error instanceof StaleAnswer ? error.cause : error;
     }
   }
 
@@ -103,8 +115,11 @@ export class MainLoop<Request, Output = undefined> {
       store || !checkpoints
         ? await openSession({ store: store ?? memoryStore(), id: sessionId, slices })
         : await this.#openCheckpointed(request, checkpoints, sessionId, slices);
+    const { seq } = session;
+    let answered = false;
     try {
       const response = await adapter.evaluate(prompt, { ...options, session, resume });
+      answered = true;
       if (response.status === 'completed') {
         await this.finalize(request, response, session);
         await checkpoints?.clear(request);
@@ -113,7 +128,8 @@ export class MainLoop<Request, Output = undefined> {
     } catch (error) {
       const recorded = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
       const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
-      throw stale ? new StaleAnswer('the recorded answer is stale', { cause: error }) : error;
+      if (stale && !answered) throw new StaleAnswer('the recorded answer is stale', { cause: error });
+      throw answered || session.seq > seq ? new WentWrong('the loop had acted', { cause: error }) : error;
     } finally {
       this.#running.delete(request);
       await session.close();

@@ -1,11 +1,11 @@
 import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
+import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
-import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
+import type { Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
-import { type Run, record, takeStartedHere } from './run.ts';
+import { type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
 
@@ -31,8 +31,8 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
   if (planned.action === 'deny') {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
-  // A start that this process recorded together with the answer: the call is prepared and has not run yet.
-  const startedHere = takeStartedHere(run, call);
+  // A start that this process recorded: the call is prepared and has not run yet.
+  const startedHere = run.startedHere.get(callKey(call));
   const prepared = startedHere ?? (await prepareCall(run.prompt, call));
   run.limits.check(); // whatever has not begun by now does not begin any more
   if (!prepared.ok) {
@@ -54,14 +54,14 @@ async function firstRun(run: Run, call: CallState, prepared: Prepared): Promise<
       message: `"${call.name}" needs approval: approveToolCall or denyToolCall, then resume`,
     };
   }
-  await recordStart(run, call, prepared.tool, FIRST_RUN.attempt);
+  await recordStart(run, call, prepared, FIRST_RUN.attempt);
   return execute(run, call, prepared, FIRST_RUN);
 }
 
 /** Runs a call that was started before. What `compensate` dispatches is recorded with the result of the run after it. */
 async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const how = { attempt: call.attempt + 1, isResume: true };
-  await recordStart(run, call, prepared.tool, how.attempt);
+  await recordStart(run, call, prepared, how.attempt);
   const { compensate, timeoutMs } = prepared.tool;
   if (!compensate) return execute(run, call, prepared, how);
   const undoing = { ...how, timeoutMs, step: 'compensate' as const };
@@ -148,14 +148,17 @@ async function inTransaction<T>(
   handler: (context: ToolContext) => T | Promise<T>,
 ): Promise<Ended<T>> {
   run.limits.check();
+  run.startedHere.delete(callKey(call)); // from here on it may have happened
   const scope = new CallScope(run, call, how);
+  let waits = false;
   try {
     return { ok: true, value: await scope.run(handler), staged: scope.close() };
   } catch (error) {
     run.limits.check();
+    waits = error instanceof ChildSuspended;
     return { ok: false, error, staged: scope.close() };
   } finally {
-    const ending = scope.end();
+    const ending = scope.end({ waits });
     if (ending) await ending;
   }
 }
@@ -171,10 +174,12 @@ function done(outcome: ToolOutcome): CallResult {
 }
 
 /** Records that a call is about to act, before it does (D9). Reading needs no trace. */
-async function recordStart(run: Run, call: CallState, tool: AnyTool, attempt: number): Promise<void> {
+async function recordStart(run: Run, call: CallState, prepared: Prepared, attempt: number): Promise<void> {
+  const { tool } = prepared;
   if (tool.effect === 'read') return;
   const { evaluationId, turn, callId, name } = call;
   await record(run, [
     { type: 'tool/started', evaluationId, turn, callId, toolName: name, effect: tool.effect, attempt },
   ]);
+  run.startedHere.set(callKey(call), prepared);
 }

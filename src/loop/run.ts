@@ -1,7 +1,7 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
-import { type CallRef, type ConversationMessage, callKey, type ToolMessage } from '../core/messages.ts';
+import type { CallRef, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
@@ -166,12 +166,4 @@ export function toolMessage(
 /** The time by the session's clock. */
 export function nowOf(run: Run): string {
   return isoTime(run.session.clock);
-}
-
-/** A call whose start this process itself recorded, as it was prepared then; the note is taken away. */
-export function takeStartedHere(run: Run, call: CallRef): Prepared | undefined {
-  const key = callKey(call);
-  const prepared = run.startedHere.get(key);
-  run.startedHere.delete(key);
-  return prepared;
 }

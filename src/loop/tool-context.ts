@@ -91,13 +91,16 @@ export class CallScope {
     return this.#staged.close();
   }
 
-  /** Ends the run. Children that the handler did not wait for are stopped: then there is something to wait for. */
-  end(): Promise<unknown> | undefined {
+  /**
+   * Ends the run. Children that the handler did not wait for are stopped; but if it ended because one of them waits for a person,
+   * the others go on to their end first (D18). Either way there is something to wait for.
+   */
+  end({ waits }: { readonly waits: boolean }): Promise<unknown> | undefined {
     this.#ended = true;
     this.#cancelTimeout();
     this.#staged.close();
     if (this.#children.size === 0) return undefined;
-    this.#ending?.controller.abort(callEnded());
+    if (!waits) this.#ending?.controller.abort(callEnded());
     return Promise.allSettled(this.#children.values());
   }
 

@@ -89,6 +89,13 @@ export class EventIntake {
     return redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
   }
 
+  /** The events, the first of them marked as dispatched by a tool that failed. */
+  markFirst<T extends object>(events: readonly T[], count: number): readonly T[] {
+    return events.map((event, i) =>
+      i < count ? (this.mark(event as unknown as NewEvent, { discarded: true }) as unknown as T) : event,
+    );
+  }
+
   /** A ready event with a mark: it stays ready. */
   mark(event: NewEvent, mark: { readonly discarded: true }): NewEvent {
     const marked = { ...event, ...mark };

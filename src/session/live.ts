@@ -1,3 +1,4 @@
+import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
 import { itemsOf } from '../core/session-view.ts';
@@ -65,14 +66,20 @@ export class Listeners {
     let cursor = after;
     try {
       do {
+        const folded = source.seq();
         for await (const event of source.read(cursor)) {
           if (subscription.closed) return;
           cursor = event.seq;
           this.#deliver(subscription, event);
         }
+        if (subscription.closed) return;
+        if (cursor < folded) {
+          throw new HoldfastError('SESSION_NOT_FOUND', 'the session was deleted; there is nothing more to listen to');
+        }
       } while (cursor < source.seq());
       subscription.cursor = cursor; // no await since the comparison: nothing was committed in between
     } catch (error) {
+      this.#subscriptions.delete(subscription); // what it missed it could not be told
       this.#onError(error);
     }
   }

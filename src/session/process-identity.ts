@@ -55,7 +55,7 @@ export function startTimeByPs(pid: number): string | undefined {
   if (process.platform === 'win32') return undefined;
   try {
     const options = { encoding: 'utf8', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } } as const;
-    const told = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+    const told = execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
       ...options,
       stdio: ['ignore', 'pipe', 'ignore'],
     });

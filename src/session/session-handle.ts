@@ -51,6 +51,8 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   #snapshotSeq: number;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
+  /** Nothing more is committed here: whoever follows has heard the last of it. */
+  #closed = false;
 
   static async open<Slices extends readonly AnySlice[]>(
     options: OpenSessionOptions<Slices>,
@@ -126,7 +128,8 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   async append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
     this.#assertWritable();
     if (events.length === 0) return { seq: this.seq };
-    const ready = this.#intake.accept(events, options.plain);
+    const { plain, discarded = 0 } = options;
+    const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
     return { seq: await this.#queue.append(ready, options) };
   }
 
@@ -175,7 +178,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     let cursor = from - 1;
     while (!signal?.aborted) {
       // Waited for since before the reading, so that a commit meanwhile is not missed.
-      const next = live && !this.#closing ? this.#listeners.nextCommit(signal) : undefined;
+      const next = live && !this.#closed ? this.#listeners.nextCommit(signal) : undefined;
       const stop = next && this.#listening(next.cancel);
       try {
         for await (const event of this.#log.read({ after: cursor })) {
@@ -255,6 +258,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     await this.#compactIfDue();
     this.#unwatch?.();
     this.#unwatch = undefined;
+    this.#closed = true;
     this.#listeners.close();
   }
 

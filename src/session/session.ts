@@ -67,6 +67,8 @@ export interface SessionAppendOptions {
   readonly now?: boolean;
   /** The events are JSON data that nobody else holds or changes, of so many characters: they are not copied. */
   readonly plain?: number | undefined;
+  /** So many of the first events were dispatched by a tool that failed: slices that roll back skip them. */
+  readonly discarded?: number;
 }
 
 /** `strict` refuses a snapshot with slices that this session was not opened with (D6). */

@@ -32,9 +32,11 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
   get state(): SessionState {
     const base = this.#base.state;
     const seen = this.#seen;
-    if (seen?.base === base && seen.count === this.#staged.length) return seen.state;
-    let state = base;
-    for (const event of this.#staged) state = this.#fold.apply(state, { ...event, seq: state.seq + 1 } as SessionEvent);
+    const isSame = seen?.base === base;
+    if (isSame && seen.count === this.#staged.length) return seen.state;
+    let state = isSame ? seen.state : base;
+    for (const event of this.#staged.slice(isSame ? seen.count : 0))
+      state = this.#fold.apply(state, { ...event, seq: state.seq + 1 } as SessionEvent);
     this.#seen = { base, count: this.#staged.length, state };
     return state;
   }

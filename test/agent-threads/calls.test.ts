@@ -41,9 +41,9 @@ test('D11: a call with an id that was given before is another call', async () =>
   const session = await asAgent(async ({ run }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     await threads.take(part('msg_1', { status: 'running' }));
-    expect((await threads.recorded('call_0')).callId).toBe('call_0');
+    expect((await threads.recorded(SESSION, 'call_0')).callId).toBe('call_0');
     await threads.take(part('msg_1', { status: 'completed', output: 'first' }));
-    const second = threads.recorded('call_0'); // told by the plugin before its message is
+    const second = threads.recorded(SESSION, 'call_0'); // told by the plugin before its message is
     await threads.take(part('msg_2', { status: 'running' }));
     expect((await second).callId).toBe('call_0#2');
     await threads.take(part('msg_2', { status: 'completed', output: 'second' }));
@@ -85,7 +85,7 @@ async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRe
 test('D18: a call that needs approval waits for what runs beside it; afterwards nothing starts any more', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
-    const tools = new ToolRunner(run, async () => {});
+    const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
     const thread = await answered(run, 'launch', 'bash', 'late');
     await tools.beforeBuiltIn(thread, 'call_bash', 'once');
     let stopped = false;
@@ -109,7 +109,7 @@ test('D18: a call that needs approval waits for what runs beside it; afterwards 
 test('a result that the log refuses is recorded as that', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
-    const tools = new ToolRunner(run, async () => {});
+    const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
     const thread = await answered(run, 'big');
     await tools.before(thread, 'call_big');
     expect(await tools.call(thread, 'call_big')).toMatchObject({ isError: true });

@@ -29,9 +29,9 @@ test('OpenCode: a call that is asked for while its message is being written is g
     const { reached, release } = hold();
     const taken = threads.take(runningTool);
     await reached.promise;
-    expect(threads.threadOf(CALL)).toBeUndefined();
+    expect(threads.recorders[0]?.hasCall(CALL)).toBe(false);
     const inLogWhenGiven = threads
-      .recorded(CALL)
+      .recorded(SESSION, CALL)
       .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
     release.resolve();
     await taken;
@@ -44,7 +44,7 @@ test('OpenCode: a call that is asked for before anything is known of it waits fo
   await asAgent(async ({ run, session }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const inLogWhenGiven = threads
-      .recorded(CALL)
+      .recorded(SESSION, CALL)
       .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
     await threads.take(runningTool);
     expect(await inLogWhenGiven).toEqual(['note', [CALL]]);

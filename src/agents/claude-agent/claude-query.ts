@@ -8,7 +8,7 @@ import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
 import type { CheckpointStrategy } from '../stateful-adapter.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
-import { builtInEffect, recordedName } from './built-in-tools.ts';
+import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
 import { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeSpawnOptions } from './sdk-types.ts';
@@ -60,7 +60,11 @@ class ClaudeQueryRun {
     this.#threads = new ClaudeThreads(run);
     const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
     this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
-    this.#tools = new ToolRunner(run, () => this.#checkpoints.toolUsed());
+    this.#tools = new ToolRunner(run, {
+      used: () => this.#checkpoints.toolUsed(),
+      threads: () => this.#threads.recorders,
+      isSubagentCall,
+    });
     this.#registered.promise.catch(() => {}); // whoever waits for it is told
     given.running(capture);
   }
@@ -165,7 +169,7 @@ class ClaudeQueryRun {
     });
     this.#process = process;
     const registered = Promise.all([
-      captureState(this.#run, agentProcessState, process.state),
+      captureState(this.#run, agentProcessState, { ...process.state, sessionId: this.#run.session.id }),
       this.#checkpoints.begun(),
     ]);
     registered.then(() => this.#registered.resolve(), this.#registered.reject);
@@ -192,8 +196,12 @@ class ClaudeQueryRun {
 
   /** Between two requests to the model: whether another one may be made (D23). */
   async #afterTools(input: ClaudeHookInput): Promise<Record<string, unknown>> {
-    if (input.agent_id !== undefined) return {};
     const { totalUsage, turn } = currentEvaluation(this.#run);
+    if (input.agent_id !== undefined) {
+      // A subagent's turns are its own; what it costs is everyone's (D52).
+      checkSpending(totalUsage, 0, this.#run.options);
+      return {};
+    }
     try {
       checkSpending(totalUsage, turn + 1, this.#run.options);
       return {};

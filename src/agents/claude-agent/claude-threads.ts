@@ -57,6 +57,11 @@ export class ClaudeThreads {
     return this.#threads().find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
 
+  /** Every conversation that goes on. */
+  get recorders(): readonly ThreadRecorder[] {
+    return this.#threads().map(({ recorder }) => recorder);
+  }
+
   /** Records what is still held back. */
   async flush(): Promise<void> {
     for (const thread of this.#threads()) await this.#flush(thread);

@@ -25,9 +25,10 @@ export interface BeforeTool {
   readonly args: unknown;
 }
 
-/** The plugin: it waits for our word. It finds us through its environment, so that the text is always the same. */
+/** The plugin: it waits for our word, however long (`timeout` is Bun's). It finds us through its environment, so that the text is always the same. */
 export const PLUGIN = `const ask = async (path, body) => {
-  const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, { method: 'POST', body: JSON.stringify(body) });
+  const options = { method: 'POST', body: JSON.stringify(body), timeout: false };
+  const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, options);
   if (!answer.ok) throw new Error(await answer.text());
 };
 export const Holdfast = async () => (await ask('/ready', {}), {

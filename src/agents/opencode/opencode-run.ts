@@ -18,7 +18,7 @@ import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge, PLUGIN } from './opencode-bridge.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
-import { OpenCodeThreads, openCodeEffect, recordedName } from './opencode-threads.ts';
+import { OpenCodeThreads, openCodeEffect, recordedName, SUBAGENT_TOOL } from './opencode-threads.ts';
 import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
 
 /** What one run of OpenCode is started with. */
@@ -50,6 +50,13 @@ export async function runOpenCode(run: Run, given: OpenCodeRunOptions): Promise<
   await new OpenCodeRun(run, given).toEnd();
 }
 
+interface Announced {
+  readonly thread: ThreadRecorder;
+  readonly callId: string;
+  readonly name: string;
+  readonly args: string;
+}
+
 class OpenCodeRun {
   readonly #run: Run;
   readonly #given: OpenCodeRunOptions;
@@ -58,7 +65,7 @@ class OpenCodeRun {
   /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
   readonly #over = new AbortController();
   /** Calls of ours that the plugin has told of and that the MCP client has not made yet: it does not name them. */
-  readonly #announced: { readonly callId: string; readonly name: string; readonly args: string }[] = [];
+  readonly #announced: Announced[] = [];
   #bridge: OpenCodeBridge | undefined;
   #directory: string | undefined;
   #server: OpenCodeServer | undefined;
@@ -74,7 +81,11 @@ class OpenCodeRun {
     const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
       this.#sessionId === '' ? undefined : given.capture({ sessionId: this.#sessionId, complete: this.#complete });
     this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
-    this.#tools = new ToolRunner(run, () => this.#checkpoints.toolUsed());
+    this.#tools = new ToolRunner(run, {
+      used: () => this.#checkpoints.toolUsed(),
+      threads: () => this.#threads?.recorders ?? [],
+      isSubagentCall: (name) => name === SUBAGENT_TOOL,
+    });
     given.running(capture);
   }
 
@@ -125,7 +136,7 @@ class OpenCodeRun {
       scratch: this.#directory,
     });
     this.#server = server;
-    await captureState(this.#run, agentProcessState, server.state);
+    await captureState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
     return server;
   }
 
@@ -175,19 +186,24 @@ class OpenCodeRun {
   }
 
   /** Before a tool runs: its call is in the log, and that it starts (D57). */
-  async #beforeTool({ tool, callID }: BeforeTool): Promise<void> {
-    const recorded = await this.#threads?.recorded(callID);
+  async #beforeTool({ tool, sessionID, callID }: BeforeTool): Promise<void> {
+    const recorded = await this.#threads?.recorded(sessionID, callID);
     if (!recorded) return;
     const { callId, thread } = recorded;
     if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callId, openCodeEffect(tool));
     await this.#tools.before(thread, callId);
     const call = thread.call(callId);
-    if (call) this.#announced.push({ callId, name: call.name, args: canonicalJson(JSON.parse(call.arguments)) });
+    if (call)
+      this.#announced.push({ thread, callId, name: call.name, args: canonicalJson(JSON.parse(call.arguments)) });
   }
 
   /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
   async #beforeRequest(sessionId: string): Promise<void> {
-    if (!this.#client || !this.#threads || sessionId !== this.#sessionId) return;
+    if (!this.#client || !this.#threads) return;
+    if (sessionId !== this.#sessionId) {
+      // A subagent's turns are its own; what it costs is everyone's (D52).
+      return checkSpending(currentEvaluation(this.#run).totalUsage, 0, this.#run.options);
+    }
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
     if (newest?.role === 'assistant') await this.#threads.told(newest.id);
@@ -200,7 +216,7 @@ class OpenCodeRun {
     const at = this.#announced.findIndex((one) => one.name === name && one.args === wanted);
     const [found] = at < 0 ? [] : this.#announced.splice(at, 1);
     if (!found) return failure(`this call of "${name}" was not announced; make it again`);
-    return this.#tools.call(this.#threads?.threadOf(found.callId), found.callId);
+    return this.#tools.call(found.thread, found.callId);
   }
 
   /** What cannot be recorded must not be done, nor what is not allowed: it stops the run, and is none of the model's business. */

@@ -136,12 +136,16 @@ export class OpenCodeThreads {
   }
 
   /** Resolves when the call that is about to run is in the log: with what it is recorded as, and the conversation it belongs to. */
-  async recorded(callID: string): Promise<{ readonly callId: string; readonly thread: ThreadRecorder }> {
+  async recorded(
+    sessionId: string,
+    callID: string,
+  ): Promise<{ readonly callId: string; readonly thread: ThreadRecorder }> {
+    const key = `${sessionId}/${callID}`;
     for (;;) {
-      const callId = this.#newest.get(callID);
-      const thread = callId === undefined ? undefined : this.threadOf(callId);
-      if (callId !== undefined && thread && !thread.hasResult(callId)) return { callId, thread };
-      await new Promise<void>((resolve) => this.#waiting.set(callID, resolve));
+      const callId = this.#newest.get(key);
+      const thread = this.#threads.get(sessionId)?.recorder;
+      if (callId !== undefined && thread?.hasCall(callId) && !thread.hasResult(callId)) return { callId, thread };
+      await new Promise<void>((resolve) => this.#waiting.set(key, resolve));
     }
   }
 
@@ -152,8 +156,9 @@ export class OpenCodeThreads {
     while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
-  threadOf(callId: string): ThreadRecorder | undefined {
-    return [...this.#threads.values()].find(({ recorder }) => recorder.hasCall(callId))?.recorder;
+  /** Every conversation that goes on. */
+  get recorders(): readonly ThreadRecorder[] {
+    return [...this.#threads.values()].map(({ recorder }) => recorder);
   }
 
   /** The agent ends in the middle of what it says. */
@@ -210,13 +215,13 @@ export class OpenCodeThreads {
     await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
   }
 
-  #callIdOf(thread: Thread, { id, callID = '' }: OpenCodePart): string {
+  #callIdOf(thread: Thread, { id, sessionID, callID = '' }: OpenCodePart): string {
     const known = this.#callIds.get(id);
     if (known !== undefined) return known;
     let callId = callID;
     for (let n = 2; thread.recorder.knowsCall(callId); n++) callId = `${callID}#${n}`;
     this.#callIds.set(id, callId);
-    this.#newest.set(callID, callId);
+    this.#newest.set(`${sessionID}/${callID}`, callId);
     return callId;
   }
 
@@ -306,7 +311,8 @@ export class OpenCodeThreads {
       usage,
       model: answer.info?.modelID,
     });
-    for (const { callID } of parts) if (callID !== undefined) this.#waiting.get(callID)?.();
+    for (const { sessionID, callID } of parts)
+      if (callID !== undefined) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
 
   /** The conversation of a session; a child session's begins with its first message. */
