@@ -59,6 +59,10 @@ function ask(
   if (typeof answer === 'object' && answer !== null && 'messages' in answer && Array.isArray(answer.messages)) {
     return answer as Curation;
   }
+  // A promise is not waited for; if it fails, that is no news.
+  for (const late of [answer, (answer as { readonly messages?: unknown } | null)?.messages]) {
+    if (late instanceof Promise) late.catch(() => {});
+  }
   const advice = 'return an array of messages from a function, { messages } from a manager, and not a promise';
   throw new HoldfastError('INVALID_ARGUMENT', `the history manager ${name} gave no messages; ${advice}`);
 }
@@ -156,6 +160,7 @@ function lostGroups(
     if (!first || (sent && (!newest || callsOf(sent).length === callsOf(first).length))) continue;
     if (newest) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
     else if (pinned.has(group)) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
+    else if (group === index.newestUser) lost.push({ group, code: 'newest-lost', why: 'the newest user message' });
     else if (group === index.firstUser && opening?.role !== 'user') {
       lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request begins with,' });
     }

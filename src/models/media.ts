@@ -17,13 +17,16 @@ export function mediaOf(part: MediaPart): Media {
   }
   if (data.startsWith('data:')) {
     const comma = data.indexOf(',');
+    if (comma < 0) {
+      throw new HoldfastError('INVALID_ARGUMENT', `"${data.slice(0, 100)}" has no content; a data URL has a comma`);
+    }
     const [type = ''] = data.slice('data:'.length, comma).split(';');
     const body = data.slice(comma + 1);
     const base64 = data.slice(0, comma).endsWith(';base64');
     return {
       kind: 'data',
       mediaType: mediaType || type,
-      base64: base64 ? body : Buffer.from(decodeURIComponent(body)).toString('base64'),
+      base64: base64 ? body : unescaped(body).toString('base64'),
     };
   }
   // Base64 has no colon.
@@ -33,6 +36,12 @@ export function mediaOf(part: MediaPart): Media {
     'INVALID_ARGUMENT',
     `"${data.slice(0, 100)}" is neither base64 nor a URL; give one of them as data`,
   );
+}
+
+/** The bytes that a text with percent escapes stands for; a percent sign that begins none stands for itself. */
+function unescaped(text: string): Buffer {
+  const pieces = text.split(/%([0-9A-Fa-f]{2})/);
+  return Buffer.concat(pieces.map((piece, i) => Buffer.from(piece, i % 2 === 1 ? 'hex' : 'utf8')));
 }
 
 /** A media type as the kind of our parts. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { Checkpoints } from '../../src/agents/capture-state.ts';
 import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
-import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
+import type { OpenCodeEvent, OpenCodePart } from '../../src/agents/opencode/opencode-types.ts';
 import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
 import { ToolRunner } from '../../src/agents/tool-runner.ts';
 import type { AdapterStateSnapshot } from '../../src/core/adapter-state.ts';
@@ -54,6 +54,37 @@ test('D11: a call with an id that was given before is another call', async () =>
   ]);
 });
 
+test('D11: a subagent’s call with an id of its parent’s is its own', async () => {
+  const child = 'ses_child';
+  const task = (status: string): OpenCodeEvent => {
+    const { properties } = part('msg_1', { status, metadata: { sessionId: child } });
+    return {
+      type: 'message.part.updated',
+      properties: { part: { ...properties.part, id: 'task', callID: 'call_0', tool: 'task' } as OpenCodePart },
+    };
+  };
+  const inChild = (status: string): OpenCodeEvent => {
+    const { properties } = part('msg_2', { status, output: 'hi' });
+    return {
+      type: 'message.part.updated',
+      properties: { part: { ...properties.part, sessionID: child } as OpenCodePart },
+    };
+  };
+  const session = await asAgent(async ({ run }) => {
+    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    await threads.take(task('running'));
+    const own = threads.recorded(child, 'call_0');
+    await threads.take(inChild('running'));
+    const { callId, thread } = await own;
+    expect([callId, thread.run.evaluationId === run.evaluationId]).toEqual(['call_0', false]);
+    expect((await threads.recorded(SESSION, 'call_0')).thread.run.evaluationId).toBe(run.evaluationId);
+    await threads.take(inChild('completed'));
+    await threads.take(task('completed'));
+  });
+  const evaluations = session.state.record.evaluations.items.toArray();
+  expect(evaluations.map(({ status }) => status)).toEqual(['completed', 'completed']);
+});
+
 const launch = defineTool({
   name: 'launch',
   description: 'Launches',
@@ -87,13 +118,14 @@ test('D18: a call that needs approval waits for what runs beside it; afterwards 
     const run: Run = { ...given, prompt };
     const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
     const thread = await answered(run, 'launch', 'bash', 'late');
-    await tools.beforeBuiltIn(thread, 'call_bash', 'once');
+    const starting = tools.beforeBuiltIn(thread, 'call_bash', 'once'); // its start is on its way into the log
     let stopped = false;
     const stop = tools.stopped.then((reason) => {
       stopped = true;
       return reason;
     });
     void tools.before(thread, 'call_launch');
+    await starting;
     await new Promise((resolve) => setImmediate(resolve));
     expect(stopped).toBe(false);
     await thread.result('call_bash', { content: [{ type: 'text', text: 'hi' }], isError: false });

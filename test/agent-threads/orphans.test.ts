@@ -76,6 +76,27 @@ test('an evaluation that ended has ended its process: it is not looked for again
   expect(one.isAlive()).toBe(true);
 });
 
+test('an orphan on this host is found also when another host went on, and ended the evaluation', async () => {
+  const orphan = sleeper();
+  const session = await asAgent(async ({ run }) => {
+    await capture(run, orphan);
+    await captureState(run, agentProcessState, { ...orphan.state, host: 'another-host', pid: 1, mark: randomUUID() });
+  });
+  await endOrphans(session);
+  await orphan.exited;
+});
+
+test('a fork leaves the agent of its original alone', async () => {
+  const one = sleeper({ sessionId: 'one' });
+  await asAgent(async ({ run, session }) => {
+    await capture(run, one);
+    await endOrphans(await session.fork({ id: 'two' }));
+    expect(one.isAlive()).toBe(true);
+    await endOrphans(session);
+    await one.exited;
+  });
+});
+
 test('nothing is removed but directories of agents', async () => {
   const [kept, scratch] = ['holdfast-kept', 'claude-resume'].map((name) => join(tmpdir(), `${name}-${randomUUID()}`));
   if (!kept || !scratch) throw new Error('two paths');

@@ -25,3 +25,18 @@ test('is one message, and what follows has a place of its own', async () => {
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
   expect(session.state.record.evaluations.items.at(0)?.totalUsage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
 });
+
+test('what an agent was told to go on with is no correction of its answer', async () => {
+  await asAgent(async ({ run }) => {
+    const recorder = new ThreadRecorder(run);
+    for (const n of [1, 2, 3]) {
+      const toolCalls = [{ callId: `call_${n}`, name: 'look', arguments: '{}' }];
+      await recorder.answer({ providerMessageId: `msg_${n}`, content: [], toolCalls });
+      await recorder.result(`call_${n}`, { content: [{ type: 'text', text: 'seen' }], isError: false });
+      await recorder.user([{ type: 'text', text: 'Continue.' }]);
+    }
+    await recorder.answer({ providerMessageId: 'msg_4', content: [{ type: 'text', text: 'no JSON' }], toolCalls: [] });
+    const said = currentEvaluation(run).messages.at(-1) as AssistantMessage;
+    expect(correction(run, said, 'it was not JSON')).toMatchObject([{ type: 'message/recorded' }]);
+  });
+});

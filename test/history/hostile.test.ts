@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ConversationMessage } from '../../src/core/messages.ts';
+import { type ConversationMessage, textOf } from '../../src/core/messages.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { compose } from '../../src/history/compose.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
@@ -22,6 +22,7 @@ const hostile: readonly { name: string; history: History }[] = [
   },
   { name: 'returns nothing', history: () => anything(undefined) },
   { name: 'returns a promise', history: (messages) => anything(Promise.resolve(messages)) },
+  { name: 'returns a promise that fails', history: () => anything(Promise.reject(new Error('no'))) },
   { name: 'returns an empty list', history: () => [] },
   { name: 'drops the system message', history: (messages) => messages.slice(1) },
   { name: 'keeps only the oldest', history: (messages) => messages.slice(0, 2) },
@@ -328,4 +329,16 @@ describe("a manager of one's own", () => {
     expect(repairs).toEqual([]);
     expect(messages).toEqual(before);
   });
+});
+
+test('D31: a manager that keeps the last few does not lose the question that is being answered', () => {
+  const { messages } = new Conversation()
+    .user('What is 1+1?')
+    .says('2')
+    .user('Delete it, please')
+    .calls('call_1')
+    .calls('call_2');
+  const { messages: sent } = curateRequest({ history: (all) => all.slice(-2), messages });
+  expect(sent.filter(({ role }) => role === 'user').map(textOf)).toContain('Delete it, please');
+  expect(checkCoherence(sent).violations).toEqual([]);
 });

@@ -2,6 +2,8 @@ import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-
 import { describe, expect, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
 import { type AiSdkModelOptions, aiSdkModel } from '../../src/models/ai-sdk.ts';
+import { isClosedSchema } from '../../src/models/closed-schema.ts';
+import { mediaOf } from '../../src/models/media.ts';
 import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
 import { Conversation } from './converse.ts';
 import { asking, finish, said, v3, v4 } from './language-models.ts';
@@ -172,5 +174,77 @@ describe('what a stream may hold', () => {
     await expect(async () => {
       for await (const _ of aiSdkModel(silent).stream({ ...asking, signal: second.signal })) second.abort(reason);
     }).rejects.toBe(reason);
+  });
+});
+
+describe('what reaches the provider', () => {
+  const sentFor = async (chat: Conversation, turn = 2): Promise<string> => {
+    const asked: LanguageModelV4CallOptions[] = [];
+    await ask(aiSdkModel(v4([...said, finish], asked)), request(turn, chat.messages));
+    return JSON.stringify(asked[0]?.prompt);
+  };
+  const called = (): Conversation =>
+    new Conversation()
+      .user('Go')
+      .assistant({ content: [], toolCalls: [{ callId: 'a', name: 'look', arguments: '{}' }] });
+
+  test('the picture of a result that failed', async () => {
+    const picture = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
+    expect(await sentFor(called().result('a', 'look', [{ type: 'text', text: 'no' }, picture], true))).toContain(
+      'AAAA',
+    );
+  });
+
+  test('the texts of a result, each on its own', async () => {
+    const texts = ['a.txt', 'b.txt'].map((text) => ({ type: 'text' as const, text }));
+    expect(await sentFor(called().result('a', 'look', texts))).not.toContain('a.txtb.txt');
+  });
+
+  test.for([
+    ['data:image/svg+xml;utf8,<svg width="100%"/>', '<svg width="100%"/>'],
+    ['data:text/plain,a%20b', 'a b'],
+    ['data:image/gif,GIF%FF%00', Buffer.from([0x47, 0x49, 0x46, 0xff, 0x00])],
+  ] as const)('the content of %s', ([data, content]) => {
+    const media = mediaOf({ type: 'image', mediaType: 'image/x', data });
+    expect(media).toMatchObject({ base64: Buffer.from(content as string).toString('base64') });
+  });
+
+  test('a data URL without content is refused', () => {
+    expect(() => mediaOf({ type: 'image', mediaType: 'image/x', data: 'data:image/gif' })).toThrow(/no content/);
+  });
+
+  test('a call that the provider runs and answers only after a pause has one result', async () => {
+    const paused = { ...finish, finishReason: { unified: 'other', raw: 'pause_turn' } } as const;
+    const search = { toolCallId: 'srv', toolName: 'web_search' };
+    const streams: LanguageModelV4StreamPart[][] = [
+      [{ type: 'tool-call', ...search, input: '{}', providerExecuted: true }, paused],
+      [{ type: 'tool-result', ...search, result: [{ url: 'u' }] }, ...said, finish],
+    ];
+    const asked: LanguageModelV4CallOptions[] = [];
+    const base = v4([]);
+    const model = aiSdkModel({
+      ...base,
+      provider: 'anthropic.messages',
+      doStream: async (options) => v4(streams[asked.push(options) - 1] ?? [...said, finish]).doStream(options),
+    });
+    const chat = new Conversation().user('Weather?');
+    const { answer } = await ask(model, request(1, chat.messages));
+    expect(answer.toolCalls).toHaveLength(1);
+    await ask(model, request(2, chat.assistant(answer).user('And tomorrow?').messages));
+    const sent = JSON.stringify(asked.at(-1)?.prompt);
+    expect(sent).toContain('"type":"tool-result","toolCallId":"srv"');
+    expect(sent).not.toContain('srv_2');
+  });
+
+  test('a union is not asked for strictly', () => {
+    const object = (kind: string): unknown => ({
+      type: 'object',
+      properties: { kind: { const: kind } },
+      required: ['kind'],
+      additionalProperties: false,
+    });
+    expect(isClosedSchema(object('a'))).toBe(true);
+    expect(isClosedSchema({ anyOf: [object('a'), object('b')] })).toBe(true);
+    expect(isClosedSchema({ oneOf: [object('a'), object('b')] })).toBe(false);
   });
 });

@@ -154,7 +154,8 @@ export class AnswerCollector {
   /** Makes ready for another stream of the same answer. */
   continue(): void {
     this.#blocks = new Map();
-    this.#open = new Map();
+    // A call that the provider runs itself may be answered in the next stream.
+    this.#open = new Map([...this.#open].filter(([, call]) => call.executed === 'there' && !call.result));
     this.#finish = undefined;
   }
 

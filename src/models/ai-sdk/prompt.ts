@@ -198,10 +198,13 @@ function resultMessages(
   const apart: MediaPart[] = [];
   const content = results.map((message): LanguageModelV4ToolResultPart => {
     const media = message.content.filter((part) => part.type !== 'text');
-    const value = textOf(message).toWellFormed();
+    const texts = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+    const value = texts.join('\n').toWellFormed();
     let output: LanguageModelV4ToolResultOutput;
-    if (message.isError) output = { type: 'error-text', value: value.trim() === '' ? FAILED_SILENTLY : value };
-    else if (media.length === 0) output = { type: 'text', value };
+    if (message.isError) {
+      apart.push(...media);
+      output = { type: 'error-text', value: value.trim() === '' ? FAILED_SILENTLY : value };
+    } else if (media.length === 0) output = { type: 'text', value };
     else if (rules.mediaInResults) {
       const parts = message.content.filter(isSaid);
       output = {

@@ -20,6 +20,9 @@ const MAX_BATCH = 512;
 /** How many transactions of a session that writes alone may follow each other before timers and input have their turn. */
 const MAX_IN_A_TURN = 8;
 
+/** How long work that nobody should wait behind waits for others. */
+const LONG_ENOUGH_MS = 100;
+
 interface Job {
   readonly work: () => unknown;
   /** The session that writes. */
@@ -61,6 +64,8 @@ export class WriteQueue {
   /** The only session that the last transaction was for. */
   #lastWriter: string | undefined;
   #inThisTurn = 0;
+  /** Since when the first of those who write alone has waited. */
+  #aloneSince = 0;
 
   constructor(database: Database, path: string, busyTimeoutMs: number) {
     this.#database = database;
@@ -87,6 +92,7 @@ export class WriteQueue {
   }
 
   #enqueue<T>(lane: Job[], work: () => T, writer: string | undefined): Promise<T> {
+    if (lane === this.#alone && lane.length === 0) this.#aloneSince = performance.now();
     return new Promise<T>((resolve, reject) => {
       lane.push({ work, writer, resolve: resolve as (value: unknown) => void, reject });
       this.#running ??= this.#run();
@@ -96,8 +102,9 @@ export class WriteQueue {
   async #run(): Promise<void> {
     do {
       await (this.#isAlone() ? undefined : this.#endOfTurn());
-      const lane = this.#waiting.length > 0 ? this.#waiting : this.#alone;
+      const lane = this.#waiting.length > 0 && !this.#isOverdue() ? this.#waiting : this.#alone;
       const jobs = lane.splice(0, lane === this.#alone ? 1 : MAX_BATCH);
+      if (lane === this.#alone) this.#aloneSince = performance.now();
       const [first] = jobs;
       this.#lastWriter = jobs.every(({ writer }) => writer === first?.writer) ? first?.writer : undefined;
       const unserved = this.#commitTogether(jobs);
@@ -107,6 +114,11 @@ export class WriteQueue {
       }
     } while (this.#waiting.length > 0 || this.#alone.length > 0);
     this.#running = undefined;
+  }
+
+  /** Whether long work has waited for long: behind a session that writes without a pause it would wait for ever. */
+  #isOverdue(): boolean {
+    return this.#alone.length > 0 && performance.now() - this.#aloneSince > LONG_ENOUGH_MS;
   }
 
   /** Whether nobody else writes, and timers and input have not waited for long. */
