@@ -18,12 +18,15 @@ const SAMPLE_BYTES = 64 * 1024;
 const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 10;
 
+/** What was found out about folders that many sessions share: the subagents' files in each, by session. */
+export type SharedFolders = Map<string, Promise<ReadonlyMap<string, readonly AgentFile[]>>>;
+
 /** The subagents' files of a session whose main file is at `path`, without the runs of the compaction. */
-export async function findAgentFiles(path: string): Promise<readonly AgentFile[]> {
+export async function findAgentFiles(path: string, folders: SharedFolders = new Map()): Promise<readonly AgentFile[]> {
   const directory = dirname(path);
   const name = basename(path, '.jsonl');
   const below = await agentFilesBelow(join(directory, name, 'subagents'), MAX_DEPTH);
-  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path);
+  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path, folders);
   const known = new Set(below.map(({ agentId }) => agentId));
   return [...below, ...beside.filter(({ agentId }) => !known.has(agentId))];
 }
@@ -102,14 +105,30 @@ async function agentFilesBelow(directory: string, depth: number): Promise<readon
 }
 
 /** The old layout: all sessions of a project share one folder, and a subagent's lines name the session they belong to. */
-async function agentFilesBeside(directory: string, mainPath: string): Promise<readonly AgentFile[]> {
+async function agentFilesBeside(
+  directory: string,
+  mainPath: string,
+  folders: SharedFolders,
+): Promise<readonly AgentFile[]> {
+  let folder = folders.get(directory);
+  if (!folder) {
+    folder = agentFilesBySession(directory);
+    folders.set(directory, folder);
+  }
+  const bySession = await folder;
+  if (bySession.size === 0) return [];
+  return bySession.get(sessionIdOf(await sampleLines(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
+}
+
+async function agentFilesBySession(directory: string): Promise<ReadonlyMap<string, readonly AgentFile[]>> {
   const entries = (await listDirectory(directory)).filter((entry) => entry.isFile());
-  const candidates = entries.flatMap((entry) => agentFileOf(join(directory, entry.name)));
-  if (candidates.length === 0) return [];
-  const sessionId = sessionIdOf(await sampleLines(mainPath)) ?? basename(mainPath, '.jsonl');
-  const found: AgentFile[] = [];
-  for (const candidate of candidates) {
-    if (sessionIdOf(await sampleLines(candidate.path)) === sessionId) found.push(candidate);
+  const found = new Map<string, AgentFile[]>();
+  for (const file of entries.flatMap((entry) => agentFileOf(join(directory, entry.name)))) {
+    const sessionId = sessionIdOf(await sampleLines(file.path));
+    if (sessionId === undefined) continue;
+    const files = found.get(sessionId);
+    if (files) files.push(file);
+    else found.set(sessionId, [file]);
   }
   return found;
 }

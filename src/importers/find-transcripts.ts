@@ -7,7 +7,7 @@ import { asName, asObject, asText, type Json } from '../transcripts/json-access.
 import { parseExport } from '../transcripts/opencode/export.ts';
 import { isoTime, timeField } from '../transcripts/opencode/time.ts';
 import type { Architecture } from '../transcripts/source.ts';
-import { countMessages, findAgentFiles, sampleLines, sessionIdOf } from './claude-files.ts';
+import { countMessages, findAgentFiles, type SharedFolders, sampleLines, sessionIdOf } from './claude-files.ts';
 import { openOpenCodeDatabase } from './opencode-database.ts';
 import type { OpenCodeSession, OpenCodeSource } from './opencode-source.ts';
 import { openOpenCodeStorage } from './opencode-storage.ts';
@@ -39,15 +39,22 @@ const NOT_SEARCHED: ReadonlySet<string> = new Set(['node_modules', '.git', 'suba
 export async function findTranscripts(root: string): Promise<readonly FoundTranscript[]> {
   const found: FoundTranscript[] = [];
   const path = await resolvePath(root);
-  if ((await stat(path)).isFile()) found.push(...(await lookInto(dirname(path), path)));
-  else await search(path, MAX_DEPTH, found);
+  const folders: SharedFolders = new Map();
+  if ((await stat(path)).isFile()) found.push(...(await lookInto(dirname(path), path, folders)));
+  else await search(path, { depth: MAX_DEPTH, found, folders });
   return found.sort((a, b) => ((a.updatedAt ?? '') < (b.updatedAt ?? '') ? 1 : -1));
 }
 
-async function search(directory: string, depth: number, found: FoundTranscript[]): Promise<void> {
+interface Search {
+  readonly depth: number;
+  readonly found: FoundTranscript[];
+  readonly folders: SharedFolders;
+}
+
+async function search(directory: string, { depth, found, folders }: Search): Promise<void> {
   const entries = await listDirectory(directory);
-  const folders = new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
-  if (folders.has('session') && folders.has('message')) {
+  const names = new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
+  if (names.has('session') && names.has('message')) {
     const source = openOpenCodeStorage(directory);
     found.push(...summarizeSource(directory, source));
     return;
@@ -55,16 +62,16 @@ async function search(directory: string, depth: number, found: FoundTranscript[]
   for (const entry of entries) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) {
-      if (depth > 0 && !NOT_SEARCHED.has(entry.name)) await search(path, depth - 1, found);
-    } else if (entry.isFile()) found.push(...(await lookInto(directory, path)));
+      if (depth > 0 && !NOT_SEARCHED.has(entry.name)) await search(path, { depth: depth - 1, found, folders });
+    } else if (entry.isFile()) found.push(...(await lookInto(directory, path, folders)));
   }
 }
 
 /** The sessions in a file; a file that cannot be read has none. */
-async function lookInto(directory: string, path: string): Promise<readonly FoundTranscript[]> {
+async function lookInto(directory: string, path: string, folders: SharedFolders): Promise<readonly FoundTranscript[]> {
   const name = basename(path);
   try {
-    if (name.endsWith('.jsonl') && !name.startsWith('agent-')) return await summarizeClaude(path);
+    if (name.endsWith('.jsonl') && !name.startsWith('agent-')) return await summarizeClaude(path, folders);
     if (/^opencode.*\.db$/.test(name)) return await summarizeDatabase(path);
     if (name.endsWith('export.json')) return await summarizeExport(directory, path);
   } catch {
@@ -73,7 +80,7 @@ async function lookInto(directory: string, path: string): Promise<readonly Found
   return [];
 }
 
-async function summarizeClaude(path: string): Promise<readonly FoundTranscript[]> {
+async function summarizeClaude(path: string, folders: SharedFolders): Promise<readonly FoundTranscript[]> {
   const head = await sampleLines(path, 'head');
   const sessionId = sessionIdOf(head);
   if (sessionId === undefined) return [];
@@ -95,7 +102,7 @@ async function summarizeClaude(path: string): Promise<readonly FoundTranscript[]
       updatedAt: times.at(-1) ?? mtime.toISOString(),
       bytes: size,
       ...(messages !== undefined && { messages }),
-      subagents: (await findAgentFiles(path)).length,
+      subagents: (await findAgentFiles(path, folders)).length,
     },
   ];
 }

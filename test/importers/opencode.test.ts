@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -189,4 +190,10 @@ describe('exports', () => {
     const root = write(folder(), { 'x/export.json': nested()[0] ?? '', 'x/package.json': '{}' });
     expect(await findTranscripts(root)).toMatchObject([{ architecture: 'opencode', sessionId: NESTED, messages: 3 }]);
   });
+});
+
+test.runIf(process.platform !== 'win32')('a pipe among the files of a session is not waited for', async () => {
+  const root = writeStorage(folder(), [fixture('opencode-1.18.33', 'serve-tools', 'export.json')]);
+  execFileSync('mkfifo', [join(root, 'session', 'global', 'ses_pipe.json')]);
+  expect(await findTranscripts(root)).toHaveLength(1);
 });

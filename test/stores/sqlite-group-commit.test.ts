@@ -157,3 +157,16 @@ test('a queue is idle when everything is answered', async () => {
   expect(answered).toBe(1500);
   await queue.idle();
 });
+
+test('long work has its turn beside a session that writes without a pause', async () => {
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  let isOver = false;
+  const writing = (async () => {
+    for (let n = 0; !isOver; n++) await queue.submit(() => insert.run(n), 'one');
+  })();
+  await queue.submitAlone(() => {});
+  isOver = true;
+  await writing;
+});
