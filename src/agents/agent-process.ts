@@ -45,6 +45,7 @@ export const agentProcessState: AdapterStateType<AgentProcessState> = defineAdap
 });
 
 const MARK = 'HOLDFAST_AGENT';
+const MARKED = new RegExp(`(?:^|\0)${MARK}=([^\0]+)`);
 
 /** Marks of the agents that this process runs itself: no orphans. */
 const ours = new Set<string>();
@@ -212,7 +213,7 @@ function processesByMark(): ReadonlyMap<string, readonly number[]> {
 function markOf(pid: string): string | undefined {
   try {
     const environment = readFileSync(`${PROC}/${pid}/environ`, 'latin1');
-    return new RegExp(`(?:^|\0)${MARK}=([^\0]+)`).exec(environment)?.[1];
+    return MARKED.exec(environment)?.[1];
   } catch {
     return undefined; // it ended, or it is another user's
   }

@@ -6,8 +6,8 @@ import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { runOpenCode } from './opencode-run.ts';
-import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './opencode-threads.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
 
 /** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */

@@ -15,10 +15,11 @@ import { TOOL_SERVER } from '../mcp-tools.ts';
 import type { CheckpointStrategy } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
+import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge, PLUGIN } from './opencode-bridge.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
-import { OpenCodeThreads, openCodeEffect, recordedName, SUBAGENT_TOOL } from './opencode-threads.ts';
+import { OpenCodeThreads } from './opencode-threads.ts';
 import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
 
 /** What one run of OpenCode is started with. */

@@ -44,7 +44,7 @@ export async function openOpenCodeSession(
   const known = waitingTexts(entries);
   const prompt = messages
     .slice(answered + 1)
-    .flatMap((message) => (message.role === 'user' && !known.has(textOf(message)) ? message.content : []));
+    .flatMap((message) => (message.role === 'user' && !isKnown(message, known) ? message.content : []));
   return {
     sessionId: forked.id,
     prompt,
@@ -59,6 +59,12 @@ function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
     info.role === 'assistant' && parts.some(({ type }) => type === 'text' || type === 'tool');
   const waiting = entries.slice(entries.findLastIndex(isAnswer) + 1).filter(({ info }) => info.role === 'user');
   return new Set(waiting.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')));
+}
+
+/** Whether OpenCode was told a message: each of its texts. One without any cannot be recognised, and is told again. */
+function isKnown({ content }: UserMessage, told: ReadonlySet<string>): boolean {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length > 0 && texts.every((text) => told.has(text));
 }
 
 /** Content as the parts of a prompt. */

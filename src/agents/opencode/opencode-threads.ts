@@ -1,75 +1,16 @@
-import type { ToolEffect } from '../../core/events.ts';
-import type { AssistantMessage, ToolCall } from '../../core/messages.ts';
 import type { Usage } from '../../core/usage.ts';
 import { type Run, record } from '../../loop/run.ts';
 import { failure, resultOf } from '../../loop/tool-result.ts';
-import { TOOL_SERVER } from '../mcp-tools.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { ThreadRecorder } from '../thread-recorder.ts';
+import { SUBAGENT_TOOL } from './built-in-tools.ts';
+import { OpenCodeAnswer } from './opencode-answer.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
-/** The tool that starts a subagent. */
-export const SUBAGENT_TOOL = 'task';
-
-const OURS = `${TOOL_SERVER}_`;
-const READS = new Set([
-  'read',
-  'glob',
-  'grep',
-  'list',
-  'webfetch',
-  'websearch',
-  'codesearch',
-  'todoread',
-  'question',
-  'lsp',
-]);
-
-const WRITES = new Set([
-  'bash',
-  'edit',
-  'multiedit',
-  'write',
-  'patch',
-  'apply_patch',
-  'todowrite',
-  'skill',
-  'batch',
-  'invalid',
-  'plan_enter',
-  'plan_exit',
-]);
-
-/** Whether OpenCode has a tool of that name itself. */
-export function isBuiltIn(name: string): boolean {
-  return READS.has(name) || WRITES.has(name) || name === SUBAGENT_TOOL;
-}
-
-/** A tool of ours is recorded under its own name, everything else under the name that OpenCode knows it by. */
-export function recordedName(name: string): string {
-  return name.startsWith(OURS) ? name.slice(OURS.length) : name;
-}
-
-/** What may be done again (D18): reading; a subagent, whose own calls are recorded one by one; of the rest, nothing. */
-export function openCodeEffect(name: string): ToolEffect {
-  return READS.has(name) ? 'read' : name === SUBAGENT_TOOL ? 'idempotent' : 'once';
-}
-
-interface Answer {
-  readonly parts: Map<string, OpenCodePart>;
-  /** What was heard of a text that is still being said. */
-  readonly heard: Map<string, string>;
-  /** The parts that are recorded, and how much of their text. */
-  readonly written: Map<string, number>;
-  info: OpenCodeMessage | undefined;
-  /** Nothing more is expected of it. */
-  over: boolean;
-}
-
 interface Thread {
   readonly recorder: ThreadRecorder;
-  readonly answers: Map<string, Answer>;
+  readonly answers: Map<string, OpenCodeAnswer>;
   /** The call that started a subagent. */
   readonly callId?: string;
 }
@@ -187,7 +128,7 @@ export class OpenCodeThreads {
     const thread = await this.#thread(part.sessionID);
     if (!thread || this.#old.has(part.messageID)) return;
     const answer = answerOf(thread, part.messageID);
-    answer.parts.set(part.id, part);
+    answer.take(part);
     if (answer.over) await this.#flush(thread, answer, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
     const { status, output, error, metadata } = part.state;
@@ -240,12 +181,10 @@ export class OpenCodeThreads {
   async #delta(said: OpenCodeEvent['properties']): Promise<void> {
     const { sessionID = '', messageID = '', partID = '', field, delta } = said;
     const thread = await this.#thread(sessionID);
-    const answer = thread?.answers.get(messageID);
-    const part = answer?.parts.get(partID);
-    if (!thread || !answer || !part || field !== 'text' || delta === undefined) return;
-    if (answer.over || part.time?.end !== undefined) return; // it is known already
-    answer.heard.set(partID, (answer.heard.get(partID) ?? '') + delta);
-    if (thread.recorder.hasAnswer(messageID)) return; // what follows a recorded piece is shown when it is recorded
+    if (!thread || field !== 'text' || delta === undefined) return;
+    const part = thread.answers.get(messageID)?.hear(partID, delta);
+    // What follows a recorded piece is shown when it is recorded.
+    if (!part || thread.recorder.hasAnswer(messageID)) return;
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
     thread.recorder.hear({ type, blockId: partID, delta });
   }
@@ -258,10 +197,7 @@ export class OpenCodeThreads {
     this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
     if (info.sessionID === this.#sessionId) this.#problem = info.error;
-    // OpenCode tells of a message as it is when it comes to telling: its creation may be told as complete, before its parts.
-    const isComplete =
-      info.error !== undefined || [...answer.parts.values()].some(({ type }) => type === 'step-finish');
-    if (isComplete) await this.#finish(thread, answer, info.id);
+    if (answer.isComplete) await this.#finish(thread, answer, info.id);
   }
 
   /** What was told of a session is all there is. */
@@ -272,47 +208,22 @@ export class OpenCodeThreads {
   }
 
   /** Records all of an answer, and what it cost. */
-  async #finish(thread: Thread, answer: Answer, messageId: string): Promise<void> {
+  async #finish(thread: Thread, answer: OpenCodeAnswer, messageId: string): Promise<void> {
     if (answer.over) return;
     answer.over = true;
-    await this.#flush(thread, answer, messageId, usageOf(answer.info));
+    await this.#flush(thread, answer, messageId, answer.usage);
   }
 
-  /** Records what is new of an answer: calls whose input is known, and text that is complete or has a call behind it. */
-  async #flush(thread: Thread, answer: Answer, messageId: string, usage?: Usage): Promise<void> {
-    const { written } = answer;
-    const parts = [...answer.parts.values()];
-    const isNewCall = (part: OpenCodePart): boolean => isCall(part) && !written.has(part.id);
-    const lastCall = parts.findLastIndex(isNewCall);
-    const content: AssistantMessage['content'][number][] = [];
-    const toolCalls: ToolCall[] = [];
-    for (const [i, part] of parts.entries()) {
-      if (part.type === 'text' || part.type === 'reasoning') {
-        const text = (part.time?.end === undefined && answer.heard.get(part.id)) || (part.text ?? '');
-        const before = written.get(part.id) ?? 0;
-        // Some providers end a text only with the whole answer: whoever calls a tool has said what comes before it.
-        if (text.length <= before || !(part.time?.end !== undefined || answer.over || i < lastCall)) continue;
-        content.push({ type: part.type, text: text.slice(before) });
-        written.set(part.id, text.length);
-      } else if (isNewCall(part)) {
-        toolCalls.push({
-          callId: this.#callIdOf(thread, part),
-          name: recordedName(part.tool ?? ''),
-          arguments: JSON.stringify(part.state?.input ?? {}),
-          after: content.length,
-        });
-        written.set(part.id, 0);
-      }
-    }
-    await thread.recorder.answer({
-      providerMessageId: messageId,
-      content,
-      toolCalls,
-      usage,
-      model: answer.info?.modelID,
+  /** Records what is new of an answer. */
+  async #flush(thread: Thread, answer: OpenCodeAnswer, messageId: string, usage?: Usage): Promise<void> {
+    const made: OpenCodePart[] = [];
+    const news = answer.takeNews((part) => {
+      made.push(part);
+      return this.#callIdOf(thread, part);
     });
-    for (const { sessionID, callID } of parts)
-      if (callID !== undefined) this.#waiting.get(`${sessionID}/${callID}`)?.();
+    const model = answer.info?.modelID;
+    await thread.recorder.answer({ providerMessageId: messageId, ...news, usage, model });
+    for (const { sessionID, callID } of made) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
 
   /** The conversation of a session; a child session's begins with its first message. */
@@ -328,29 +239,11 @@ export class OpenCodeThreads {
   }
 }
 
-function answerOf(thread: Thread, messageId: string): Answer {
+function answerOf(thread: Thread, messageId: string): OpenCodeAnswer {
   let answer = thread.answers.get(messageId);
   if (!answer) {
-    answer = { parts: new Map(), heard: new Map(), written: new Map(), info: undefined, over: false };
+    answer = new OpenCodeAnswer();
     thread.answers.set(messageId, answer);
   }
   return answer;
-}
-
-/** Whether a part is a call whose input is known. */
-function isCall({ type, callID, state }: OpenCodePart): boolean {
-  return type === 'tool' && callID !== undefined && state !== undefined && state.status !== 'pending';
-}
-
-function usageOf(info: OpenCodeMessage | undefined): Usage | undefined {
-  const { tokens, cost } = info ?? {};
-  if (!tokens) return undefined;
-  return {
-    inputTokens: tokens.input + tokens.cache.read + tokens.cache.write,
-    outputTokens: tokens.output + tokens.reasoning,
-    ...(tokens.cache.read > 0 && { cachedInputTokens: tokens.cache.read }),
-    ...(tokens.cache.write > 0 && { cacheWriteTokens: tokens.cache.write }),
-    ...(tokens.reasoning > 0 && { reasoningTokens: tokens.reasoning }),
-    ...(cost !== undefined && cost > 0 && { costUsd: cost }),
-  };
 }
