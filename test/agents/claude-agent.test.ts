@@ -39,6 +39,7 @@ import { comparable, EXEMPTIONS, withoutExemptLines } from '../transcripts/parit
 import { claudeOptions } from './support/claude.ts';
 import { type AgentScript, type ModelServer, startModelServer } from './support/model-server.ts';
 import { temporaryDirectory } from './support/temporary.ts';
+import { launch } from './support/work.ts';
 
 /** The adapter against the real SDK and a local model: its contract, its state (D24–D29) and its parity (D47). */
 
@@ -224,13 +225,6 @@ describe('an evaluation', () => {
               ],
             }
           : 'done',
-    });
-    const launch = defineTool({
-      name: 'launch',
-      description: 'Launches',
-      input: z.object({}),
-      needsApproval: true,
-      execute: () => 'launched',
     });
     const launching = definePrompt({ ns: 'test', key: 'launching', instructions: 'Launch.', tools: [echo, launch] });
     const first = await adapter().evaluate(launching, { session, input: INPUT });

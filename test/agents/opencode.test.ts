@@ -21,7 +21,7 @@ import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { type AgentScript, type AgentTurn, type ModelServer, startModelServer } from './support/model-server.ts';
 import { openCodeOptions } from './support/opencode.ts';
 import { temporaryDirectory } from './support/temporary.ts';
-import { effectsIn, until, workPrompt } from './support/work.ts';
+import { effectsIn, launch, until, workPrompt } from './support/work.ts';
 
 /** The second stateful adapter, on the real OpenCode: the same contract, from the same code (D24–D29, D57). */
 
@@ -175,6 +175,31 @@ describe('OpenCode', () => {
     expect(server.refusals).toEqual([]);
   });
 
+  test('D23, D52: what a subagent costs counts for its parent, and is limited before each of its requests', async () => {
+    const bash = (turn: number): object => ({
+      name: 'bash',
+      arguments: { command: 'echo hi', description: 'x' },
+      id: `toolu_bash_${turn}`,
+    });
+    const task = {
+      name: 'task',
+      arguments: { description: 'sub', prompt: '[[script:sub]] go', subagent_type: 'general' },
+      id: 'toolu_task',
+    };
+    const { server, home, cwd } = await place({
+      main: () => ({ toolCalls: [task] }) as AgentTurn,
+      sub: ({ turn }) => ({ toolCalls: [bash(turn)] }) as AgentTurn,
+    });
+    const session = await openSession({ store: memoryStore(), id: 'one' });
+    const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
+    expect(await adapter.evaluate(prompt, { session, input: INPUT, budget: { maxTokens: 200 } })).toMatchObject({
+      status: 'suspended',
+      reason: 'BUDGET_EXCEEDED',
+    });
+    // A request costs about a hundred; the parent's is paid when its answer is over, which waits for the subagent.
+    expect(server.requests.map(({ script, turn }) => `${script} ${turn}`)).toEqual(['main 1', 'sub 1', 'sub 2']);
+  });
+
   test('a structured answer is checked and typed, a wrong one goes back to the model; images go along', async () => {
     const { server, home, cwd } = await place({
       main: ({ body }) => (JSON.stringify(body).includes('too small') ? '{"size":7}' : '{"size":-1}'),
@@ -214,13 +239,6 @@ describe('OpenCode', () => {
               ],
             }
           : 'done',
-    });
-    const launch = defineTool({
-      name: 'launch',
-      description: 'Launches',
-      input: z.object({}),
-      needsApproval: true,
-      execute: () => 'launched',
     });
     const launching = definePrompt({ ns: 'test', key: 'launching', instructions: 'Launch.', tools: [launch] });
     const session = await openSession({ store: memoryStore(), id: 'one' });

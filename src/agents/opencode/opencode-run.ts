@@ -201,15 +201,12 @@ class OpenCodeRun {
   /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
   async #beforeRequest(sessionId: string): Promise<void> {
     if (!this.#client || !this.#threads) return;
-    if (sessionId !== this.#sessionId) {
-      // A subagent's turns are its own; what it costs is everyone's (D52).
-      return checkSpending(currentEvaluation(this.#run).totalUsage, 0, this.#run.options);
-    }
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
-    if (newest?.role === 'assistant') await this.#threads.told(newest.id);
+    if (newest?.role === 'assistant') await this.#threads.told(sessionId, newest.id);
     const { totalUsage, turn } = currentEvaluation(this.#run);
-    checkSpending(totalUsage, turn + 1, this.#run.options);
+    // A subagent's turns are its own; what it costs is everyone's (D52).
+    checkSpending(totalUsage, sessionId === this.#sessionId ? turn + 1 : 0, this.#run.options);
   }
 
   async #call(name: string, args: unknown): Promise<ToolOutcome> {

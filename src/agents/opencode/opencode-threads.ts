@@ -90,11 +90,12 @@ export class OpenCodeThreads {
     }
   }
 
-  /** Resolves when an answer was told of: what was told before it is in the log. */
-  async told(messageId: string): Promise<void> {
+  /** Resolves when an answer was told of: what was told before it is in the log. Of a session that is not ours nothing is told. */
+  async told(sessionId: string, messageId: string): Promise<void> {
+    const isOurs = this.#threads.has(sessionId) || this.#children.has(sessionId);
     const isTold = (): boolean =>
-      this.#old.has(messageId) || this.#threads.get(this.#sessionId)?.answers.get(messageId)?.info !== undefined;
-    while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
+      this.#old.has(messageId) || this.#threads.get(sessionId)?.answers.get(messageId)?.info !== undefined;
+    while (isOurs && !isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** Every conversation that goes on. */

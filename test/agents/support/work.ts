@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Prompt } from '../../../src/loop/define-prompt.ts';
 import { definePrompt } from '../../../src/loop/define-prompt.ts';
-import { defineTool } from '../../../src/loop/define-tool.ts';
+import { type AnyTool, defineTool } from '../../../src/loop/define-tool.ts';
 
 /** The work that agents are killed at: what its tools do stands in a file, so that doing it twice shows. */
 
@@ -71,3 +71,12 @@ export function workPrompt(directory: string): Prompt {
     ],
   });
 }
+
+/** A tool that a person must approve. */
+export const launch: AnyTool = defineTool({
+  name: 'launch',
+  description: 'Launches',
+  input: z.object({}),
+  needsApproval: true,
+  execute: () => 'launched',
+});
