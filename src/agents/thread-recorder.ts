@@ -140,7 +140,7 @@ export class ThreadRecorder {
       call.done = false; // it has none yet: another one may be recorded in its place
       throw error;
     }
-    for (const tell of this.#waiting.splice(0)) tell();
+    this.ended();
     return true;
   }
 
@@ -160,9 +160,14 @@ export class ThreadRecorder {
     return [...this.#calls.values()].some(({ name, started, done }) => started && !done && !except(name));
   }
 
-  /** Resolves when another result is recorded. */
-  nextResult(): Promise<void> {
+  /** Resolves when another call has ended, or the whole conversation. */
+  nextEnd(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** A call has ended, or the whole conversation, with whatever it had begun. */
+  ended(): void {
+    for (const tell of this.#waiting.splice(0)) tell();
   }
 
   /** What the log says of a call of the newest answer. */

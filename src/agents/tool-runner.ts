@@ -95,7 +95,7 @@ export class ToolRunner {
     for (;;) {
       const busy = threads().find((thread) => thread.isBusy(isSubagentCall));
       if (!busy) return;
-      await busy.nextResult();
+      await busy.nextEnd();
     }
   }
 

@@ -71,11 +71,6 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     this.#closed = true;
     return this.#staged;
   }
-
-  /** Ends the transaction of a tool that failed: what it dispatched, marked for slices that roll back to skip. */
-  discard(): readonly NewEvent[] {
-    return this.close().map((event) => this.#intake.mark(event, { discarded: true }));
-  }
 }
 
 /** The error of selecting a slice that the session was not opened with. */

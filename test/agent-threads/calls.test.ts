@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Checkpoints } from '../../src/agents/capture-state.ts';
 import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
 import type { OpenCodeEvent, OpenCodePart } from '../../src/agents/opencode/opencode-types.ts';
+import { beginSubagent } from '../../src/agents/subagent-run.ts';
 import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
 import { ToolRunner } from '../../src/agents/tool-runner.ts';
 import type { AdapterStateSnapshot } from '../../src/core/adapter-state.ts';
@@ -136,6 +137,24 @@ test('D18: a call that needs approval waits for what runs beside it; afterwards 
     expect(run.session.state.record.toolStarts.toArray().map(({ callId }) => callId)).toEqual(['call_bash']);
   });
   expect(results(session)).toEqual([['call_bash', 'hi']]);
+});
+
+test('a subagent that ends with a call open is not waited for', async () => {
+  await asAgent(async ({ run: given }) => {
+    const run: Run = { ...given, prompt };
+    const child = await beginSubagent(run, 'call_launch', { ns: 'test', type: 'agent' });
+    const threads: ThreadRecorder[] = [];
+    const tools = new ToolRunner(run, { used: async () => {}, threads: () => threads, isSubagentCall: () => false });
+    const thread = await answered(run, 'launch');
+    const inner = await answered(child, 'bash');
+    threads.push(thread, inner);
+    await tools.beforeBuiltIn(inner, 'call_bash', 'once');
+    void tools.before(thread, 'call_launch');
+    await new Promise((resolve) => setImmediate(resolve));
+    threads.pop();
+    inner.ended();
+    expect(await tools.stopped).toEqual({ plan: true });
+  });
 });
 
 test('a result that the log refuses is recorded as that', async () => {

@@ -266,7 +266,7 @@ describe('D58: redact', () => {
     await session.transaction((tx) => tx.dispatch({ type: 'thing/happened' }));
     const stage = session.stage();
     await stage.dispatch({ type: 'thing/happened' });
-    await session.append(stage.discard() as readonly { type: string }[]);
+    await session.append(stage.close() as readonly { type: string }[], { discarded: 1 });
     await session.restore(session.snapshot());
     expect((await logIn(store)).map((event) => (event as { times?: number }).times)).toEqual([1, 1, 1, 1]);
     expect(seen).toEqual(['thing/happened', 'thing/happened', 'thing/happened', 'session/restored']);

@@ -127,7 +127,7 @@ describe('D21: after a transaction has ended', () => {
     const session = await open(store);
     const tx = session.stage();
     await tx.dispatch({ type: 'plan/added', step: 'undone' });
-    await session.append(tx.discard() as readonly { type: string }[]);
+    await session.append(tx.close() as readonly { type: string }[], { discarded: 1 });
     expect(await logIn(store)).toMatchObject([{ type: 'plan/added', discarded: true }]);
     expect(session.select(plan).all()).toEqual([]);
     expect(session.select(audit).all()).toEqual(['undone']);

@@ -130,6 +130,7 @@ export class ClaudeThreads {
     await this.#flush(subagent);
     this.#subagents.delete(callId);
     await record(this.#run, [{ type: 'evaluation/completed', evaluationId: subagent.recorder.run.evaluationId }]);
+    subagent.recorder.ended();
     return fresh;
   }
 

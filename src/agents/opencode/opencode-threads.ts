@@ -155,6 +155,7 @@ export class OpenCodeThreads {
     this.#children.delete(sessionId);
     const { run } = child.recorder;
     await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
+    child.recorder.ended();
   }
 
   #callIdOf(thread: Thread, { id, sessionID, callID = '' }: OpenCodePart): string {
