@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import {
   createAdapter,
@@ -210,7 +210,7 @@ function timeOf(work: () => void): number {
 }
 
 function readRows(path: string): number {
-  const database = new Database(path, { readonly: true });
+  const database = new DatabaseSync(path, { readOnly: true });
   let count = 0;
   for (const row of database.prepare('SELECT * FROM events ORDER BY 1').iterate() as Iterable<
     Record<string, unknown>

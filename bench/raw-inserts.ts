@@ -1,19 +1,18 @@
-/** What there is to compare with: inserts of the same bytes with the same settings, by better-sqlite3 alone. */
-import Sqlite, { type Database } from 'better-sqlite3';
+/** What there is to compare with: inserts of the same bytes with the same settings, by node:sqlite alone. */
+import { DatabaseSync } from 'node:sqlite';
 import type { NewEvent } from '../src/index.ts';
 
 /** A connection set as the store sets its own. */
-export function rawDatabase(path: string): Database {
-  const database = new Sqlite(path);
-  database.pragma('page_size = 4096');
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
-  database.pragma('secure_delete = ON');
+export function rawDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  database.exec(
+    'PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON',
+  );
   return database;
 }
 
 /** Makes a table and answers how to insert events into it: those of one append as one row, written as JSON. */
-export function rawInsert(database: Database): (n: number, events: readonly NewEvent[]) => void {
+export function rawInsert(database: DatabaseSync): (n: number, events: readonly NewEvent[]) => void {
   database.exec(`CREATE TABLE events (position INTEGER PRIMARY KEY, key INTEGER NOT NULL, seq INTEGER NOT NULL,
     append_id TEXT, at TEXT NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL) STRICT`);
   const statement = database.prepare(
@@ -22,6 +21,6 @@ export function rawInsert(database: Database): (n: number, events: readonly NewE
   return (n, events) => {
     const payloads = events.map(({ at: _, type: __, ...payload }) => payload);
     const data = JSON.stringify(payloads.length === 1 ? payloads[0] : payloads);
-    statement.run(1, n, `append-${n}`, events[0]?.at, events[0]?.type, data);
+    statement.run(1, n, `append-${n}`, events[0]?.at ?? '', events[0]?.type ?? '', data);
   };
 }

@@ -30,7 +30,7 @@ const FOLDERS = [
 /** `testing` stands beside them: what others test their stores and agents with. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
 /** Packages that one folder opens for everybody: types aside, nobody else imports them. */
-const OWNED: Readonly<Record<string, string>> = { 'better-sqlite3': 'stores/sqlite/' };
+const OWNED: Readonly<Record<string, string>> = { 'node:sqlite': 'stores/sqlite/driver.ts' };
 const PURE = new Set(['core', 'conversation', 'history', 'transcripts']);
 /** What a pure folder may import from a package: the types of a standard. */
 const PURE_TYPES = new Set(['@standard-schema/spec']);
@@ -123,7 +123,7 @@ describe('the rules', () => {
     ['testing/a.ts', "import { x } from '../loop/run.ts';", 'testing imports loop'],
     ['session/a.ts', "import { x } from '../testing/fake-clock.ts';", 'session imports testing'],
     ['stores/memory.ts', "import { x } from '../testing/fake-clock.ts';", 'stores imports testing'],
-    ['importers/a.ts', "import Sqlite from 'better-sqlite3';", 'imports better-sqlite3'],
+    ['stores/sqlite/a.ts', "import { DatabaseSync } from 'node:sqlite';", 'imports node:sqlite'],
     ['core/a.ts', "import { x } from '../index.ts';", 'not below a folder'],
     ['core/a.ts', "import { x } from '../../test/core/log.ts';", 'not below a folder'],
     ['utils/a.ts', '', 'no place'],
@@ -152,8 +152,8 @@ describe('the rules', () => {
     ['session/a.ts', "import { x } from '../core/fold.ts';\nimport { y } from './live.ts';\nimport z from 'node:fs';"],
     ['stores/sqlite/a.ts', "import { x } from '../memory.ts';\nimport { y } from '../../ports/store.ts';"],
     ['testing/a.ts', "import { x } from '../session/session.ts';"],
-    ['importers/a.ts', "import type { Database } from 'better-sqlite3';"],
-    ['stores/sqlite/a.ts', "import Sqlite from 'better-sqlite3';"],
+    ['importers/a.ts', "import type { DatabaseSync } from 'node:sqlite';"],
+    ['stores/sqlite/driver.ts', "import { DatabaseSync } from 'node:sqlite';"],
     ['index.ts', "export { x } from './cli/start.ts';"],
     ['core/a.ts', '// another process, Date.now and Math.random\n/* crypto */ const at = new Date(0);'],
     ['core/a.ts', "const text = 'console.log(Date.now())';"],

@@ -46,7 +46,7 @@ export function loneAppends(section: string): AsyncIterable<Figure> {
     }
     const last = await measure(APPENDS - TENTH, APPENDS);
     const all = [...first, ...last];
-    yield atMost(section, 'durable append / raw better-sqlite3 insert', ratio(all), 1.3, note(all));
+    yield atMost(section, 'durable append / raw node:sqlite insert', ratio(all), 1.3, note(all));
     const growth = ratio(last) / ratio(first);
     yield atMost(section, 'that ratio, last tenth of 100,000 appends / first tenth', growth, 1.15, note(last));
     await store.close();

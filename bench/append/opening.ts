@@ -1,5 +1,5 @@
 /** Opening a long session against reading and parsing its rows; with a snapshot only what came after it is read. */
-import Sqlite from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import { type NewEvent, openSession, type Store } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { atMost, type Figure, info, median } from '../figure.ts';
@@ -33,13 +33,17 @@ export function opening(section: string): AsyncIterable<Figure> {
     const snapshot = JSON.stringify(early.snapshot());
     const { seq } = await store.append(id, messages.slice(-TAIL), { id: 'b', expectedSeq: MESSAGES - TAIL + 1 });
 
-    const raw = new Sqlite(path('store.db'), { readonly: true });
-    const rows = raw.prepare<[], { readonly data: string }>('SELECT seq, at, type, data FROM events ORDER BY position');
+    const raw = new DatabaseSync(path('store.db'), { readOnly: true });
+    const rows = raw.prepare('SELECT seq, at, type, data FROM events ORDER BY position');
+    rows.setReturnArrays(true);
     const whole: number[] = [];
     const floor: number[] = [];
     for (let round = -WARM_UP; round < ROUNDS; round++) {
       // In either order by turns: whoever comes second also collects the other's garbage.
-      const read = async () => floor.push(await timed(() => rows.all().map((row) => JSON.parse(row.data))));
+      const read = async () =>
+        floor.push(
+          await timed(() => rows.all().map((row) => JSON.parse(String((row as unknown as readonly unknown[])[3])))),
+        );
       const open = async () => whole.push(await timed(() => openSession({ store, id, readOnly: true })));
       for (const work of round % 2 ? [open, read] : [read, open]) await work();
       if (round < 0) {

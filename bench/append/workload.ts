@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from 'better-sqlite3';
+import type { DatabaseSync } from 'node:sqlite';
 import type { NewEvent } from '../../src/index.ts';
 import { rawInsert } from '../raw-inserts.ts';
 
@@ -36,12 +36,14 @@ export interface RawTable {
   fill(from: number, to: number): void;
 }
 
-export function rawTable(database: Database): RawTable {
+export function rawTable(database: DatabaseSync): RawTable {
   const insertEvents = rawInsert(database);
   const insert = (n: number): void => insertEvents(n, [message(n)]);
-  const fill = database.transaction((from: number, to: number) => {
+  const fill = (from: number, to: number): void => {
+    database.exec('BEGIN');
     for (let n = from; n < to; n++) insert(n);
-  });
+    database.exec('COMMIT');
+  };
   return { insert, fill };
 }
 

@@ -1,13 +1,15 @@
 /** OpenCode's SQLite database, read only. One snapshot of it serves a whole reading, however long that takes. */
-import type { Database } from 'better-sqlite3';
 import { HoldfastError, messageOf } from '../core/errors.ts';
+import type { Database } from '../stores/sqlite/driver.ts';
 import { openForeignDatabase } from '../stores/sqlite/open-database.ts';
-import { asObject, asText, type Json, parseJson } from '../transcripts/json-access.ts';
+import { asObject, type Json, parseJson } from '../transcripts/json-access.ts';
 import type { OpenCodeExportMessage } from '../transcripts/opencode/export.ts';
 import type { OpenCodeSession, OpenCodeSource } from './opencode-source.ts';
 
 /** How many messages are held at a time. */
 const PAGE = 100;
+
+const decoder = new TextDecoder();
 
 interface SessionRow {
   readonly id: string;
@@ -23,7 +25,8 @@ interface SessionRow {
 interface DataRow {
   readonly id: string;
   readonly time_created: number;
-  readonly data: string;
+  /** A BLOB: text is cut at a NUL when it is read. */
+  readonly data: Uint8Array | null;
 }
 
 /** Opens a database of OpenCode's. */
@@ -59,13 +62,13 @@ export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSource
 }
 
 function checkLayout(database: Database): void {
-  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all();
+  const tables = database.prepareValue<[], string>(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
   const missing = ['session', 'message', 'part'].filter((table) => !tables.includes(table));
   if (missing.length > 0) throw new Error(`it has no table ${missing.join(', ')}`);
 }
 
 function listSessions(database: Database): readonly OpenCodeSession[] {
-  const columns = database.prepare(`SELECT name FROM pragma_table_info('session')`).pluck().all();
+  const columns = database.prepareValue<[], string>(`SELECT name FROM pragma_table_info('session')`).all();
   const rows = database
     .prepare<[], SessionRow>(
       `SELECT id, parent_id, title, directory, ${columns.includes('revert') ? 'revert' : 'NULL AS revert'},
@@ -94,11 +97,11 @@ function* readMessages(
   guarded: <T>(work: () => T) => T,
 ): Generator<OpenCodeExportMessage> {
   const page = database.prepare<[string, number, number, string], DataRow>(
-    `SELECT id, time_created, data FROM message WHERE session_id = ? AND (time_created > ? OR time_created = ? AND id > ?)
+    `SELECT id, time_created, CAST(data AS BLOB) AS data FROM message WHERE session_id = ? AND (time_created > ? OR time_created = ? AND id > ?)
      ORDER BY time_created, id LIMIT ${PAGE}`,
   );
   const partsOf = database.prepare<[string], DataRow>(
-    'SELECT id, time_created, data FROM part WHERE message_id = ? ORDER BY id',
+    'SELECT id, time_created, CAST(data AS BLOB) AS data FROM part WHERE message_id = ? ORDER BY id',
   );
   let after = { time_created: Number.MIN_SAFE_INTEGER, id: '' };
   while (true) {
@@ -119,5 +122,5 @@ function* readMessages(
 
 /** The JSON of a row, which leaves out its ids. */
 function contentOf(row: DataRow): Json {
-  return asObject(parseJson(asText(row.data) ?? '')) ?? {};
+  return asObject(parseJson(row.data === null ? '' : decoder.decode(row.data))) ?? {};
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
@@ -82,8 +82,8 @@ describe('the database', () => {
 
   test('what is only in its write-ahead log is read too, while it is open elsewhere', async () => {
     const path = writeDatabase(folder());
-    const writer = new Sqlite(path);
-    writer.pragma('journal_mode = WAL');
+    const writer = new DatabaseSync(path);
+    writer.exec('PRAGMA journal_mode = WAL');
     writer.exec(
       `UPDATE part SET data = json_set(data, '$.text', 'Only in the log') WHERE id = 'prt_1e0b3cb8c001iAHVGR56255R19'`,
     );
@@ -102,7 +102,7 @@ describe('the database', () => {
 
   test('a loop of parents ends', async () => {
     const path = writeDatabase(folder());
-    const writer = new Sqlite(path);
+    const writer = new DatabaseSync(path);
     writer.exec(`UPDATE session SET parent_id = 'ses_e1f4c38e8ffej8a22ELdgn7IEq' WHERE id = '${NESTED}'`);
     writer.close();
     expect((await load(path, NESTED)).subagents).toHaveLength(2);
@@ -110,7 +110,7 @@ describe('the database', () => {
 
   test('rows that hold anything are no reason to stop', async () => {
     const path = writeDatabase(folder());
-    const writer = new Sqlite(path);
+    const writer = new DatabaseSync(path);
     writer.exec(
       `UPDATE part SET data = '{"type":' WHERE session_id = '${NESTED}'; UPDATE message SET data = x'00ff' WHERE session_id = '${NESTED}'`,
     );
@@ -119,7 +119,7 @@ describe('the database', () => {
   });
 
   test.for([
-    ['another program’s', (path: string) => new Sqlite(path).exec('CREATE TABLE t (x)').close()],
+    ['another program’s', (path: string) => new DatabaseSync(path).exec('CREATE TABLE t (x)')],
     ['a damaged one', (path: string) => writeFileSync(path, 'SQLite format 3\0 and then nothing of the kind')],
   ] as const)('%s is refused in so many words', async ([, make]) => {
     const path = join(folder(), 'opencode.db');

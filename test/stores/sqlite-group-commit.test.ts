@@ -1,32 +1,50 @@
-import Sqlite, { type Database } from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
+import { Database, type SqliteParameters, type Statement } from '../../src/stores/sqlite/driver.ts';
 import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
 import { temporaryDatabase } from './support/temporary.ts';
 
-/** A database of one table, and a record of what SQLite was told. */
+/** A connection that records the statements that are run with `run`. */
+class TracedDatabase extends Database {
+  readonly statements: string[] = [];
+
+  override prepare<P extends SqliteParameters = [], R = unknown>(sql: string): Statement<P, R> {
+    const statement = super.prepare<P, R>(sql);
+    const { statements } = this;
+    return new Proxy(statement, {
+      get(target, name: keyof Statement) {
+        if (name !== 'run') return target[name].bind(target);
+        return (...parameters: unknown[]) => {
+          statements.push(sql);
+          return Reflect.apply(target.run, target, parameters);
+        };
+      },
+    });
+  }
+}
+
+/** A database of one table, and a record of what SQLite ran. */
 function tracedDatabase(path = temporaryDatabase()): { readonly database: Database; readonly statements: string[] } {
-  const statements: string[] = [];
-  const database = new Sqlite(path, { verbose: (sql) => statements.push(String(sql)), timeout: 5 });
+  const database = new TracedDatabase(path, { timeoutMs: 5 });
   onTestFinished(() => {
     database.close();
   });
   database.pragma('journal_mode = WAL');
   database.exec('CREATE TABLE IF NOT EXISTS numbers (n INTEGER PRIMARY KEY)');
-  return { database, statements };
+  return { database, statements: database.statements };
 }
 
 const count = (statements: readonly string[], sql: string): number =>
   statements.filter((statement) => statement === sql).length;
 
 function stored(database: Database): unknown[] {
-  return database.prepare('SELECT n FROM numbers ORDER BY n').pluck().all();
+  return database.prepareValue<[], number>('SELECT n FROM numbers ORDER BY n').all();
 }
 
 test('what is asked for in one turn is written in one transaction, and a lone write in its own', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   await Promise.all(Array.from({ length: 100 }, (_, n) => queue.submit(() => insert.run(n))));
   expect(count(statements, 'COMMIT')).toBe(1);
   await queue.submit(() => insert.run(100));
@@ -37,7 +55,7 @@ test('what is asked for in one turn is written in one transaction, and a lone wr
 test('writers whose answers come together stay together', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   await Promise.all(
     Array.from({ length: 10 }, async (_, writer) => {
       for (let n = 0; n < 5; n++) {
@@ -53,7 +71,7 @@ test('writers whose answers come together stay together', async () => {
 test('a session that writes alone does not wait for the turn to end; beside another it does', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   await queue.submit(() => insert.run(0), 'a');
   let turned = false;
   setImmediate(() => {
@@ -80,7 +98,7 @@ test('timers and input have their turn while a session writes alone, however fas
 test('a refusal fails its own work only, whether it came before or after writing (D51)', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   const refusal = new HoldfastError('INVALID_ARGUMENT', 'no');
   const outcomes = await Promise.allSettled([
     queue.submit(() => insert.run(1).changes),
@@ -110,7 +128,7 @@ test('nothing is answered before it is committed', async () => {
   const { database } = tracedDatabase(path);
   const other = tracedDatabase(path).database;
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   const seen: unknown[] = [];
   await Promise.all([1, 2, 3].map((n) => queue.submit(() => insert.run(n)).then(() => seen.push(stored(other)))));
   expect(seen).toEqual(Array(3).fill([1, 2, 3]));
@@ -135,7 +153,7 @@ test('who waits for a lock is joined by those who come later', async () => {
   const { database, statements } = tracedDatabase(path);
   const other = tracedDatabase(path).database;
   const queue = new WriteQueue(database, 'test', 20_000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   other.exec('BEGIN IMMEDIATE');
   const first = queue.submit(() => insert.run(1));
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -149,7 +167,7 @@ test('who waits for a lock is joined by those who come later', async () => {
 test('a queue is idle when everything is answered', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   let answered = 0;
   for (let n = 0; n < 1500; n++) void queue.submit(() => insert.run(n)).then(() => answered++);
   await queue.idle();
@@ -161,7 +179,7 @@ test('a queue is idle when everything is answered', async () => {
 test('long work has its turn beside a session that writes without a pause', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
-  const insert = database.prepare('INSERT INTO numbers VALUES (?)');
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   let isOver = false;
   const writing = (async () => {
     for (let n = 0; !isOver; n++) await queue.submit(() => insert.run(n), 'one');

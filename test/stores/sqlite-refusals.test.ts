@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Sqlite, { type Database } from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/events.ts';
+import { Database } from '../../src/stores/sqlite/driver.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { openForeignDatabase } from '../../src/stores/sqlite/open-database.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
@@ -11,7 +11,7 @@ import { note, openStore, readAll, said, temporaryDatabase, temporaryDirectory }
 
 /** A plain connection that is closed after the test. */
 function connect(path: string): Database {
-  const database = new Sqlite(path, { timeout: 0 });
+  const database = new Database(path);
   onTestFinished(() => {
     database.close();
   });
@@ -99,7 +99,7 @@ describe('a locked database (I10)', () => {
   test('held by another process that dies is free again', async () => {
     const path = await filledDatabase();
     const script = `
-      const database = new (require('better-sqlite3'))(process.argv[1]);
+      const database = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
       database.exec("BEGIN IMMEDIATE; UPDATE sessions SET seq = 99");
       console.log('locked');
       setInterval(() => {}, 1000);`;
@@ -291,7 +291,7 @@ describe('a file that is not what it should be (I10)', () => {
 
   test('a database of the first layout is brought up to date with all it holds', async () => {
     const path = await filledDatabase();
-    const old = new Sqlite(path);
+    const old = new Database(path);
     old.exec('ALTER TABLE drafts DROP COLUMN kind; ALTER TABLE drafts DROP COLUMN tool_name');
     old.prepare("INSERT INTO drafts VALUES (1, 'e', 1, 1, 1, 'b', '\"said\"')").run();
     old.pragma('user_version = 1');
@@ -306,7 +306,7 @@ describe('a file that is not what it should be (I10)', () => {
 
   test('a database of a newer version is STORE_TOO_NEW and untouched', async () => {
     const path = await filledDatabase();
-    const newer = new Sqlite(path);
+    const newer = new Database(path);
     newer.pragma(`user_version = ${LAYOUT_VERSION + 1}`);
     newer.close();
     const before = readFileSync(path);
@@ -321,7 +321,7 @@ describe('a file that is not what it should be (I10)', () => {
 
   test("another program's database is STORE_UNSUPPORTED and untouched; it can be opened for importing", async () => {
     const path = temporaryDatabase();
-    const foreign = new Sqlite(path);
+    const foreign = new Database(path);
     foreign.exec("CREATE TABLE session (id TEXT); INSERT INTO session VALUES ('theirs')");
     foreign.close();
     const before = readFileSync(path);
@@ -329,7 +329,7 @@ describe('a file that is not what it should be (I10)', () => {
       await expect(sqliteStore(path, { readOnly })).rejects.toMatchObject({ code: 'STORE_UNSUPPORTED' });
     }
     const database = await openForeignDatabase(path);
-    expect(database.prepare('SELECT id FROM session').pluck().all()).toEqual(['theirs']);
+    expect(database.prepareValue<[], string>('SELECT id FROM session').all()).toEqual(['theirs']);
     expect(() => database.exec('DELETE FROM session')).toThrow(/readonly/);
     database.close();
     expect(readFileSync(path).equals(before)).toBe(true);

@@ -3,8 +3,7 @@ import { basename, join } from 'node:path';
 import { build } from 'vite';
 
 /**
- * Bundles a script that is started as a process many times, so that starting it costs a tenth. Native packages stay outside:
- * the bundle lies below node_modules, where they are found.
+ * Bundles a script that is started as a process many times, so that starting it costs a tenth.
  */
 export async function bundleScript(script: string): Promise<{ readonly path: string; remove(): void }> {
   const root = join(import.meta.dirname, '..', '..');
@@ -15,7 +14,7 @@ export async function bundleScript(script: string): Promise<{ readonly path: str
     root,
     configFile: false,
     logLevel: 'error',
-    ssr: { noExternal: true, external: ['better-sqlite3'] },
+    ssr: { noExternal: true },
     build: { ssr: script, outDir, emptyOutDir: true, minify: false },
   });
   const path = join(outDir, basename(script).replace(/\.ts$/, '.js'));

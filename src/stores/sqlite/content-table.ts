@@ -1,4 +1,4 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
 /**
@@ -9,8 +9,8 @@ export class ContentTable {
   readonly #sessions: SessionTable;
   readonly #insert: Statement<[string, string]>;
   readonly #refer: Statement<[number, string]>;
-  readonly #read: Statement<[string], string>;
-  readonly #referred: Statement<[number], string>;
+  readonly #read: ValueStatement<[string], string>;
+  readonly #referred: ValueStatement<[number], string>;
   readonly #forget: Statement<[number, string]>;
   readonly #deleteUnreferred: Statement<[string, string]>;
 
@@ -18,8 +18,8 @@ export class ContentTable {
     this.#sessions = sessions;
     this.#insert = database.prepare('INSERT INTO contents (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
     this.#refer = database.prepare('INSERT INTO content_refs (key, hash) VALUES (?, ?) ON CONFLICT DO NOTHING');
-    this.#read = database.prepare<[string], string>('SELECT text FROM contents WHERE hash = ?').pluck();
-    this.#referred = database.prepare<[number], string>('SELECT hash FROM content_refs WHERE key = ?').pluck();
+    this.#read = database.prepareValue('SELECT text FROM contents WHERE hash = ?');
+    this.#referred = database.prepareValue('SELECT hash FROM content_refs WHERE key = ?');
     this.#forget = database.prepare('DELETE FROM content_refs WHERE key = ? AND hash = ?');
     this.#deleteUnreferred = database.prepare(
       'DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM content_refs WHERE content_refs.hash = ?)',

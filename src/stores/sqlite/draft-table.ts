@@ -1,5 +1,5 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { DraftChunk } from '../../ports/store.ts';
+import type { Database, Statement } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
 interface DraftRow {

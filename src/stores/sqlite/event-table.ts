@@ -1,5 +1,5 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { EncodedEvent } from '../encoded-event.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 
 /**
  * The rows of `events` and where they are. A session's events are found in two parts: those that have their `places`, and
@@ -25,20 +25,21 @@ export interface AppendedRow extends EncodedEvent {
 }
 
 export class EventTable {
+  readonly #database: Database;
   readonly #placeEvery: number;
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
   readonly #placed: Statement<[]>;
-  readonly #placeOf: Statement<[number, number], number>;
+  readonly #placeOf: ValueStatement<[number, number], number>;
   readonly #readStretch: Statement<[number, number], EventRow>;
   readonly #readPlaced: Statement<[number, number, number, number, number], EventRow>;
   readonly #readBehind: Statement<[number, number, number, number], EventRow>;
   readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
-  readonly #replace: Statement<EncodedEvent & { key: number; seq: number }>;
+  readonly #replace: Statement<{ key: number; seq: number; at: string; type: string; data: string }>;
   readonly #deletion: readonly Statement<{ key: number }>[];
-  readonly #readPage: (key: number, after: number, until: number, count: number) => EventRow[];
 
   constructor(database: Database, placeEvery: number = PLACE_EVERY) {
+    this.#database = database;
     this.#placeEvery = placeEvery;
     this.#insert = database.prepare(
       'INSERT INTO events (key, seq, append_id, at, type, data) VALUES (?, ?, ?, ?, ?, ?)',
@@ -50,34 +51,18 @@ export class EventTable {
     this.#placed = database.prepare(
       "UPDATE counters SET value = (SELECT coalesce(max(position), 0) FROM events) WHERE name = 'placed'",
     );
-    this.#placeOf = database
-      .prepare<[number, number], number>('SELECT position FROM places WHERE id = ((? << 32) | ?)')
-      .pluck();
-    this.#readStretch = database
-      .prepare<[number, number], EventRow>(
-        'SELECT seq, at, type, data FROM events WHERE position >= ? AND position <= ?',
-      )
-      .raw();
-    this.#readPlaced = database
-      .prepare<[number, number, number, number, number], EventRow>(
-        `SELECT places.id & ${MAX_SEQ}, at, type, data FROM places CROSS JOIN events USING (position)
-         WHERE places.id > ((? << 32) | ?) AND places.id <= ((? << 32) | ?) ORDER BY places.id LIMIT ?`,
-      )
-      .raw();
-    this.#readBehind = database
-      .prepare<[number, number, number, number], EventRow>(
-        `SELECT seq, at, type, data FROM events
-         WHERE position > ${PLACED} AND key = ? AND seq > ? AND seq <= ? ORDER BY position LIMIT ?`,
-      )
-      .raw();
-    // One snapshot: rows that are given their places in between are neither missed nor read twice.
-    this.#readPage = database.transaction((key: number, after: number, until: number, count: number) => {
-      const rows =
-        this.#readTogether(key, after + 1, Math.min(until, after + count)) ??
-        this.#readPlaced.all(key, after, key, until, count);
-      if (rows.length === count || after + rows.length >= until) return rows;
-      return rows.concat(this.#readBehind.all(key, after + rows.length, until, count - rows.length));
-    }).deferred;
+    this.#placeOf = database.prepareValue('SELECT position FROM places WHERE id = ((? << 32) | ?)');
+    this.#readStretch = database.prepareRows(
+      'SELECT seq, at, type, data FROM events WHERE position >= ? AND position <= ?',
+    );
+    this.#readPlaced = database.prepareRows(
+      `SELECT places.id & ${MAX_SEQ}, at, type, data FROM places CROSS JOIN events USING (position)
+       WHERE places.id > ((? << 32) | ?) AND places.id <= ((? << 32) | ?) ORDER BY places.id LIMIT ?`,
+    );
+    this.#readBehind = database.prepareRows(
+      `SELECT seq, at, type, data FROM events
+       WHERE position > ${PLACED} AND key = ? AND seq > ? AND seq <= ? ORDER BY position LIMIT ?`,
+    );
     this.#appended = database.prepare(
       `SELECT append_id, at, type, data FROM (
          SELECT position FROM places WHERE id > ((@key << 32) | @after) AND id <= ((@key << 32) | @until)
@@ -119,7 +104,15 @@ export class EventTable {
 
   /** Up to `count` rows after `after`, none beyond `until`, in order. */
   read(key: number, after: number, until: number, count: number): EventRow[] {
-    return this.#readPage(key, after, until, count);
+    // One snapshot: rows that get their places in between are neither missed nor read twice.
+    if (!this.#database.isTransaction) {
+      return this.#database.transaction('DEFERRED', () => this.read(key, after, until, count));
+    }
+    const rows =
+      this.#readTogether(key, after + 1, Math.min(until, after + count)) ??
+      this.#readPlaced.all(key, after, key, until, count);
+    if (rows.length === count || after + rows.length >= until) return rows;
+    return rows.concat(this.#readBehind.all(key, after + rows.length, until, count - rows.length));
   }
 
   /** The rows from `first` to `last` when no other session's are between them: one stretch of the table, no row looked up. */

@@ -1,8 +1,8 @@
-import type { Database } from 'better-sqlite3';
 import { messageOf } from '../../core/errors.ts';
 import type { IntegrityReport } from '../../ports/store.ts';
 import { contentReferences } from '../content-references.ts';
 import { decodeEvent } from '../encoded-event.ts';
+import type { Database } from './driver.ts';
 
 interface Query {
   /** Selects one row for each problem, with the fields that `say` shows. */
@@ -68,14 +68,14 @@ export function checkIntegrity(database: Database): IntegrityReport {
     }
   };
   look(() => {
-    const findings = database.prepare('PRAGMA integrity_check').pluck().all() as readonly string[];
+    const findings = database.prepareValue<[], string>('PRAGMA integrity_check').all();
     problems.push(...findings.filter((finding) => finding !== 'ok'));
   });
   for (const { sql, say } of QUERIES) {
     look(() => problems.push(...database.prepare<[], Record<string, string | number>>(sql).all().map(say)));
   }
   look(() => problems.push(...missingContents(database)));
-  const count = (sql: string): number => look(() => Number(database.prepare(sql).pluck().get())) ?? 0;
+  const count = (sql: string): number => look(() => Number(database.prepareValue<[], number>(sql).get())) ?? 0;
   const sessions = count('SELECT count(*) FROM sessions WHERE seq > 0');
   const events = count('SELECT count(*) FROM events');
   return { ok: problems.length === 0, problems, sessions, events };
@@ -83,13 +83,13 @@ export function checkIntegrity(database: Database): IntegrityReport {
 
 /** Contents that messages name and nobody keeps. */
 function missingContents(database: Database): readonly string[] {
-  const isKept = database.prepare<[string], number>('SELECT 1 FROM contents WHERE hash = ?').pluck();
-  const naming = database.prepare<[], readonly [id: string, seq: number, at: string, type: string, data: string]>(
+  const isKept = database.prepareValue<[string], number>('SELECT 1 FROM contents WHERE hash = ?');
+  const naming = database.prepareRows<[], readonly [id: string, seq: number, at: string, type: string, data: string]>(
     `SELECT s.id, e.seq, e.at, e.type, e.data FROM events e JOIN sessions s USING (key)
      WHERE e.data LIKE '%"sha256:%' AND json_valid(e.data) AND json_type(e.data) = 'object'`,
   );
   const problems: string[] = [];
-  for (const [id, seq, at, type, data] of naming.raw().iterate()) {
+  for (const [id, seq, at, type, data] of naming.iterate()) {
     for (const hash of contentReferences(decodeEvent(id, seq, at, type, data))) {
       if (isKept.get(hash)) continue;
       problems.push(`event ${seq} of session ${id} shows content ${hash}, which is missing`);

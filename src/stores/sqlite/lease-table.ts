@@ -1,6 +1,6 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { AcquireLeaseOptions, Lease, LeaseAnswer, LeaseHolder } from '../../ports/store.ts';
 import { leaseBlocks } from '../lease-rules.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
 interface LeaseRow {
@@ -16,7 +16,7 @@ interface LeaseRow {
 export class LeaseTable {
   readonly #sessions: SessionTable;
   readonly #read: Statement<[string], LeaseRow>;
-  readonly #nextFence: Statement<[], number>;
+  readonly #nextFence: ValueStatement<[], number>;
   readonly #grant: Statement<[number, number, string, number]>;
   readonly #renew: Statement<[number, string, number]>;
   readonly #release: Statement<[string, number]>;
@@ -26,9 +26,9 @@ export class LeaseTable {
     this.#read = database.prepare(
       'SELECT fence, lease_expires_at, lease_holder FROM sessions WHERE id = ? AND lease_holder IS NOT NULL',
     );
-    this.#nextFence = database
-      .prepare<[], number>("UPDATE counters SET value = value + 1 WHERE name = 'fence' RETURNING value")
-      .pluck();
+    this.#nextFence = database.prepareValue(
+      "UPDATE counters SET value = value + 1 WHERE name = 'fence' RETURNING value",
+    );
     this.#grant = database.prepare(
       'UPDATE sessions SET fence = ?, lease_expires_at = ?, lease_holder = ? WHERE key = ?',
     );

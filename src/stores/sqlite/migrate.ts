@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
+import type { Database } from './driver.ts';
 import { log } from './migrations/0001-log.ts';
 import { draftKinds } from './migrations/0002-draft-kinds.ts';
 
@@ -17,9 +17,9 @@ const APPLICATION_ID = 0x486f6c64;
  * Holdfast has written.
  */
 export function identify(database: Database, path: string): 'new' | 'outdated' | 'current' {
-  const application = database.pragma('application_id', { simple: true });
-  const version = Number(database.pragma('user_version', { simple: true }));
-  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get();
+  const application = database.pragma('application_id');
+  const version = Number(database.pragma('user_version'));
+  const tables = database.prepareValue<[], number>('SELECT count(*) FROM sqlite_schema').get();
   if (application === 0 && version === 0 && tables === 0) return 'new';
   if (application !== APPLICATION_ID) {
     throw new HoldfastError('STORE_UNSUPPORTED', `${path} is the database of another program; choose another path`);
@@ -35,13 +35,11 @@ export function identify(database: Database, path: string): 'new' | 'outdated' |
 
 /** Brings a database to the present layout, in one transaction; a second process finds the work done. */
 export function migrate(database: Database, path: string): void {
-  database
-    .transaction(() => {
-      if (identify(database, path) === 'current') return;
-      const version = Number(database.pragma('user_version', { simple: true }));
-      for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
-      database.pragma(`application_id = ${APPLICATION_ID}`);
-      database.pragma(`user_version = ${LAYOUT_VERSION}`);
-    })
-    .immediate();
+  database.transaction('IMMEDIATE', () => {
+    if (identify(database, path) === 'current') return;
+    const version = Number(database.pragma('user_version'));
+    for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
+    database.pragma(`application_id = ${APPLICATION_ID}`);
+    database.pragma(`user_version = ${LAYOUT_VERSION}`);
+  });
 }

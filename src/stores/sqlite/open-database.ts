@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import Sqlite, { type Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
 import { BLOCKING_WAIT_MS, untilFree } from './busy.ts';
+import { Database } from './driver.ts';
 import { identify, LAYOUT_VERSION, migrate } from './migrate.ts';
 import { storeError } from './sqlite-errors.ts';
 
@@ -16,8 +16,6 @@ import { storeError } from './sqlite-errors.ts';
  * as much; with half as much an event of a kilobyte no longer fits well, and reading costs more.
  */
 export const PAGE_SIZE = 4096;
-/** Older ones can corrupt a WAL that two connections write to. */
-const OLDEST_SQLITE = '3.51.3';
 /** A WAL that one large transaction has blown up is cut back to this. */
 const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
 const FULL = 2;
@@ -52,11 +50,8 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
   const { readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, maxBytes, pageSize = PAGE_SIZE } = options;
   const file = checkPath(path, readOnly);
   const attempt = <T>(work: () => T): Promise<T> => untilFree(file, busyTimeoutMs, work);
-  const database = await attempt(
-    () => new Sqlite(file, { readonly: readOnly, fileMustExist: readOnly, timeout: BLOCKING_WAIT_MS }),
-  );
+  const database = await attempt(() => new Database(file, { readOnly, timeoutMs: BLOCKING_WAIT_MS }));
   try {
-    await attempt(() => checkSqliteVersion(database));
     const state = await attempt(() => identify(database, file));
     if (readOnly) {
       if (state !== 'current') throw needsUpgrade(file, state);
@@ -79,7 +74,7 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
 export async function openForeignDatabase(path: string): Promise<Database> {
   const file = checkPath(path, true);
   return untilFree(file, DEFAULT_BUSY_TIMEOUT_MS, () => {
-    const database = new Sqlite(file, { readonly: true, fileMustExist: true, timeout: BLOCKING_WAIT_MS });
+    const database = new Database(file, { readOnly: true, timeoutMs: BLOCKING_WAIT_MS });
     try {
       // The file is not looked at before its first statement.
       database.pragma('schema_version');
@@ -93,19 +88,18 @@ export async function openForeignDatabase(path: string): Promise<Database> {
 
 /** Asks a connection what it is set to. */
 export function readSettings(database: Database): ConnectionSettings {
-  const ask = (pragma: string): unknown => database.pragma(pragma, { simple: true });
   return {
-    journalMode: String(ask('journal_mode')),
-    synchronous: Number(ask('synchronous')),
-    secureDelete: Number(ask('secure_delete')) === 1,
-    pageSize: Number(ask('page_size')),
-    sqliteVersion: sqliteVersion(database),
-    layoutVersion: Number(ask('user_version')),
+    journalMode: String(database.pragma('journal_mode')),
+    synchronous: Number(database.pragma('synchronous')),
+    secureDelete: Number(database.pragma('secure_delete')) === 1,
+    pageSize: Number(database.pragma('page_size')),
+    sqliteVersion: String(database.prepareValue<[], string>('SELECT sqlite_version()').get()),
+    layoutVersion: Number(database.pragma('user_version')),
   };
 }
 
 function checkPath(path: string, mustExist: boolean): string {
-  // better-sqlite3 trims a path, and would open another file.
+  // Spaces at the ends of a path are a mistake more often than a name.
   if (typeof path !== 'string' || path === '' || path !== path.trim() || path === ':memory:' || path.includes('\0')) {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
@@ -123,7 +117,7 @@ function checkPath(path: string, mustExist: boolean): string {
 }
 
 function applySettings(database: Database): void {
-  // better-sqlite3 is built with NORMAL for WAL, which may lose acknowledged commits when the power fails.
+  // Set on every open, whatever the build's default: with NORMAL a power failure may lose acknowledged commits.
   database.pragma('synchronous = FULL');
   // macOS: without it a sync may stay in the drive's cache. Elsewhere it changes nothing.
   database.pragma('fullfsync = ON');
@@ -138,19 +132,6 @@ function checkSettings(database: Database, file: string): void {
   throw new HoldfastError(
     'STORE_UNSUPPORTED',
     `${file}: this file system gives journal_mode ${journalMode}, synchronous ${synchronous}; put it on a local disk`,
-  );
-}
-
-function sqliteVersion(database: Database): string {
-  return String(database.prepare('SELECT sqlite_version()').pluck().get());
-}
-
-function checkSqliteVersion(database: Database): void {
-  const version = sqliteVersion(database);
-  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) >= 0) return;
-  throw new HoldfastError(
-    'STORE_UNSUPPORTED',
-    `SQLite ${version} can corrupt a shared database; update better-sqlite3 to have ${OLDEST_SQLITE} or newer`,
   );
 }
 

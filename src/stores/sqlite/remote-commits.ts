@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3';
 import type { Watchers } from '../watchers.ts';
+import type { Database } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
 const POLL_MS = 100;
@@ -20,7 +20,7 @@ export class RemoteCommits {
   constructor(database: Database, sessions: SessionTable, watchers: Watchers) {
     this.#watchers = watchers;
     this.#sessions = sessions;
-    const statement = database.prepare('PRAGMA data_version').pluck();
+    const statement = database.prepareValue<[], number>('PRAGMA data_version');
     this.#askVersion = () => statement.get();
   }
 

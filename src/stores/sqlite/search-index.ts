@@ -1,8 +1,8 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { SessionEvent } from '../../core/events.ts';
 import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { EventTable } from './event-table.ts';
 
 /**
@@ -35,12 +35,12 @@ export class SearchIndex {
   readonly #database: Database;
   readonly #log: EventTable;
   readonly #lagging: Statement<[number, string | null, string | null], Lagging>;
-  readonly #indexedSeq: Statement<[number], number>;
+  readonly #indexedSeq: ValueStatement<[number], number>;
   readonly #progress: Statement<[number, number]>;
   readonly #add: Statement<[number, number, string]>;
   readonly #remove: Statement<[number, number, string]>;
   readonly #find: Statement<[string, number, number, number], Found>;
-  readonly #version: Statement<[], number>;
+  readonly #version: ValueStatement<[], number>;
 
   constructor(database: Database, events: EventTable) {
     this.#database = database;
@@ -48,7 +48,7 @@ export class SearchIndex {
     this.#lagging = database.prepare(
       'SELECT key, id, seq, indexed_seq FROM sessions WHERE (indexed_seq < seq OR ?) AND (? IS NULL OR id = ?)',
     );
-    this.#indexedSeq = database.prepare<[number], number>('SELECT indexed_seq FROM sessions WHERE key = ?').pluck();
+    this.#indexedSeq = database.prepareValue('SELECT indexed_seq FROM sessions WHERE key = ?');
     this.#progress = database.prepare('UPDATE sessions SET indexed_seq = ? WHERE key = ?');
     this.#add = database.prepare('INSERT INTO search (rowid, words) VALUES ((? << 32) | ?, ?)');
     // The index keeps no text, so it must be told the words it is to forget.
@@ -59,7 +59,7 @@ export class SearchIndex {
        WHERE search MATCH ? AND search.rowid > (? << 32) AND search.rowid < (? << 32)
        ORDER BY search.rank LIMIT ?`,
     );
-    this.#version = database.prepare<[], number>("SELECT value FROM counters WHERE name = 'search version'").pluck();
+    this.#version = database.prepareValue("SELECT value FROM counters WHERE name = 'search version'");
   }
 
   /** Whether every event of the session, or of all sessions, is in the index. */
@@ -170,12 +170,14 @@ export class SearchIndex {
     if (!this.#isOutdated()) return;
     this.#command('delete-all');
     this.#database.exec('UPDATE sessions SET indexed_seq = 0 WHERE indexed_seq > 0');
-    this.#database.prepare("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
+    this.#database.prepare<[number]>("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
   }
 
   #command(name: 'delete-all' | 'optimize' | 'secure-delete', value = 0): void {
-    // Cast, because better-sqlite3 binds every number as a double, and FTS5 wants an integer.
-    this.#database.prepare('INSERT INTO search (search, rank) VALUES (?, cast(? AS INTEGER))').run(name, value);
+    // Cast, because numbers are bound as doubles, and FTS5 wants an integer.
+    this.#database
+      .prepare<[string, number]>('INSERT INTO search (search, rank) VALUES (?, cast(? AS INTEGER))')
+      .run(name, value);
   }
 }
 

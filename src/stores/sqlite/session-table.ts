@@ -1,7 +1,7 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { SessionSummary } from '../../core/session-summary.ts';
 import type { AppendOptions, ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 
 /** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
 
@@ -24,24 +24,24 @@ const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'content_refs'] as const
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
-  readonly #create: Statement<[string], number>;
+  readonly #create: ValueStatement<[string], number>;
   readonly #advance: Statement<[number, string, string, number]>;
   readonly #advanceFrom: Statement<[number, string, string, number, number, string]>;
   readonly #advanceFenced: Statement<[number, string, string, number, number, string, number]>;
-  readonly #readSummary: Statement<[number], string>;
+  readonly #readSummary: ValueStatement<[number], string>;
   readonly #writeSummary: Statement<[number, string]>;
   readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
   readonly #delete: readonly Statement<[number]>[];
 
   constructor(database: Database) {
     this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
-    this.#create = database.prepare<[string], number>('INSERT INTO sessions (id) VALUES (?) RETURNING key').pluck();
+    this.#create = database.prepareValue('INSERT INTO sessions (id) VALUES (?) RETURNING key');
     this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
     const advanceFrom =
       'UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ? AND seq = ? AND last_append IS NOT ?';
     this.#advanceFrom = database.prepare(advanceFrom);
     this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
-    this.#readSummary = database.prepare<[number], string>('SELECT data FROM summaries WHERE key = ?').pluck();
+    this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
     this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
     this.#list = database.prepare(

@@ -1,6 +1,6 @@
-import type { Database, Statement } from 'better-sqlite3';
 import type { StoredSnapshot } from '../../ports/store.ts';
 import { snapshotBeyondLog } from '../refusals.ts';
+import type { Database, Statement } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
 /** The newest snapshot of each session. */
@@ -31,7 +31,8 @@ export class SnapshotTable {
   }
 
   read(sessionId: string): StoredSnapshot | undefined {
-    return this.#read.get(sessionId);
+    const row = this.#read.get(sessionId);
+    return row && { ...row };
   }
 
   drop(key: number): void {

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
@@ -13,6 +12,7 @@ import { BackgroundIndexing } from './background-indexing.ts';
 import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
 import { DraftTable } from './draft-table.ts';
+import type { Database } from './driver.ts';
 import { EventLog } from './event-log.ts';
 import { EventTable } from './event-table.ts';
 import { checkIntegrity } from './integrity.ts';
@@ -95,7 +95,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   function query<T>(work: () => T): Promise<T> {
     return untilFree(path, busyTimeoutMs, () => {
       // It may have been closed while this waited for a lock.
-      if (!database.open) throw storeClosed();
+      if (!database.isOpen) throw storeClosed();
       return work();
     });
   }
@@ -236,13 +236,13 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       const find = async () => {
         if (!readOnly) await indexing.catchUp(sessionId, busyTimeoutMs);
         // One snapshot: an event that is indexed meanwhile is neither found twice nor missed.
-        const look = database.transaction(() => {
+        const look = () => {
           const key = sessionId === undefined ? undefined : sessions.find(sessionId)?.key;
           if (sessionId !== undefined && key === undefined) return [];
           const fresh = index.isComplete(sessionId) ? [] : index.findUnindexed(terms, sessionId, limit);
           return [...fresh, ...index.find(terms, key, limit)].slice(0, limit);
-        });
-        return query(() => look.deferred());
+        };
+        return query(() => database.transaction('DEFERRED', look));
       };
       return track(find());
     },
@@ -295,7 +295,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async backup(target) {
       enter();
-      return track(backUp(database, target));
+      return track(backUp(path, target));
     },
 
     close() {

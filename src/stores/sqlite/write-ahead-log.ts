@@ -1,13 +1,13 @@
-import Sqlite, { type Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
+import { BusyResult, type Database } from './driver.ts';
 
 /**
  * Moves everything from the write-ahead log into the database and cuts the log to nothing, so that no older version of a page
  * is left in a file. Throws SQLite's BUSY while another connection still reads from the log.
  */
 export function emptyWriteAheadLog(database: Database): void {
-  const [result] = database.pragma('wal_checkpoint(TRUNCATE)') as readonly { readonly busy: number }[];
-  if (result?.busy) throw new Sqlite.SqliteError('the write-ahead log is in use', 'SQLITE_BUSY');
+  const busy = database.pragma('wal_checkpoint(TRUNCATE)');
+  if (busy) throw new BusyResult('the write-ahead log is in use');
 }
 
 /** The same, as far as nobody is in the way; the next checkpoint does the rest. */

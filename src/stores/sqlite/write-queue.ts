@@ -1,6 +1,6 @@
-import type { Database } from 'better-sqlite3';
 import { HoldfastError } from '../../core/errors.ts';
 import { busyDeadline, mayRetry, pause } from './busy.ts';
+import type { Database } from './driver.ts';
 import { storeError } from './sqlite-errors.ts';
 
 /**
@@ -161,7 +161,7 @@ export class WriteQueue {
   #undo(): void {
     try {
       // A full disk makes SQLite roll back by itself.
-      if (this.#database.inTransaction) this.#rollback.run();
+      if (this.#database.isTransaction) this.#rollback.run();
     } catch {
       // The error that led here is the one to report; a transaction that stays open fails the next BEGIN.
     }
