@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
-    // Tests that need their own packages run by `npm run test:agents`.
-    exclude: ['test/agents/**', '**/node_modules/**'],
+    // What needs packages of its own runs with `npm run test:agents` and `npm run test:runtimes`.
+    exclude: ['test/agents/**', 'test/runtimes/**', '**/node_modules/**'],
     testTimeout: 300_000,
     hookTimeout: 120_000,
     maxWorkers: 2,

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-/** The command `holdfast`. Looks at the Node version before anything native is loaded, then finds the command. */
-const OLDEST = [22, 18] as const;
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-  console.error(
-    `holdfast needs Node ${OLDEST.join('.')} or newer, and this is ${process.versions.node}; install a newer one (https://nodejs.org) and try again`,
-  );
+/** The command `holdfast`. Checks the runtime before it loads anything else, then runs the command. */
+import { isHoldfastError } from '../core/errors.ts';
+import { checkRuntime } from '../stores/sqlite/driver.ts';
+
+try {
+  checkRuntime();
+} catch (error) {
+  if (!isHoldfastError(error)) throw error;
+  console.error(`holdfast: ${error.message} (${error.code})`);
   process.exit(1);
 }
 

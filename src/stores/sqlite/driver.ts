@@ -65,6 +65,11 @@ function loadSqlite(): Sqlite {
   return sqlite;
 }
 
+/** Throws `RUNTIME_UNSUPPORTED` on a runtime whose SQLite cannot hold a store (D71). */
+export function checkRuntime(): void {
+  loadSqlite();
+}
+
 /** Node 22 warns that SQLite is experimental; other warnings pass. */
 function withoutExperimentalWarning<T>(load: () => T): T {
   const { emitWarning } = process;
@@ -78,13 +83,20 @@ function withoutExperimentalWarning<T>(load: () => T): T {
   }
 }
 
+export interface ConnectionOptions {
+  readonly readOnly?: boolean;
+  /** How long SQLite itself waits for a lock, blocking the thread. */
+  readonly timeoutMs?: number;
+}
+
 /** One connection to a database file. */
 export class Database {
   readonly #connection: DatabaseSync;
   /** Statements of `transaction`, prepared when they are first run: reading a page is a transaction. */
   readonly #prepared = new Map<string, Statement>();
 
-  constructor(file: string, { readOnly = false, timeoutMs = 0 } = {}) {
+  constructor(file: string, options: ConnectionOptions = {}) {
+    const { readOnly = false, timeoutMs = 0 } = options;
     const { DatabaseSync } = loadSqlite();
     this.#connection = new DatabaseSync(file, { readOnly, timeout: timeoutMs });
   }
