@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, rmSync, statSync } from 'node:fs';
+
+/** When to kill: after so many changes of the database's files, or after so long; whichever comes first. */
+export interface Moment {
+  readonly changes?: number;
+  readonly ms?: number;
+}
+
+/** What was seen of an opening until it was over or killed. */
+export interface Opening {
+  readonly opened: boolean;
+  readonly changes: number;
+  readonly ms: number;
+}
+
+/**
+ * Lets a process open a database and kills it at a moment, at the latest when it has opened it. The files are watched in a loop
+ * that blocks this process: an event loop would notice a change only after the opening is over.
+ */
+export async function killOpening(script: string, database: string, moment: Moment): Promise<Opening> {
+  const marker = `${database}.opened`;
+  rmSync(marker, { force: true });
+  const child = spawn(process.execPath, [script, database, marker], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const closed = once(child, 'close');
+  await Promise.race([once(child.stdout, 'data'), closed]);
+  if (child.exitCode !== null) throw new Error(`the opener ended: ${errors}`);
+
+  const { changes: maxChanges = Number.POSITIVE_INFINITY, ms: maxMs = Number.POSITIVE_INFINITY } = moment;
+  let seen = stateOf(database);
+  let changes = 0;
+  child.stdin.write('go');
+  const start = performance.now();
+  let ms = 0;
+  while (changes < maxChanges && ms < maxMs && ms < GIVE_UP_MS && !existsSync(marker)) {
+    const now = stateOf(database);
+    if (now !== seen) changes++;
+    seen = now;
+    ms = performance.now() - start;
+  }
+  child.kill('SIGKILL');
+  const [code] = await closed;
+  if (code !== null) throw new Error(`the opener was not killed but ended with ${code}: ${errors}`);
+  if (ms >= GIVE_UP_MS) throw new Error(`the opener did not open ${database}: ${errors}`);
+  return { opened: existsSync(marker), changes, ms };
+}
+
+const GIVE_UP_MS = 60_000;
+
+/** Size and time of the database and of the files beside it. */
+function stateOf(database: string): string {
+  return ['', '-wal', '-shm']
+    .map((suffix) => {
+      const stat = statSync(`${database}${suffix}`, { bigint: true, throwIfNoEntry: false });
+      return stat ? `${stat.size} ${stat.mtimeNs}` : 'none';
+    })
+    .join(', ');
+}
