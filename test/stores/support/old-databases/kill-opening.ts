@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 
 /** When to kill: after so many changes of the database's files, or after so long; whichever comes first. */
 export interface Moment {
@@ -47,7 +47,9 @@ export async function killOpening(script: string, database: string, moment: Mome
   const [code] = await closed;
   if (code !== null) throw new Error(`the opener was not killed but ended with ${code}: ${errors}`);
   if (ms >= GIVE_UP_MS) throw new Error(`the opener did not open ${database}: ${errors}`);
-  return { opened: existsSync(marker), changes, ms };
+  const outcome = existsSync(marker) ? readFileSync(marker, 'utf8') : undefined;
+  if (outcome !== undefined && outcome !== 'open') throw new Error(`the opener could not open ${database}: ${outcome}`);
+  return { opened: outcome !== undefined, changes, ms };
 }
 
 const GIVE_UP_MS = 60_000;

@@ -1,13 +1,15 @@
 /**
  * A process that opens a database: `opener.ts <database> <marker>`. It waits for a byte on its input, so that the time before is
- * not part of the opening, and writes the marker when the store is open. Its parent kills it.
+ * not part of the opening, and writes the marker when the store is open, or the error when it cannot be opened. Its parent kills it.
  */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { sqliteStore } from '../../../../src/sqlite.ts';
 
 const [database = '', marker = ''] = process.argv.slice(2);
 process.stdout.write('ready');
 await once(process.stdin, 'data');
-await sqliteStore(database);
-writeFileSync(marker, '');
+const outcome = await sqliteStore(database).then(() => 'open', String);
+// Renamed, so that the parent never reads half of it.
+writeFileSync(`${marker}.part`, outcome);
+renameSync(`${marker}.part`, marker);
