@@ -2,9 +2,11 @@
  * Databases that earlier versions wrote (test/fixtures/databases) open, are migrated, hold what they held, and their sessions
  * resume with nothing run twice.
  */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { approveToolCall, settleToolCall } from '../../src/index.ts';
+import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { bundleScript } from '../support/bundle.ts';
 import { LARGE_TEXT, ODD_SESSION, steps } from './support/old-databases/agents.ts';
 import { copyOf, expectedOf, type Resumable, resumable, textIn } from './support/old-databases/fixture-copy.ts';
@@ -207,7 +209,27 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     }
     expect(early).toBeGreaterThan(0);
   });
+
+  test('holds the same when the write-ahead log of its migration ends after any page (I1)', async () => {
+    // What the moments above may miss: each state that a kill can leave, made from the log of a whole opening.
+    const opened = copyOf(fixture);
+    const untouched = readFileSync(opened);
+    await killOpening(opener.path, opened, {});
+    expect(readFileSync(opened).equals(untouched), 'the opening must not move its log into the database').toBe(true);
+    const log = existsSync(`${opened}-wal`) ? readFileSync(`${opened}-wal`) : Buffer.alloc(0);
+    for (let length = LOG_HEADER; length <= log.length; length += FRAME_HEADER + PAGE) {
+      const path = copyOf(fixture);
+      writeFileSync(`${path}-wal`, log.subarray(0, length));
+      await expectSameContents(path);
+    }
+    if (fixture !== `layout-${LAYOUT_VERSION}`) expect(log.length).toBeGreaterThan(LOG_HEADER);
+  });
 });
+
+/** Sizes of the file format of SQLite's write-ahead log. */
+const LOG_HEADER = 32;
+const FRAME_HEADER = 24;
+const PAGE = 4096;
 
 /** Every other kill follows a change of the files, the rest are spread over the time that an opening takes. */
 function momentOf({ changes, ms }: { readonly changes: number; readonly ms: number }, i: number): Moment {
