@@ -77,7 +77,7 @@ export type MessageRecorded = EventEnvelope & {
 };
 /** What a block of an answer that is being given will be, and whose input it is if it is a call's. */
 export interface DraftKind {
-  readonly kind?: 'text' | 'reasoning' | 'tool-input';
+  readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly toolName?: string;
 }
 export type MessageInterrupted = EventEnvelope & {

@@ -14,6 +14,10 @@ export interface SessionSummary {
   readonly status?: 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
   readonly evaluationId?: string;
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
+  /** What a runner could do now: go on with the open evaluation, or act on a decision that a person took. */
+  readonly work?: 'evaluation' | 'decision';
+  /** When there will be work, if nothing happens before: a timer, or the expiry of an approval. */
+  readonly wakeAt?: string;
 }
 
 /** Folds one event into a summary; returns the same object when the event says nothing about it. */
@@ -37,7 +41,7 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return before.evaluationId === undefined ? withRestored(before, event.slices.evaluations) : before;
     case 'evaluation/started':
       if (event.conversationId !== 'main') return before;
-      return { ...before, status: 'running', evaluationId: event.evaluationId };
+      return withWork({ ...before, status: 'running', evaluationId: event.evaluationId }, 'evaluation');
     case 'evaluation/suspended':
       return settle(before, event.evaluationId, 'suspended');
     case 'evaluation/completed':
@@ -46,6 +50,10 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return settle(before, event.evaluationId, 'failed');
     case 'evaluation/superseded':
       return settle(before, event.evaluationId, 'superseded');
+    case 'tool/approved':
+    case 'tool/denied':
+    case 'tool/settled':
+      return before.status === 'suspended' ? withWork(before, 'decision') : before;
     case 'message/recorded':
       return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
     case 'tool/started':
@@ -60,7 +68,9 @@ function withRestored(summary: SessionSummary, evaluations: readonly unknown[] =
   const newest = (evaluations as readonly Pick<Evaluation, 'id' | 'conversationId' | 'status'>[]).findLast(
     (evaluation) => evaluation.conversationId === 'main',
   );
-  return newest ? { ...summary, status: newest.status, evaluationId: newest.id } : summary;
+  if (!newest) return summary;
+  const work = newest.status === 'running' ? 'evaluation' : undefined;
+  return withWork({ ...summary, status: newest.status, evaluationId: newest.id }, work);
 }
 
 /** Follows the newest evaluation; what has ended stays as it ended. */
@@ -70,5 +80,10 @@ function settle(
   status: NonNullable<SessionSummary['status']>,
 ): SessionSummary {
   const open = summary.status === 'running' || summary.status === 'suspended';
-  return open && summary.evaluationId === evaluationId && summary.status !== status ? { ...summary, status } : summary;
+  if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
+  return withWork({ ...summary, status }, status === 'running' ? 'evaluation' : undefined);
+}
+
+function withWork({ work: _, wakeAt: __, ...summary }: SessionSummary, work: SessionSummary['work']): SessionSummary {
+  return work === undefined ? summary : { ...summary, work };
 }

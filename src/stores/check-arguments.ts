@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { AcquireLeaseOptions, AppendOptions, ReadOptions } from '../ports/store.ts';
+import type { AcquireLeaseOptions, AppendOptions, DraftChunk, ForkOptions, ReadOptions } from '../ports/store.ts';
 
 /**
  * What every store refuses before it looks at its data. An id is any text that survives a round trip through every
@@ -34,6 +34,17 @@ export function checkAppend(sessionId: string, count: number, options: AppendOpt
   checkId('an append id', options.id);
   checkCount('expectedSeq', options.expectedSeq);
   if (options.fence !== undefined) checkCount('fence', options.fence);
+  for (const { event, hash } of options.contents ?? []) {
+    checkId('a hash', hash);
+    checkCount('the event of a content', event);
+    if (event >= count) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `content ${hash} belongs to event ${event} of ${count}; they count from 0`,
+      );
+    }
+  }
+  for (const { call } of options.callContents?.put ?? []) checkId('a call', call);
   if (count === 0) {
     throw new HoldfastError('INVALID_ARGUMENT', 'an append needs at least one event; leave it out when there is none');
   }
@@ -49,4 +60,30 @@ export function checkTtl(ttlMs: AcquireLeaseOptions['ttlMs']): void {
   if (!Number.isFinite(ttlMs) || ttlMs <= 0) {
     throw new HoldfastError('INVALID_ARGUMENT', `ttlMs must be a positive number of milliseconds, not ${ttlMs}`);
   }
+}
+
+export function checkDraft(chunks: readonly DraftChunk[], fence: number): void {
+  checkCount('fence', fence);
+  for (const chunk of chunks) {
+    checkId('a draft id', chunk.draftId);
+    checkCount('the number of a chunk', chunk.n, 1);
+    if (chunk.fence !== fence) {
+      throw new HoldfastError(
+        'INVALID_ARGUMENT',
+        `a chunk of fence ${chunk.fence} cannot be written under fence ${fence}`,
+      );
+    }
+  }
+}
+
+/** Refuses a fork at a place that its origin does not have. */
+export function checkFork(
+  origin: { readonly id: string; readonly seq: number },
+  target: string,
+  { at, events }: ForkOptions,
+): void {
+  checkSessionId(target);
+  if (events.length === 0) throw new HoldfastError('INVALID_ARGUMENT', 'a fork needs at least one event of its own');
+  if (Number.isSafeInteger(at) && at >= 1 && at <= origin.seq) return;
+  throw new HoldfastError('INVALID_ARGUMENT', `session ${origin.id} can be forked at 1 to ${origin.seq}, not at ${at}`);
 }

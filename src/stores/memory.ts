@@ -1,12 +1,27 @@
-import { HoldfastError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DraftChunk, SearchHit, SessionInfo, Store } from '../ports/store.ts';
-import { checkAppend, checkCount, checkId, checkRead, checkSessionId, checkTtl } from './check-arguments.ts';
-import { contentReferences } from './content-references.ts';
+import type { ContentWrite, SearchHit, SessionInfo, Store } from '../ports/store.ts';
+import {
+  checkAppend,
+  checkCount,
+  checkDraft,
+  checkFork,
+  checkRead,
+  checkSessionId,
+  checkTtl,
+} from './check-arguments.ts';
+import { compareDraftPositions } from './draft-rules.ts';
 import { eventsFromPages } from './event-pages.ts';
+import { keepLeaseByTimer } from './keep-lease.ts';
 import { leaseBlocks } from './lease-rules.ts';
 import { MemorySession } from './memory-session.ts';
-import { sessionNotFound, snapshotBeyondLog, storeClosed } from './refusals.ts';
+import {
+  fenceConflict,
+  forkTargetExists,
+  sessionGone,
+  sessionNotFound,
+  snapshotBeyondLog,
+  storeClosed,
+} from './refusals.ts';
 import { DEFAULT_HITS, matchText, parseQuery, searchableText } from './search-text.ts';
 import { checkListing, compareSessions, DEFAULT_PAGE, encodeCursor, matchesFilter } from './session-listing.ts';
 import { systemClock } from './system-clock.ts';
@@ -15,24 +30,30 @@ import { Watchers } from './watchers.ts';
 const PAGE = 256;
 
 export interface MemoryStoreOptions {
-  /** What leases expire by. */
+  /** The clock that leases expire by. */
   readonly clock?: Clock;
 }
 
 /**
- * A store that lasts as long as its process: for tests, and for conversations that nobody needs again. It keeps the whole
- * contract but durability, and has nothing that could be backed up.
+ * A store that lasts as long as its process: for tests, and for conversations that are not needed again. It keeps the whole
+ * contract but durability.
  */
 export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
   const sessions = new Map<string, MemorySession>();
-  const contents = new Map<string, string>();
+  /** How many lives of a session have ended. */
+  const deleted = new Map<string, number>();
+  const contents = new Map<string, { readonly text: string; references: number }>();
   const watchers = new Watchers();
   let lastFence = 0;
   let closed = false;
 
-  /** The session, made if need be: a lease, a draft or a content may come before the first event. */
+  function begin(sessionId: string): MemorySession {
+    return new MemorySession(sessionId, (deleted.get(sessionId) ?? 0) + 1);
+  }
+
+  /** The session, made if need be: a lease may come before the first event. */
   function session(sessionId: string): MemorySession {
-    const found = sessions.get(sessionId) ?? new MemorySession(sessionId);
+    const found = sessions.get(sessionId) ?? begin(sessionId);
     sessions.set(sessionId, found);
     return found;
   }
@@ -42,11 +63,26 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     if (sessionId !== undefined) checkSessionId(sessionId);
   }
 
-  /** Lets a content go that no session refers to any more. */
-  function dropContents(from: MemorySession, hashes: Iterable<string>): void {
-    for (const hash of [...hashes]) {
-      from.contents.delete(hash);
-      if (![...sessions.values()].some((other) => other.contents.has(hash))) contents.delete(hash);
+  /** The session in the life that the caller means; a new one when there is none yet. */
+  function living(sessionId: string, incarnation: number | undefined): MemorySession {
+    const found = sessions.get(sessionId) ?? begin(sessionId);
+    if (incarnation !== undefined && incarnation !== found.incarnation) throw sessionGone(sessionId);
+    return found;
+  }
+
+  function refer(written: readonly ContentWrite[] = []): void {
+    for (const { hash, text } of written) {
+      const content = contents.get(hash) ?? { text, references: 0 };
+      contents.set(hash, content);
+      content.references++;
+    }
+  }
+
+  /** Removes references; a content without any is removed. */
+  function dropReferences(hashes: readonly string[]): void {
+    for (const hash of hashes) {
+      const content = contents.get(hash);
+      if (content && --content.references === 0) contents.delete(hash);
     }
   }
 
@@ -54,10 +90,13 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async append(sessionId, events, options) {
       enter();
       checkAppend(sessionId, events.length, options);
-      const target = sessions.get(sessionId) ?? new MemorySession(sessionId);
-      const seq = target.append(events, options);
+      const target = living(sessionId, options.incarnation);
+      const { seq, isNew } = target.append(events, options);
       sessions.set(sessionId, target);
-      watchers.notify(sessionId);
+      if (isNew) {
+        refer(options.contents);
+        watchers.notify(sessionId);
+      }
       return { seq };
     },
 
@@ -69,8 +108,8 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
         enter();
         if (until === undefined) {
           checkRead(sessionId, options);
-          log = sessions.get(sessionId);
-          until = Math.min(log?.seq ?? 0, after + (options.limit ?? Number.POSITIVE_INFINITY));
+          log = living(sessionId, options.incarnation);
+          until = Math.min(log.seq, after + (options.limit ?? Number.POSITIVE_INFINITY));
         }
         const page = log?.read(after, until, PAGE) ?? [];
         after += page.length;
@@ -80,7 +119,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async head(sessionId) {
       enter(sessionId);
-      return sessions.get(sessionId)?.seq ?? 0;
+      return living(sessionId, undefined).head;
     },
 
     watch(sessionId, listener) {
@@ -95,7 +134,12 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       const now = clock.now();
       if (leaseBlocks(target.lease, options, now)) return { acquired: false, lease: target.lease };
       target.fence = ++lastFence;
-      target.lease = { fence: lastFence, holder: { ...options.holder }, expiresAt: now + options.ttlMs };
+      target.lease = {
+        fence: lastFence,
+        holder: { ...options.holder },
+        expiresAt: now + options.ttlMs,
+        renewals: 0,
+      };
       return { acquired: true, lease: target.lease };
     },
 
@@ -104,14 +148,29 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       checkTtl(ttlMs);
       const target = sessions.get(sessionId);
       if (target?.lease?.fence !== fence) return false;
-      target.lease = { ...target.lease, expiresAt: clock.now() + ttlMs };
+      const { lease } = target;
+      target.lease = { ...lease, expiresAt: clock.now() + ttlMs, renewals: lease.renewals + 1 };
       return true;
     },
 
-    async releaseLease(sessionId, fence) {
+    keepLease(sessionId, fence, options) {
+      enter(sessionId);
+      checkTtl(options.ttlMs);
+      const remainingMs = (): number => {
+        const lease = sessions.get(sessionId)?.lease;
+        return lease?.fence === fence ? lease.expiresAt - clock.now() : Number.NEGATIVE_INFINITY;
+      };
+      const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
+      return keepLeaseByTimer(clock, { renew, remainingMs }, options);
+    },
+
+    async releaseLease(sessionId, fence, { seq } = {}) {
       enter(sessionId);
       const target = sessions.get(sessionId);
-      if (target?.lease?.fence === fence) target.lease = undefined;
+      if (target?.lease?.fence !== fence) return true;
+      if (seq !== undefined && target.seq !== seq) return false;
+      target.lease = undefined;
+      return true;
     },
 
     async readLease(sessionId) {
@@ -119,53 +178,47 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return sessions.get(sessionId)?.lease;
     },
 
-    async writeSnapshot(sessionId, { seq, data }) {
+    async writeSnapshot(sessionId, { seq, data }, { incarnation, revision, fence } = {}) {
       enter(sessionId);
       checkCount('the seq of a snapshot', seq);
-      const target = sessions.get(sessionId);
-      const head = target?.seq ?? 0;
-      if (seq > head) throw snapshotBeyondLog(sessionId, seq, head);
-      if (target && seq > 0 && seq >= (target.snapshot?.seq ?? 0)) target.snapshot = { seq, data };
+      const target = living(sessionId, incarnation);
+      if (fence !== undefined && fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
+      if (seq > target.seq) throw snapshotBeyondLog(sessionId, seq, target.seq);
+      if (revision !== undefined && revision !== target.revision) return;
+      if (seq > 0 && seq >= (target.snapshot?.seq ?? 0)) target.snapshot = { seq, data };
     },
 
-    async readSnapshot(sessionId) {
+    async readSnapshot(sessionId, { incarnation } = {}) {
       enter(sessionId);
-      return sessions.get(sessionId)?.snapshot;
+      return living(sessionId, incarnation).snapshot;
     },
 
-    async appendDraft(sessionId, chunks) {
+    async appendDraft(sessionId, chunks, { incarnation, fence }) {
       enter(sessionId);
-      for (const chunk of chunks) checkId('an evaluation id', chunk.evaluationId);
-      for (const chunk of chunks) {
-        const { drafts } = session(sessionId);
-        const draft = drafts.get(chunk.evaluationId) ?? new Map<string, DraftChunk>();
-        drafts.set(chunk.evaluationId, draft);
-        const position = JSON.stringify([chunk.turn, chunk.attempt, chunk.n]);
-        if (!draft.has(position)) draft.set(position, { ...chunk });
-      }
+      checkDraft(chunks, fence);
+      const target = living(sessionId, incarnation);
+      if (fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
+      if (chunks.length === 0) return;
+      target.addDraft(chunks);
+      watchers.notify(sessionId);
     },
 
-    async readDraft(sessionId, evaluationId) {
+    async readDraft(sessionId, { incarnation, after, draftId, limit } = {}) {
       enter(sessionId);
-      const chunks = sessions.get(sessionId)?.drafts.get(evaluationId)?.values() ?? [];
-      return [...chunks].sort((a, b) => a.turn - b.turn || a.attempt - b.attempt || a.n - b.n);
+      return living(sessionId, incarnation)
+        .drafts.filter((chunk) => draftId === undefined || chunk.draftId === draftId)
+        .filter((chunk) => after === undefined || compareDraftPositions(chunk, after) > 0)
+        .slice(0, limit);
     },
 
-    async deleteDraft(sessionId, evaluationId) {
+    async readContent(sessionId, hash, { incarnation } = {}) {
       enter(sessionId);
-      sessions.get(sessionId)?.drafts.delete(evaluationId);
+      return living(sessionId, incarnation).refersTo(hash) ? contents.get(hash)?.text : undefined;
     },
 
-    async writeContent(sessionId, hash, text) {
+    async readCallContent(sessionId, call, { incarnation } = {}) {
       enter(sessionId);
-      checkId('a hash', hash);
-      session(sessionId).contents.add(hash);
-      if (!contents.has(hash)) contents.set(hash, text);
-    },
-
-    async readContent(hash) {
-      enter();
-      return contents.get(hash);
+      return living(sessionId, incarnation).callContents.get(call);
     },
 
     async listSessions(options = {}) {
@@ -199,42 +252,49 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       return hits.reverse().slice(0, limit);
     },
 
-    async deleteSession(sessionId) {
+    async deleteSession(sessionId, { incarnation } = {}) {
       enter(sessionId);
-      const target = sessions.get(sessionId);
-      if (!target) return false;
-      sessions.delete(sessionId);
-      dropContents(target, target.contents);
+      const target = living(sessionId, incarnation);
+      if (!sessions.delete(sessionId)) return false;
+      deleted.set(sessionId, target.incarnation);
+      dropReferences(target.references());
       watchers.notify(sessionId);
       return target.seq > 0;
     },
 
-    async replaceEvent(sessionId, event, droppedContents = []) {
+    async forkSession(sessionId, target, options) {
+      enter(sessionId);
+      const origin = living(sessionId, options.incarnation);
+      checkFork(origin, target, options);
+      if ((sessions.get(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
+      const fork = origin.fork(target, begin(target).incarnation, options.at);
+      const { seq } = fork.append(options.events, { id: `fork:${target}:end`, expectedSeq: options.at });
+      refer(fork.references().map((hash) => ({ event: 0, hash, text: contents.get(hash)?.text ?? '' })));
+      sessions.set(target, fork);
+      watchers.notify(target);
+      return { seq };
+    },
+
+    async replaceEvent(sessionId, event, { incarnation, contents: kept = [] } = {}) {
       enter(sessionId);
       checkCount('the seq of an event', event.seq, 1);
-      const target = sessions.get(sessionId);
-      if (!target) throw sessionNotFound(sessionId);
-      target.replace(event);
-      dropContents(target, droppedContents);
+      const target = living(sessionId, incarnation);
+      if (target.seq === 0) throw sessionNotFound(sessionId);
+      dropReferences(target.replace(event, kept));
+      watchers.notify(sessionId);
     },
 
     async check() {
       enter();
       const logs = [...sessions.values()].filter((each) => each.seq > 0);
       const problems = logs.flatMap((each) =>
-        each.read(0, each.seq, each.seq).flatMap((event) =>
-          contentReferences(event)
-            .filter((hash) => !contents.has(hash))
-            .map((hash) => `event ${event.seq} of session ${each.id} shows content ${hash}, which is missing`),
-        ),
+        each
+          .references()
+          .filter((hash) => !contents.has(hash))
+          .map((hash) => `session ${each.id} refers to content ${hash}, which is missing`),
       );
       const events = logs.reduce((sum, each) => sum + each.seq, 0);
       return { ok: problems.length === 0, problems, sessions: logs.length, events };
-    },
-
-    async backup() {
-      enter();
-      throw new HoldfastError('STORE_UNSUPPORTED', 'a memory store has no file to copy; use sqliteStore for backups');
     },
 
     async close() {

@@ -49,3 +49,15 @@ export function snapshotBeyondLog(sessionId: string, seq: number, head: number):
     `a snapshot at ${seq} is beyond session ${sessionId}, which is at ${head}; take a new one`,
   );
 }
+
+/** The caller opened a life of the session that has ended. */
+export function sessionGone(sessionId: string): HoldfastError {
+  return new HoldfastError(
+    'SESSION_NOT_FOUND',
+    `session ${sessionId} was deleted while it was open; open it again to begin a new one`,
+  );
+}
+
+export function forkTargetExists(target: string): HoldfastError {
+  return new HoldfastError('SESSION_CONFLICT', `there is a session ${target} already; choose another id for the fork`);
+}

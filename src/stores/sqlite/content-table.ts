@@ -1,46 +1,78 @@
+import type { CallContents } from '../../ports/store.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
-import type { SessionTable } from './session-table.ts';
 
 /**
- * Large contents by hash (D58), and which session refers to which. A text is kept as JSON: cut output may hold half of a
- * surrogate pair, and a content must come back exactly as its hash names it.
+ * Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is kept as JSON: cut output may
+ * hold half of a surrogate pair, and a content must come back exactly as its hash names it.
  */
 export class ContentTable {
-  readonly #sessions: SessionTable;
   readonly #insert: Statement<[string, string]>;
-  readonly #refer: Statement<[number, string]>;
-  readonly #read: ValueStatement<[string], string>;
-  readonly #referred: ValueStatement<[number], string>;
-  readonly #forget: Statement<[number, string]>;
-  readonly #deleteUnreferred: Statement<[string, string]>;
+  readonly #refer: Statement<[number, number, string]>;
+  readonly #copy: Statement<[number, number, number, number]>;
+  readonly #read: ValueStatement<[string, number, string], string>;
+  readonly #referred: ValueStatement<[number, number], string>;
+  readonly #forget: Statement<[number, number, string]>;
+  readonly #deleteUnreferred: ValueStatement<[string, string], number>;
+  readonly #put: Statement<[number, string, string]>;
+  readonly #drop: Statement<[number, string]>;
+  readonly #readCall: ValueStatement<[number, string], string>;
 
-  constructor(database: Database, sessions: SessionTable) {
-    this.#sessions = sessions;
+  constructor(database: Database) {
     this.#insert = database.prepare('INSERT INTO contents (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING');
-    this.#refer = database.prepare('INSERT INTO content_refs (key, hash) VALUES (?, ?) ON CONFLICT DO NOTHING');
-    this.#read = database.prepareValue('SELECT text FROM contents WHERE hash = ?');
-    this.#referred = database.prepareValue('SELECT hash FROM content_refs WHERE key = ?');
-    this.#forget = database.prepare('DELETE FROM content_refs WHERE key = ? AND hash = ?');
-    this.#deleteUnreferred = database.prepare(
-      'DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM content_refs WHERE content_refs.hash = ?)',
+    this.#refer = database.prepare(
+      'INSERT INTO event_contents (key, seq, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
     );
+    this.#copy = database.prepare(
+      'INSERT INTO event_contents SELECT ?, seq, hash FROM event_contents WHERE key = ? AND seq > ? AND seq <= ?',
+    );
+    this.#read = database.prepareValue(
+      'SELECT text FROM contents WHERE hash = ? AND EXISTS (SELECT 1 FROM event_contents WHERE key = ? AND hash = ?)',
+    );
+    this.#referred = database.prepareValue('SELECT hash FROM event_contents WHERE key = ? AND seq = ?');
+    this.#forget = database.prepare('DELETE FROM event_contents WHERE key = ? AND seq = ? AND hash = ?');
+    this.#deleteUnreferred = database.prepareValue(
+      `DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM event_contents WHERE event_contents.hash = ?)
+       RETURNING length(text)`,
+    );
+    this.#put = database.prepare('INSERT OR REPLACE INTO call_contents (key, call, text) VALUES (?, ?, ?)');
+    this.#drop = database.prepare('DELETE FROM call_contents WHERE key = ? AND call = ?');
+    this.#readCall = database.prepareValue('SELECT text FROM call_contents WHERE key = ? AND call = ?');
   }
 
-  write(sessionId: string, hash: string, text: string): void {
+  /** Stores a content, given as JSON, and the reference of an event to it. */
+  write(key: number, seq: number, hash: string, text: string): void {
     this.#insert.run(hash, text);
-    this.#refer.run(this.#sessions.findOrCreate(sessionId), hash);
+    this.#refer.run(key, seq, hash);
   }
 
-  read(hash: string): string | undefined {
-    const text = this.#read.get(hash);
+  /** Gives the events of a fork the references that their originals have. */
+  copyReferences(target: number, origin: number, after: number, until: number): void {
+    this.#copy.run(target, origin, after, until);
+  }
+
+  read(key: number, hash: string): string | undefined {
+    const text = this.#read.get(hash, key, hash);
     return text === undefined ? undefined : (JSON.parse(text) as string);
   }
 
-  /** Ends a session's references, to these hashes or to all; a content without any is removed. */
-  drop(key: number, hashes: readonly string[] = this.#referred.all(key)): void {
-    for (const hash of hashes) {
-      this.#forget.run(key, hash);
-      this.#deleteUnreferred.run(hash, hash);
+  /** Ends an event's references, except those to keep; a content without any is removed. Returns how long the removed ones were. */
+  drop(key: number, seq: number, keep: readonly string[] = []): number {
+    let length = 0;
+    for (const hash of this.#referred.all(key, seq)) {
+      if (keep.includes(hash)) continue;
+      this.#forget.run(key, seq, hash);
+      length += this.#deleteUnreferred.get(hash, hash) ?? 0;
     }
+    return length;
+  }
+
+  change(key: number, { put = [], drop = [] }: CallContents): void {
+    for (const { call, text } of put) this.#put.run(key, call, JSON.stringify(text));
+    for (const call of drop) this.#drop.run(key, call);
+  }
+
+  readCall(key: number, call: string): string | undefined {
+    const text = this.#readCall.get(key, call);
+    return text === undefined ? undefined : (JSON.parse(text) as string);
   }
 }

@@ -1,61 +1,67 @@
-import type { DraftChunk } from '../../ports/store.ts';
-import type { Database, Statement } from './driver.ts';
-import type { SessionTable } from './session-table.ts';
+import type { DraftChunk, ReadDraftOptions } from '../../ports/store.ts';
+import { boundedDrafts, excessProgress } from '../draft-rules.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
 
-interface DraftRow {
-  readonly turn: number;
-  readonly attempt: number;
-  readonly n: number;
-  readonly block_id: string;
-  readonly delta: string;
-  readonly kind: NonNullable<DraftChunk['kind']> | null;
-  readonly tool_name: string | null;
-}
+type DraftRow = readonly [fence: number, n: number, draftId: string, data: string];
 
-/** Chunks of answers that are being streamed (D53). A delta is kept as JSON: it may end in half of a surrogate pair. */
+const ALL = 0x7fff_ffff;
+
+/** Chunks of responses and of progress that are not recorded yet (D53, D62). A delta is kept as JSON: it may end in half of a pair. */
 export class DraftTable {
-  readonly #sessions: SessionTable;
-  readonly #insert: Statement<[number, string, number, number, number, string, string, string | null, string | null]>;
-  readonly #read: Statement<[string, string], DraftRow>;
-  readonly #delete: Statement<[string, string]>;
+  readonly #insert: Statement<[number, number, number, string, number, string]>;
+  readonly #read: Statement<[number, number, number, number, string | null, string | null, number], DraftRow>;
+  readonly #last: ValueStatement<[number], string>;
+  readonly #end: Statement<[number, string]>;
+  readonly #lengths: ValueStatement<[number, string], number>;
+  readonly #dropOldest: Statement<[number, number, string, number]>;
 
-  constructor(database: Database, sessions: SessionTable) {
-    this.#sessions = sessions;
+  constructor(database: Database) {
     this.#insert = database.prepare(
-      `INSERT INTO drafts (key, evaluation_id, turn, attempt, n, block_id, delta, kind, tool_name)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      'INSERT INTO drafts (key, fence, n, draft_id, length, data) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
     );
-    this.#read = database.prepare(
-      `SELECT turn, attempt, n, block_id, delta, kind, tool_name FROM drafts
-       WHERE key = (SELECT key FROM sessions WHERE id = ?) AND evaluation_id = ? ORDER BY turn, attempt, n`,
+    this.#read = database.prepareRows(
+      `SELECT fence, n, draft_id, data FROM drafts
+       WHERE key = ? AND (fence > ? OR (fence = ? AND n > ?)) AND (? IS NULL OR draft_id = ?)
+       ORDER BY fence, n LIMIT ?`,
     );
-    this.#delete = database.prepare(
-      'DELETE FROM drafts WHERE key = (SELECT key FROM sessions WHERE id = ?) AND evaluation_id = ?',
+    this.#last = database.prepareValue(
+      `SELECT fence || '.' || n FROM drafts WHERE key = ? ORDER BY fence DESC, n DESC LIMIT 1`,
+    );
+    this.#end = database.prepare('DELETE FROM drafts WHERE key = ? AND draft_id = ?');
+    this.#lengths = database.prepareValue('SELECT length FROM drafts WHERE key = ? AND draft_id = ? ORDER BY fence, n');
+    this.#dropOldest = database.prepare(
+      `DELETE FROM drafts WHERE key = ? AND (fence, n) IN
+         (SELECT fence, n FROM drafts WHERE key = ? AND draft_id = ? ORDER BY fence, n LIMIT ?)`,
     );
   }
 
-  append(sessionId: string, chunks: readonly DraftChunk[]): void {
-    const key = this.#sessions.findOrCreate(sessionId);
-    for (const { evaluationId, turn, attempt, n, blockId, delta, kind = null, toolName = null } of chunks) {
-      this.#insert.run(key, evaluationId, turn, attempt, n, blockId, JSON.stringify(delta), kind, toolName);
+  append(key: number, chunks: readonly DraftChunk[]): void {
+    for (const { fence, n, draftId, ...rest } of chunks) {
+      this.#insert.run(key, fence, n, draftId, rest.delta.length, JSON.stringify(rest));
+    }
+    for (const draftId of boundedDrafts(chunks)) {
+      const excess = excessProgress(this.#lengths.all(key, draftId));
+      if (excess > 0) this.#dropOldest.run(key, key, draftId, excess);
     }
   }
 
-  read(sessionId: string, evaluationId: string): readonly DraftChunk[] {
-    return this.#read.all(sessionId, evaluationId).map(({ turn, attempt, n, block_id, delta, kind, tool_name }) => ({
-      evaluationId,
-      turn,
-      attempt,
-      n,
-      blockId: block_id,
-      delta: JSON.parse(delta) as string,
-      ...(kind !== null && { kind }),
-      ...(tool_name !== null && { toolName: tool_name }),
+  read(key: number, options: ReadDraftOptions): readonly DraftChunk[] {
+    const { after: { fence, n } = { fence: -1, n: 0 }, limit = ALL } = options;
+    const draftId = options.draftId ?? null;
+    return this.#read.all(key, fence, fence, n, draftId, draftId, limit).map(([rowFence, rowN, id, data]) => ({
+      ...(JSON.parse(data) as Omit<DraftChunk, 'fence' | 'n' | 'draftId'>),
+      fence: rowFence,
+      n: rowN,
+      draftId: id,
     }));
   }
 
-  delete(sessionId: string, evaluationId: string): void {
-    this.#delete.run(sessionId, evaluationId);
+  /** The position of the newest chunk, as text that changes with it. */
+  last(key: number): string {
+    return this.#last.get(key) ?? '';
+  }
+
+  end(key: number, draftIds: readonly string[]): void {
+    for (const draftId of draftIds) this.#end.run(key, draftId);
   }
 }

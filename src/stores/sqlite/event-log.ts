@@ -5,6 +5,8 @@ import type { AppendOptions } from '../../ports/store.ts';
 import { refuseStale } from '../append-rules.ts';
 import { type EncodedEvent, sameEvents } from '../encoded-event.ts';
 import { appendIdReused } from '../refusals.ts';
+import type { ContentTable } from './content-table.ts';
+import type { DraftTable } from './draft-table.ts';
 import { type EventTable, MAX_SEQ } from './event-table.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { RefusedAfterWriting } from './write-queue.ts';
@@ -14,6 +16,7 @@ const MAX_KNOWN = 1024;
 /** What came of an append. */
 export interface Appended {
   readonly key: number;
+  readonly incarnation: number;
   readonly seq: number;
   /** Absent when the append had been made before, and this one wrote nothing. */
   readonly summary?: SessionSummary;
@@ -23,12 +26,16 @@ export interface Appended {
 export class EventLog {
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
+  readonly #contents: ContentTable;
+  readonly #drafts: DraftTable;
   /** Sessions that were written to last. The summary at a seq never changes, and a key is never used again. */
   readonly #known = new Map<string, Required<Appended>>();
 
-  constructor(sessions: SessionTable, events: EventTable) {
+  constructor(sessions: SessionTable, events: EventTable, contents: ContentTable, drafts: DraftTable) {
     this.#sessions = sessions;
     this.#events = events;
+    this.#contents = contents;
+    this.#drafts = drafts;
   }
 
   append(
@@ -40,24 +47,42 @@ export class EventLog {
     const { id, expectedSeq } = options;
     const seq = expectedSeq + encoded.length;
     const at = encoded.at(-1)?.at ?? '';
-    let key = this.#known.get(sessionId)?.key;
-    if (key === undefined || seq > MAX_SEQ || !this.#sessions.advanceFrom(key, seq, at, options)) {
-      const session = this.#sessions.find(sessionId);
+    const known = this.#known.get(sessionId);
+    let { key, incarnation } = known ?? {};
+    const isKnown = key !== undefined && (options.incarnation ?? incarnation) === incarnation && seq <= MAX_SEQ;
+    if (
+      !isKnown ||
+      key === undefined ||
+      incarnation === undefined ||
+      !this.#sessions.advanceFrom(key, seq, at, options)
+    ) {
+      const session = this.#sessions.findLiving(sessionId, options.incarnation);
       const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
       if (repeated) return repeated;
       refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
       if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
+      incarnation = session?.incarnation ?? this.#sessions.nextIncarnation(sessionId);
       key = session?.key ?? this.#sessions.create(sessionId);
       this.#sessions.advance(key, seq, at, id);
     }
     this.#events.insert(key, expectedSeq + 1, id, encoded);
-    return { key, seq, summary: this.#summarize(sessionId, key, expectedSeq, events) };
+    this.#keepBeside(key, expectedSeq, options);
+    return { key, incarnation, seq, summary: this.#summarize(sessionId, key, expectedSeq, events) };
+  }
+
+  /** What an append keeps outside its events, and what ends with it. */
+  #keepBeside(key: number, expectedSeq: number, { contents, callContents, endsDrafts }: AppendOptions): void {
+    for (const { event, hash, text } of contents ?? []) {
+      this.#contents.write(key, expectedSeq + 1 + event, hash, JSON.stringify(text));
+    }
+    if (callContents) this.#contents.change(key, callContents);
+    if (endsDrafts) this.#drafts.end(key, endsDrafts);
   }
 
   /** After the commit: the next append need not look for the session, nor read its summary again. */
-  remember(sessionId: string, { key, seq, summary }: Appended): void {
+  remember(sessionId: string, { key, incarnation, seq, summary }: Appended): void {
     if (summary === undefined) return;
-    this.#known.set(sessionId, { key, seq, summary });
+    this.#known.set(sessionId, { key, incarnation, seq, summary });
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
@@ -65,7 +90,7 @@ export class EventLog {
 
   /** The append that this one repeats: the one made at the same place, or the session's newest. */
   #findRepeated(
-    { key, seq: head, last_append }: SessionRow,
+    { key, incarnation, seq: head, last_append }: SessionRow,
     sessionId: string,
     events: readonly EncodedEvent[],
     { id, expectedSeq }: AppendOptions,
@@ -77,7 +102,7 @@ export class EventLog {
       if (first?.append_id !== id) continue;
       const next = rest.findIndex((row) => row.append_id !== null);
       if (sameEvents([first, ...(next === -1 ? rest : rest.slice(0, next))], events))
-        return { key, seq: after + length };
+        return { key, incarnation, seq: after + length };
       throw appendIdReused(sessionId, id);
     }
     if (last_append === id) throw appendIdReused(sessionId, id);

@@ -19,6 +19,9 @@ const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
 /** A row as it lies in the table, its payload unread. */
 export type EventRow = readonly [seq: number, at: string, type: string, data: string];
 
+/** A row that is about to be removed. */
+export type RemainingRow = readonly [position: number, seq: number, at: string, type: string, data: string];
+
 /** A row with the id of the append that it began, if it did. */
 export interface AppendedRow extends EncodedEvent {
   readonly append_id: string | null;
@@ -36,7 +39,10 @@ export class EventTable {
   readonly #readBehind: Statement<[number, number, number, number], EventRow>;
   readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
   readonly #replace: Statement<{ key: number; seq: number; at: string; type: string; data: string }>;
-  readonly #deletion: readonly Statement<{ key: number }>[];
+  readonly #remaining: Statement<{ key: number; count: number }, RemainingRow>;
+  readonly #delete: Statement<[number]>;
+  readonly #deletePlace: Statement<[number, number]>;
+  readonly #limitPlaced: Statement;
 
   constructor(database: Database, placeEvery: number = PLACE_EVERY) {
     this.#database = database;
@@ -76,23 +82,29 @@ export class EventTable {
          UNION ALL
          SELECT position FROM events WHERE position > ${PLACED} AND key = @key AND seq = @seq)`,
     );
-    this.#deletion = [
-      `DELETE FROM events WHERE position IN (
-         SELECT position FROM places WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ}))`,
-      `DELETE FROM events WHERE position > ${PLACED} AND key = @key`,
-      `DELETE FROM places WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ})`,
-      // SQLite gives the greatest position again when its row is gone; the next row there has no place yet.
-      `UPDATE counters SET value = min(value, (SELECT coalesce(max(position), 0) FROM events)) WHERE name = 'placed'
-         AND @key IS NOT NULL`,
-    ].map((sql) => database.prepare<{ key: number }>(sql));
+    this.#remaining = database.prepareRows(
+      `SELECT position, seq, at, type, data FROM (
+         SELECT position FROM (SELECT position FROM places WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ})
+           ORDER BY id LIMIT @count)
+         UNION ALL
+         SELECT position FROM (SELECT position FROM events WHERE position > ${PLACED} AND key = @key LIMIT @count)
+       ) JOIN events USING (position) LIMIT @count`,
+    );
+    this.#delete = database.prepare('DELETE FROM events WHERE position = ?');
+    this.#deletePlace = database.prepare('DELETE FROM places WHERE id = ((? << 32) | ?)');
+    // SQLite gives the greatest position again when its row is gone; the next row there has no place yet.
+    this.#limitPlaced = database.prepare(
+      `UPDATE counters SET value = (SELECT coalesce(max(position), 0) FROM events)
+       WHERE name = 'placed' AND value > (SELECT coalesce(max(position), 0) FROM events)`,
+    );
   }
 
   /** Writes the events of one append, the first of which has the seq `first`. */
-  insert(key: number, first: number, appendId: string, events: readonly EncodedEvent[]): void {
+  insert(key: number, first: number, appendId: string | undefined, events: readonly EncodedEvent[]): void {
     let last = 0;
     let seq = first;
     for (const { at, type, data } of events) {
-      const { lastInsertRowid } = this.#insert.run(key, seq, seq === first ? appendId : null, at, type, data);
+      const { lastInsertRowid } = this.#insert.run(key, seq, seq === first ? (appendId ?? null) : null, at, type, data);
       last = Number(lastInsertRowid);
       seq++;
     }
@@ -132,7 +144,18 @@ export class EventTable {
     this.#replace.run({ key, seq, at, type, data });
   }
 
-  deleteSession(key: number): void {
-    for (const statement of this.#deletion) statement.run({ key });
+  /** Some of the rows that are left of a session that is being removed. */
+  remaining(key: number, count: number): readonly RemainingRow[] {
+    return this.#remaining.all({ key, count });
+  }
+
+  remove(key: number, [position, seq]: RemainingRow): void {
+    this.#delete.run(position);
+    this.#deletePlace.run(key, seq);
+  }
+
+  /** After rows were removed, in the same transaction. */
+  removed(): void {
+    this.#limitPlaced.run();
   }
 }

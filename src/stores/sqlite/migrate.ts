@@ -2,9 +2,10 @@ import { HoldfastError } from '../../core/errors.ts';
 import type { Database } from './driver.ts';
 import { log } from './migrations/0001-log.ts';
 import { draftKinds } from './migrations/0002-draft-kinds.ts';
+import { incarnations } from './migrations/0003-incarnations.ts';
 
 /** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
-const MIGRATIONS: readonly string[] = [log, draftKinds];
+const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations];
 
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;

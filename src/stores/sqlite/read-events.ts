@@ -30,13 +30,13 @@ export function readEvents(
   return eventsFromPages(async () => {
     checkRead(sessionId, options);
     range ??= await query(() => {
-      const { key = 0, seq = 0 } = sessions.find(sessionId) ?? {};
+      const { key = 0, seq = 0 } = sessions.findLiving(sessionId, options.incarnation) ?? {};
       return { key, until: Math.min(seq, after + (options.limit ?? seq)) };
     });
     const { key, until } = range;
     if (after >= until) return [];
     const rows = await query(() => table.read(key, after, until, count));
-    if (rows.length === 0) {
+    if (rows[0]?.[0] !== after + 1 || rows.at(-1)?.[0] !== after + rows.length) {
       // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
       if ((await query(() => sessions.find(sessionId)))?.key !== key) return [];
       throw gap(sessionId, after + 1);

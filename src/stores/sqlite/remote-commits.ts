@@ -1,4 +1,5 @@
 import type { Watchers } from '../watchers.ts';
+import type { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -11,14 +12,16 @@ const POLL_MS = 100;
 export class RemoteCommits {
   readonly #watchers: Watchers;
   readonly #sessions: SessionTable;
+  readonly #drafts: DraftTable;
   readonly #askVersion: () => unknown;
   /** Where each watched session was when its watchers last heard of it. */
   readonly #positions = new Map<string, string>();
   #version: unknown;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, sessions: SessionTable, watchers: Watchers) {
+  constructor(database: Database, sessions: SessionTable, drafts: DraftTable, watchers: Watchers) {
     this.#watchers = watchers;
+    this.#drafts = drafts;
     this.#sessions = sessions;
     const statement = database.prepareValue<[], number>('PRAGMA data_version');
     this.#askVersion = () => statement.get();
@@ -69,6 +72,7 @@ export class RemoteCommits {
 
   #position(sessionId: string): string {
     const session = this.#sessions.find(sessionId);
-    return session ? `${session.key}/${session.seq}` : '';
+    if (!session) return '';
+    return `${session.key}/${session.seq}/${session.revision}/${this.#drafts.last(session.key)}`;
   }
 }

@@ -3,7 +3,7 @@ import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
-import type { EventTable } from './event-table.ts';
+import type { EventTable, RemainingRow } from './event-table.ts';
 
 /**
  * The full-text index. It is filled outside the append's transaction and remembers in `sessions.indexed_seq` how far it has
@@ -14,8 +14,6 @@ import type { EventTable } from './event-table.ts';
 const READ_AT_ONCE = 64;
 /** Work in one transaction ends after this long: appends wait for it. */
 const SLICE_MS = 8;
-/** Beyond this many events it costs less to forget them loosely and to write the whole index again than one by one. */
-const MAX_SECURE_DELETES = 256;
 const ALL_KEYS = 0x7fff_ffff;
 
 interface Lagging {
@@ -99,19 +97,15 @@ export class SearchIndex {
     if (words !== undefined) this.#add.run(key, seq, words);
   }
 
-  /** In the transaction that deletes a session, before its events are gone. */
-  deleteSession(key: number, sessionId: string): void {
-    this.#renewIfOutdated();
-    const until = this.#indexedSeq.get(key) ?? 0;
-    const bulk = until > MAX_SECURE_DELETES;
-    if (bulk) this.#command('secure-delete', 0);
-    for (const { seq, event } of this.#events(key, sessionId, 0, until)) {
-      const words = wordsIn(event);
-      if (words !== undefined) this.#remove.run(key, seq, words);
-    }
-    if (!bulk) return;
-    this.#command('secure-delete', 1);
-    this.#command('optimize');
+  /** In the transaction that removes an event of a deleted session, before it is gone. Its words were indexed or not. */
+  forget(key: number, sessionId: string, [, seq, at, type, data]: RemainingRow, indexedSeq: number): void {
+    if (seq > indexedSeq || this.#isOutdated()) return;
+    const words = wordsIn(decoded(sessionId, seq, at, type, data));
+    if (words !== undefined) this.#remove.run(key, seq, words);
+  }
+
+  indexedSeq(key: number): number {
+    return this.#indexedSeq.get(key) ?? 0;
   }
 
   /** What the index holds, best first. `session` is a key; without one all are searched. */
@@ -149,13 +143,7 @@ export class SearchIndex {
       const rows = this.#log.read(key, done, until, READ_AT_ONCE);
       if (rows.length === 0) return;
       for (const [seq, at, type, data] of rows) {
-        let event: SessionEvent | undefined;
-        try {
-          event = decodeEvent(sessionId, seq, at, type, data);
-        } catch {
-          event = undefined;
-        }
-        yield { seq, event };
+        yield { seq, event: decoded(sessionId, seq, at, type, data) };
         done = seq;
       }
     }
@@ -173,11 +161,20 @@ export class SearchIndex {
     this.#database.prepare<[number]>("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
   }
 
-  #command(name: 'delete-all' | 'optimize' | 'secure-delete', value = 0): void {
+  #command(name: 'delete-all', value = 0): void {
     // Cast, because numbers are bound as doubles, and FTS5 wants an integer.
     this.#database
       .prepare<[string, number]>('INSERT INTO search (search, rank) VALUES (?, cast(? AS INTEGER))')
       .run(name, value);
+  }
+}
+
+/** An event, or undefined when it cannot be read: `check` reports it. */
+function decoded(sessionId: string, seq: number, at: string, type: string, data: string): SessionEvent | undefined {
+  try {
+    return decodeEvent(sessionId, seq, at, type, data);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,5 +1,14 @@
+import { createHash } from 'node:crypto';
 import type { SessionSummary } from '../../core/session-summary.ts';
-import type { AppendOptions, ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
+import type {
+  AppendOptions,
+  LeaseHolder,
+  ListSessionsOptions,
+  SessionHead,
+  SessionInfo,
+  SessionPage,
+} from '../../ports/store.ts';
+import { sessionGone } from '../refusals.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 
@@ -10,6 +19,8 @@ export interface SessionRow {
   readonly seq: number;
   readonly last_append: string | null;
   readonly fence: number | null;
+  readonly incarnation: number;
+  readonly revision: number;
 }
 
 interface ListRow {
@@ -17,36 +28,55 @@ interface ListRow {
   readonly seq: number;
   readonly updated_at: string;
   readonly data: string;
+  readonly fence: number | null;
+  readonly lease_expires_at: number | null;
+  readonly lease_holder: string | null;
+  readonly lease_renewals: number;
 }
 
-/** What belongs to a session apart from its row, its events, its contents and its index. */
-const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'content_refs'] as const;
+/** What belongs to a session apart from its row, its events, their contents and its index. */
+const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'call_contents'] as const;
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
-  readonly #create: ValueStatement<[string], number>;
+  readonly #create: ValueStatement<[string, number], number>;
+  readonly #deletedLives: ValueStatement<[string], number>;
+  readonly #countDeleted: Statement<[string, number]>;
+  readonly #doom: Statement<[number, number]>;
+  readonly #doomedIndex: ValueStatement<[number], number>;
+  readonly #revise: Statement<[number]>;
   readonly #advance: Statement<[number, string, string, number]>;
   readonly #advanceFrom: Statement<[number, string, string, number, number, string]>;
   readonly #advanceFenced: Statement<[number, string, string, number, number, string, number]>;
   readonly #readSummary: ValueStatement<[number], string>;
-  readonly #writeSummary: Statement<[number, string]>;
-  readonly #list: Statement<[string | null, string | null, string | null, string | null, number], ListRow>;
+  readonly #writeSummary: Statement<[number, string, number]>;
+  readonly #list: Statement<[number, string | null, string | null, string | null, string | null, number], ListRow>;
   readonly #delete: readonly Statement<[number]>[];
 
   constructor(database: Database) {
-    this.#find = database.prepare('SELECT key, seq, last_append, fence FROM sessions WHERE id = ?');
-    this.#create = database.prepareValue('INSERT INTO sessions (id) VALUES (?) RETURNING key');
+    this.#find = database.prepare(
+      'SELECT key, seq, last_append, fence, incarnation, revision FROM sessions WHERE id = ?',
+    );
+    this.#create = database.prepareValue('INSERT INTO sessions (id, incarnation) VALUES (?, ?) RETURNING key');
+    this.#deletedLives = database.prepareValue('SELECT incarnation FROM deleted_sessions WHERE id_hash = ?');
+    this.#countDeleted = database.prepare(
+      'INSERT OR REPLACE INTO deleted_sessions (id_hash, incarnation) VALUES (?, ?)',
+    );
+    this.#doom = database.prepare('INSERT INTO doomed (key, indexed_seq) VALUES (?, ?)');
+    this.#doomedIndex = database.prepareValue('SELECT indexed_seq FROM doomed WHERE key = ?');
+    this.#revise = database.prepare('UPDATE sessions SET revision = revision + 1 WHERE key = ?');
     this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
     const advanceFrom =
       'UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ? AND seq = ? AND last_append IS NOT ?';
     this.#advanceFrom = database.prepare(advanceFrom);
     this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
     this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
-    this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data) VALUES (?, ?)');
+    this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data, has_work) VALUES (?, ?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
     this.#list = database.prepare(
-      `SELECT id, seq, updated_at, data FROM sessions JOIN summaries USING (key)
-       WHERE seq > 0 AND (? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?))
+      `SELECT id, seq, updated_at, data, fence, lease_expires_at, lease_holder, lease_renewals
+       FROM sessions JOIN summaries USING (key)
+       WHERE seq > 0 AND has_work >= ? AND (? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?))
        ORDER BY updated_at DESC, id LIMIT ?`,
     );
     this.#delete = [...BELONGINGS, 'sessions'].map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
@@ -58,10 +88,37 @@ export class SessionTable {
 
   /** The key of a session that is not there yet. */
   create(sessionId: string): number {
-    return this.#create.get(sessionId) as number;
+    return this.#create.get(sessionId, this.nextIncarnation(sessionId)) as number;
   }
 
-  /** The key of a session, made if need be: a lease, a draft or a content may come before the first event. */
+  /** Which life of a session begins when it is created now. */
+  nextIncarnation(sessionId: string): number {
+    return (this.#deletedLives.get(idHash(sessionId)) ?? 0) + 1;
+  }
+
+  /** The session in the life that the caller means; undefined when that life has no row yet. */
+  findLiving(sessionId: string, incarnation: number | undefined): SessionRow | undefined {
+    const session = this.find(sessionId);
+    if (incarnation === undefined) return session;
+    if (incarnation !== (session?.incarnation ?? this.nextIncarnation(sessionId))) throw sessionGone(sessionId);
+    return session;
+  }
+
+  head(sessionId: string): SessionHead {
+    const { incarnation, seq, revision } = this.find(sessionId) ?? {
+      incarnation: this.nextIncarnation(sessionId),
+      seq: 0,
+      revision: 0,
+    };
+    return { incarnation, seq, revision };
+  }
+
+  /** Notes that an event was replaced. */
+  revise(key: number): void {
+    this.#revise.run(key);
+  }
+
+  /** The key of a session, made if need be: a lease may come before the first event. */
   findOrCreate(sessionId: string): number {
     return this.find(sessionId)?.key ?? this.create(sessionId);
   }
@@ -88,13 +145,25 @@ export class SessionTable {
   /** Returns the summary as it will be read. */
   writeSummary(key: number, summary: SessionSummary): SessionSummary {
     const data = JSON.stringify(summary);
-    this.#writeSummary.run(key, data);
+    this.#writeSummary.run(key, data, summary.work !== undefined || summary.wakeAt !== undefined ? 1 : 0);
     return JSON.parse(data) as SessionSummary;
   }
 
-  /** Removes the row and what hangs on it, but for its events and their index. */
-  delete(key: number): void {
+  /** Ends a session's life: its row is gone at once, its events are removed in slices. */
+  end(sessionId: string, { key, incarnation }: SessionRow, indexedSeq: number): void {
+    this.#countDeleted.run(idHash(sessionId), incarnation);
+    this.doom(key, indexedSeq);
+  }
+
+  /** Removes a row and what hangs on it, and marks its events for removal: those up to `indexedSeq` have words in the index. */
+  doom(key: number, indexedSeq: number): void {
     for (const statement of this.#delete) statement.run(key);
+    this.#doom.run(key, indexedSeq);
+  }
+
+  /** How far a doomed session was indexed; undefined when nothing is left of it. */
+  doomedIndex(key: number): number | undefined {
+    return this.#doomedIndex.get(key);
   }
 
   list(options: ListSessionsOptions): SessionPage {
@@ -104,9 +173,9 @@ export class SessionTable {
     // Each round looks at more rows, so that a filter that lets few through does not scan the table for every few of them.
     for (let rows = limit + 1; ; rows *= 8) {
       const { updatedAt = null, id = null } = position ?? {};
-      const chunk = this.#list.all(updatedAt, updatedAt, updatedAt, id, rows);
+      const chunk = this.#list.all(options.work ? 1 : 0, updatedAt, updatedAt, updatedAt, id, rows);
       for (const row of chunk) {
-        const info = { ...JSON.parse(row.data), id: row.id, seq: row.seq, updatedAt: row.updated_at } as SessionInfo;
+        const info = infoOf(row);
         if (matchesFilter(info, options) && found.push(info) > limit) {
           const last = found[limit - 1] as SessionInfo;
           return { sessions: found.slice(0, limit), next: encodeCursor(last) };
@@ -117,4 +186,17 @@ export class SessionTable {
       position = { updatedAt: last.updated_at, id: last.id };
     }
   }
+}
+
+function infoOf(row: ListRow): SessionInfo {
+  const { id, seq, updated_at: updatedAt, fence, lease_expires_at: expiresAt, lease_holder, lease_renewals } = row;
+  const info = { ...JSON.parse(row.data), id, seq, updatedAt } as SessionInfo;
+  if (fence === null || expiresAt === null || lease_holder === null) return info;
+  const holder = JSON.parse(lease_holder) as LeaseHolder;
+  return { ...info, lease: { fence, holder, expiresAt, renewals: lease_renewals } };
+}
+
+/** What stays of a deleted session's id. */
+function idHash(sessionId: string): string {
+  return createHash('sha256').update(sessionId).digest('base64url');
 }

@@ -1,37 +1,28 @@
 import type { StoredSnapshot } from '../../ports/store.ts';
-import { snapshotBeyondLog } from '../refusals.ts';
 import type { Database, Statement } from './driver.ts';
-import type { SessionTable } from './session-table.ts';
+import type { SessionRow } from './session-table.ts';
 
 /** The newest snapshot of each session. */
 export class SnapshotTable {
-  readonly #sessions: SessionTable;
   readonly #write: Statement<[number, number, string]>;
-  readonly #read: Statement<[string], StoredSnapshot>;
+  readonly #read: Statement<[number], StoredSnapshot>;
   readonly #drop: Statement<[number]>;
 
-  constructor(database: Database, sessions: SessionTable) {
-    this.#sessions = sessions;
+  constructor(database: Database) {
     this.#write = database.prepare(
       `INSERT INTO snapshots (key, seq, data) VALUES (?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET seq = excluded.seq, data = excluded.data WHERE excluded.seq >= snapshots.seq`,
     );
-    this.#read = database.prepare(
-      'SELECT snapshots.seq, data FROM snapshots JOIN sessions USING (key) WHERE sessions.id = ?',
-    );
+    this.#read = database.prepare('SELECT seq, data FROM snapshots WHERE key = ?');
     this.#drop = database.prepare('DELETE FROM snapshots WHERE key = ?');
   }
 
-  /** Refuses a snapshot beyond the log: after a deletion it would bring back what was deleted. */
-  write(sessionId: string, { seq, data }: StoredSnapshot): void {
-    const session = this.#sessions.find(sessionId);
-    const head = session?.seq ?? 0;
-    if (seq > head) throw snapshotBeyondLog(sessionId, seq, head);
-    if (session && seq > 0) this.#write.run(session.key, seq, data);
+  write({ key }: SessionRow, { seq, data }: StoredSnapshot): void {
+    this.#write.run(key, seq, data);
   }
 
-  read(sessionId: string): StoredSnapshot | undefined {
-    const row = this.#read.get(sessionId);
+  read(key: number): StoredSnapshot | undefined {
+    const row = this.#read.get(key);
     return row && { ...row };
   }
 

@@ -1,9 +1,10 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Store } from '../../ports/store.ts';
-import { checkAppend, checkCount, checkId, checkSessionId, checkTtl } from '../check-arguments.ts';
+import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
+import { checkAppend, checkCount, checkDraft, checkSessionId, checkTtl } from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
-import { eventNotFound, sessionNotFound, storeClosed } from '../refusals.ts';
+import { keepLeaseByTimer } from '../keep-lease.ts';
+import { eventNotFound, fenceConflict, sessionNotFound, snapshotBeyondLog, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
@@ -15,6 +16,7 @@ import { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
 import { EventLog } from './event-log.ts';
 import { EventTable } from './event-table.ts';
+import { FileGuard } from './file-guard.ts';
 import { checkIntegrity } from './integrity.ts';
 import { LeaseTable } from './lease-table.ts';
 import {
@@ -27,6 +29,8 @@ import {
 import { readEvents } from './read-events.ts';
 import { RemoteCommits } from './remote-commits.ts';
 import { SearchIndex } from './search-index.ts';
+import { SessionFork } from './session-fork.ts';
+import { SessionRemoval } from './session-removal.ts';
 import { SessionTable } from './session-table.ts';
 import { SnapshotTable } from './snapshot-table.ts';
 import { storeError } from './sqlite-errors.ts';
@@ -42,6 +46,9 @@ export interface SqliteStoreOptions extends OpenOptions {
 
 /** A store in one SQLite file. */
 export interface SqliteStore extends Store {
+  search(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>;
+  /** Writes a consistent copy to a file that does not exist yet, while others read and write. */
+  backup(path: string): Promise<void>;
   /** What the store's connection is set to, asked of the connection. */
   settings(): ConnectionSettings;
 }
@@ -73,16 +80,19 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   } = options;
   const sessions = new SessionTable(database);
   const events = new EventTable(database);
-  const log = new EventLog(sessions, events);
   const leases = new LeaseTable(database, sessions);
-  const drafts = new DraftTable(database, sessions);
-  const snapshots = new SnapshotTable(database, sessions);
-  const contents = new ContentTable(database, sessions);
+  const drafts = new DraftTable(database);
+  const snapshots = new SnapshotTable(database);
+  const contents = new ContentTable(database);
+  const log = new EventLog(sessions, events, contents, drafts);
   const index = new SearchIndex(database, events);
-  const queue = new WriteQueue(database, path, busyTimeoutMs);
+  const guard = new FileGuard(database, path);
+  const queue = new WriteQueue(database, path, busyTimeoutMs, guard);
   const indexing = new BackgroundIndexing(index, queue);
   const watchers = new Watchers();
-  const remote = new RemoteCommits(database, sessions, watchers);
+  const remote = new RemoteCommits(database, sessions, drafts, watchers);
+  const removal = new SessionRemoval(database, { sessions, events, contents, index, queue });
+  const forks = new SessionFork(database, { sessions, events, contents, removal, queue, now: () => clock.now() });
   /** Operations of several steps, which `close` waits for. */
   const underWay = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
@@ -120,6 +130,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     watchers.notify(sessionId);
   }
 
+  if (!readOnly) removal.schedule(() => clock.now());
   if (!readOnly && backgroundIndexing) indexing.schedule();
 
   return {
@@ -146,7 +157,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async head(sessionId) {
       enter(sessionId);
-      return query(() => sessions.find(sessionId)?.seq ?? 0);
+      return query(() => sessions.head(sessionId));
     },
 
     watch(sessionId, listener) {
@@ -171,9 +182,21 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       return write(() => leases.renew(sessionId, fence, clock.now() + ttlMs));
     },
 
-    async releaseLease(sessionId, fence) {
+    keepLease(sessionId, fence, keepOptions) {
       enter(sessionId);
-      return write(() => leases.release(sessionId, fence));
+      checkTtl(keepOptions.ttlMs);
+      let expiresAt = clock.now() + keepOptions.ttlMs;
+      const renew = async (): Promise<boolean> => {
+        const renewed = await this.renewLease(sessionId, fence, keepOptions.ttlMs);
+        if (renewed) expiresAt = clock.now() + keepOptions.ttlMs;
+        return renewed;
+      };
+      return keepLeaseByTimer(clock, { renew, remainingMs: () => expiresAt - clock.now() }, keepOptions);
+    },
+
+    async releaseLease(sessionId, fence, { seq } = {}) {
+      enter(sessionId);
+      return write(() => leases.release(sessionId, fence, seq));
     },
 
     async readLease(sessionId) {
@@ -181,46 +204,64 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       return query(() => leases.read(sessionId));
     },
 
-    async writeSnapshot(sessionId, snapshot) {
+    async writeSnapshot(sessionId, snapshot, { incarnation, revision, fence } = {}) {
       enter(sessionId);
       checkCount('the seq of a snapshot', snapshot.seq);
       if (!snapshot.data.isWellFormed()) {
         throw new HoldfastError('INVALID_ARGUMENT', 'a snapshot must be well-formed text, as JSON.stringify gives it');
       }
-      return write(() => snapshots.write(sessionId, snapshot));
+      return write(() => {
+        const session = sessions.findLiving(sessionId, incarnation);
+        const head = session?.seq ?? 0;
+        if (fence !== undefined && fence !== session?.fence)
+          throw fenceConflict(sessionId, session?.fence ?? undefined, fence);
+        if (snapshot.seq > head) throw snapshotBeyondLog(sessionId, snapshot.seq, head);
+        if (!session || snapshot.seq === 0 || (revision !== undefined && revision !== session.revision)) return;
+        snapshots.write(session, snapshot);
+      });
     },
 
-    async readSnapshot(sessionId) {
+    async readSnapshot(sessionId, { incarnation } = {}) {
       enter(sessionId);
-      return query(() => snapshots.read(sessionId));
+      return query(() => {
+        const session = sessions.findLiving(sessionId, incarnation);
+        return session && snapshots.read(session.key);
+      });
     },
 
-    async appendDraft(sessionId, chunks) {
+    async appendDraft(sessionId, chunks, { incarnation, fence }) {
       enter(sessionId);
-      for (const chunk of chunks) checkId('an evaluation id', chunk.evaluationId);
-      if (chunks.length > 0) await write(() => drafts.append(sessionId, chunks));
+      checkDraft(chunks, fence);
+      await write(() => {
+        const session = sessions.findLiving(sessionId, incarnation);
+        if (session?.fence !== fence) throw fenceConflict(sessionId, session?.fence ?? undefined, fence);
+        drafts.append(session.key, chunks);
+      });
+      if (chunks.length > 0) announce(sessionId);
     },
 
-    async readDraft(sessionId, evaluationId) {
+    async readDraft(sessionId, draftOptions = {}) {
       enter(sessionId);
-      return query(() => drafts.read(sessionId, evaluationId));
+      return query(() => {
+        const session = sessions.findLiving(sessionId, draftOptions.incarnation);
+        return session ? drafts.read(session.key, draftOptions) : [];
+      });
     },
 
-    async deleteDraft(sessionId, evaluationId) {
+    async readContent(sessionId, hash, { incarnation } = {}) {
       enter(sessionId);
-      return write(() => drafts.delete(sessionId, evaluationId));
+      return query(() => {
+        const session = sessions.findLiving(sessionId, incarnation);
+        return session && contents.read(session.key, hash);
+      });
     },
 
-    async writeContent(sessionId, hash, text) {
+    async readCallContent(sessionId, call, { incarnation } = {}) {
       enter(sessionId);
-      checkId('a hash', hash);
-      const encoded = JSON.stringify(text);
-      return write(() => contents.write(sessionId, hash, encoded));
-    },
-
-    async readContent(hash) {
-      enter();
-      return query(() => contents.read(hash));
+      return query(() => {
+        const session = sessions.findLiving(sessionId, incarnation);
+        return session && contents.readCall(session.key, call);
+      });
     },
 
     async listSessions(listOptions = {}) {
@@ -247,40 +288,49 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       return track(find());
     },
 
-    async deleteSession(sessionId) {
+    async deleteSession(sessionId, { incarnation } = {}) {
       enter(sessionId);
       const remove = async () => {
-        const existed = await write(() => {
-          const session = sessions.find(sessionId);
-          if (!session) return false;
-          index.deleteSession(session.key, sessionId);
-          contents.drop(session.key);
-          events.deleteSession(session.key);
-          sessions.delete(session.key);
-          return session.seq > 0;
+        const session = await write(() => {
+          const found = sessions.findLiving(sessionId, incarnation);
+          if (found) removal.end(sessionId, found);
+          return found;
         });
+        if (!session) return false;
         announce(sessionId);
-        if (existed) emptyIfFree(database);
-        return existed;
+        await removal.removeAll(session.key);
+        emptyIfFree(database);
+        return session.seq > 0;
       };
       return track(remove());
     },
 
-    async replaceEvent(sessionId, event, droppedContents) {
+    async forkSession(sessionId, target, forkOptions) {
+      enter(sessionId);
+      if (readOnly) return write(() => ({ seq: 0 }));
+      const forked = await track(forks.fork(sessionId, target, forkOptions));
+      announce(target);
+      if (backgroundIndexing) indexing.schedule();
+      return forked;
+    },
+
+    async replaceEvent(sessionId, event, { incarnation, contents: kept } = {}) {
       enter(sessionId);
       checkCount('the seq of an event', event.seq, 1);
       const encoded = encodeEvent(event);
       const replacement = decodeEvent(sessionId, event.seq, encoded.at, encoded.type, encoded.data);
       const replace = async () => {
         await write(() => {
-          const session = sessions.find(sessionId);
+          const session = sessions.findLiving(sessionId, incarnation);
           if (!session) throw sessionNotFound(sessionId);
           if (event.seq > session.seq) throw eventNotFound(sessionId, event.seq);
           index.replace(session.key, sessionId, replacement);
           events.replace(session.key, event.seq, encoded);
+          contents.drop(session.key, event.seq, kept);
           snapshots.drop(session.key);
-          contents.drop(session.key, droppedContents ?? []);
+          sessions.revise(session.key);
         });
+        announce(sessionId);
         await query(() => emptyWriteAheadLog(database)).catch((cause) => {
           throw isHoldfastError(cause, 'STORE_BUSY') ? stillInLog(sessionId, event.seq, cause) : cause;
         });
@@ -301,6 +351,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     close() {
       closing ??= (async () => {
         indexing.stop();
+        removal.stop();
         remote.stop();
         watchers.clear();
         await Promise.allSettled(underWay);

@@ -35,6 +35,24 @@ interface Job {
 
 type Outcome = { readonly value: unknown } | { readonly error: HoldfastError };
 
+/** What a guard throws: nothing of the transaction may be acknowledged. */
+export class GuardError extends Error {
+  readonly refusal: HoldfastError;
+
+  constructor(refusal: HoldfastError) {
+    super(refusal.message, { cause: refusal });
+    this.refusal = refusal;
+  }
+}
+
+/** Looks at the database around each transaction. What it throws is told to everyone in the transaction. */
+export interface TransactionGuard {
+  /** Within the transaction, before anything is written. */
+  begun(): void;
+  /** After the commit, before it is acknowledged. */
+  committed(): void;
+}
+
 /** Thrown by work that has to refuse after it wrote: the transaction is undone first. */
 export class RefusedAfterWriting extends Error {
   readonly refusal: HoldfastError;
@@ -58,6 +76,7 @@ export class WriteQueue {
   readonly #begin: { run(): unknown };
   readonly #commit: { run(): unknown };
   readonly #rollback: { run(): unknown };
+  readonly #guard: TransactionGuard | undefined;
   #waiting: Job[] = [];
   #alone: Job[] = [];
   #running: Promise<void> | undefined;
@@ -67,7 +86,8 @@ export class WriteQueue {
   /** Since when the first of those who write alone has waited. */
   #aloneSince = 0;
 
-  constructor(database: Database, path: string, busyTimeoutMs: number) {
+  constructor(database: Database, path: string, busyTimeoutMs: number, guard?: TransactionGuard) {
+    this.#guard = guard;
     this.#database = database;
     this.#path = path;
     this.#busyTimeoutMs = busyTimeoutMs;
@@ -146,13 +166,19 @@ export class WriteQueue {
       });
     }
     try {
+      this.#guard?.begun();
       const outcomes = jobs.map(runJob);
       this.#commit.run();
+      this.#guard?.committed();
       for (const [i, outcome] of outcomes.entries()) answer(jobs[i], outcome);
       return [];
     } catch (error) {
       this.#undo();
-      if (jobs.length > 1) return jobs.flatMap((job) => this.#commitTogether([job]));
+      if (jobs.length > 1 && !(error instanceof GuardError)) return jobs.flatMap((job) => this.#commitTogether([job]));
+      if (error instanceof GuardError) {
+        for (const job of jobs) job.reject(error.refusal);
+        return [];
+      }
       answer(jobs[0], { error: error instanceof RefusedAfterWriting ? error.refusal : storeError(error, this.#path) });
       return [];
     }

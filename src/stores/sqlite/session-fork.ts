@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import type { ForkOptions } from '../../ports/store.ts';
+import { checkFork } from '../check-arguments.ts';
+import { decodeEvent, encodeEvent } from '../encoded-event.ts';
+import { forkTargetExists, sessionGone, sessionNotFound } from '../refusals.ts';
+import type { ContentTable } from './content-table.ts';
+import type { Database, Statement, ValueStatement } from './driver.ts';
+import type { EventTable } from './event-table.ts';
+import type { SessionRemoval } from './session-removal.ts';
+import type { SessionRow, SessionTable } from './session-table.ts';
+import { SliceBudget } from './slice-budget.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+const ROWS = 64;
+/** A fork that no slice was added to for this long is taken for one whose process died. */
+const ABANDONED_MS = 10 * 60_000;
+
+/**
+ * Copies a session's log into a new session, in short transactions.
+ *
+ *     begin: a row under an id that no session can have ─▶ slice, slice, slice ─▶ end: the row gets its id, and is there
+ *                                  ▲                          │ origin erased       │ origin deleted
+ *                                  └──────── begin again ─────┘                     └─▶ removed, SESSION_NOT_FOUND
+ */
+export class SessionFork {
+  readonly #sessions: SessionTable;
+  readonly #events: EventTable;
+  readonly #contents: ContentTable;
+  readonly #removal: SessionRemoval;
+  readonly #queue: WriteQueue;
+  readonly #now: () => number;
+  readonly #begin: ValueStatement<[string, number], number>;
+  readonly #isBuilding: ValueStatement<[number], number>;
+  readonly #keepBuilding: Statement<[number, number]>;
+  readonly #publish: Statement<[string, number, number, string, string, number]>;
+
+  constructor(
+    database: Database,
+    parts: {
+      readonly sessions: SessionTable;
+      readonly events: EventTable;
+      readonly contents: ContentTable;
+      readonly removal: SessionRemoval;
+      readonly queue: WriteQueue;
+      readonly now: () => number;
+    },
+  ) {
+    this.#sessions = parts.sessions;
+    this.#events = parts.events;
+    this.#contents = parts.contents;
+    this.#removal = parts.removal;
+    this.#queue = parts.queue;
+    this.#now = parts.now;
+    this.#begin = database.prepareValue('INSERT INTO sessions (id, building_until) VALUES (?, ?) RETURNING key');
+    this.#isBuilding = database.prepareValue('SELECT 1 FROM sessions WHERE key = ? AND building_until IS NOT NULL');
+    this.#keepBuilding = database.prepare('UPDATE sessions SET building_until = ? WHERE key = ?');
+    this.#publish = database.prepare(
+      `UPDATE sessions SET id = ?, incarnation = ?, seq = ?, updated_at = ?, last_append = ?, building_until = NULL
+       WHERE key = ?`,
+    );
+  }
+
+  async fork(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }> {
+    for (;;) {
+      const done = await this.#attempt(sessionId, target, options);
+      if (done) return done;
+    }
+  }
+
+  /** One copy from the beginning; undefined when the origin was erased meanwhile. */
+  async #attempt(
+    sessionId: string,
+    target: string,
+    options: ForkOptions,
+  ): Promise<{ readonly seq: number } | undefined> {
+    const { origin, key } = await this.#queue.submitAlone(() => this.#start(sessionId, target, options));
+    let copied: Copied | undefined = { seq: 0, summary: undefined };
+    try {
+      while (copied && copied.seq < options.at) {
+        const from: Copied = copied;
+        copied = await this.#queue.submitAlone(() => this.#slice(sessionId, origin, key, from, options.at));
+      }
+      const { summary } = copied ?? {};
+      const end =
+        copied && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, summary, options)));
+      if (!end) await this.#discard(key);
+      return end;
+    } catch (error) {
+      // A store that cannot be written to removes it later: the row is invisible.
+      await this.#discard(key).catch(() => {});
+      throw error;
+    }
+  }
+
+  #start(
+    sessionId: string,
+    target: string,
+    options: ForkOptions,
+  ): { readonly origin: SessionRow; readonly key: number } {
+    const origin = this.#sessions.findLiving(sessionId, options.incarnation);
+    if (!origin) throw sessionNotFound(sessionId);
+    checkFork({ id: sessionId, seq: origin.seq }, target, options);
+    this.#checkTarget(target);
+    // No session id has a NUL: this row is found by its key alone.
+    const key = this.#begin.get(`\0fork:${randomUUID()}`, this.#now() + ABANDONED_MS) as number;
+    return { origin, key };
+  }
+
+  #checkTarget(target: string): void {
+    if ((this.#sessions.find(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
+  }
+
+  /** Whether what was copied so far is still what the origin holds. Throws when the origin was deleted. */
+  #isCurrent(sessionId: string, origin: SessionRow, key: number): boolean {
+    const now = this.#sessions.find(sessionId);
+    if (now?.key !== origin.key) throw sessionGone(sessionId);
+    return now.revision === origin.revision && this.#isBuilding.get(key) === 1;
+  }
+
+  #slice(sessionId: string, origin: SessionRow, key: number, from: Copied, until: number): Copied | undefined {
+    if (!this.#isCurrent(sessionId, origin, key)) return undefined;
+    this.#keepBuilding.run(this.#now() + ABANDONED_MS, key);
+    const budget = new SliceBudget();
+    let { seq, summary } = from;
+    for (let room = true; room && seq < until; ) {
+      for (const [row, at, type, data] of this.#events.read(origin.key, seq, until, ROWS)) {
+        this.#events.insert(key, row, row === 1 ? 'fork' : undefined, [{ at, type, data }]);
+        summary = summarizeSession(summary, decodeEvent(sessionId, row, at, type, data));
+        seq = row;
+        room = budget.take(data.length);
+        if (!room) break;
+      }
+    }
+    this.#contents.copyReferences(key, origin.key, from.seq, seq);
+    return { seq, summary };
+  }
+
+  #end(
+    sessionId: string,
+    target: string,
+    origin: SessionRow,
+    key: number,
+    copied: SessionSummary | undefined,
+    { at, events }: ForkOptions,
+  ): { readonly seq: number } | undefined {
+    if (!this.#isCurrent(sessionId, origin, key)) return undefined;
+    this.#checkTarget(target);
+    const empty = this.#sessions.find(target);
+    // It may hold a lease, and no event: the fork takes its place.
+    if (empty) this.#sessions.doom(empty.key, 0);
+    const encoded = events.map(encodeEvent);
+    this.#events.insert(key, at + 1, 'fork:end', encoded);
+    const seq = at + events.length;
+    let summary = copied;
+    for (const event of events as readonly NewEvent[]) summary = summarizeSession(summary, event as SessionEvent);
+    if (summary) this.#sessions.writeSummary(key, summary);
+    const incarnation = this.#sessions.nextIncarnation(target);
+    this.#publish.run(target, incarnation, seq, encoded.at(-1)?.at ?? '', 'fork:end', key);
+    return { seq };
+  }
+
+  async #discard(key: number): Promise<void> {
+    await this.#queue.submitAlone(() => {
+      if (this.#isBuilding.get(key) === 1) this.#sessions.doom(key, 0);
+    });
+    await this.#removal.removeAll(key);
+  }
+}
+
+interface Copied {
+  readonly seq: number;
+  readonly summary: SessionSummary | undefined;
+}
