@@ -1,4 +1,5 @@
 import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
+import { frozen } from './frozen.ts';
 import { isRecord } from './message-problem.ts';
 import type { ConversationMessage } from './messages.ts';
 import { evaluationOf, foldRecord, type RunEvent, recordRun, type SessionRecord } from './record.ts';
@@ -75,7 +76,7 @@ export function createFold(
       const restored = event.seq === 1 ? slices : slices.filter((slice) => slice.rollback);
       for (const { name } of restored) {
         const items = isRecord(event.slices) && Object.hasOwn(event.slices, name) ? event.slices[name] : undefined;
-        if (Array.isArray(items) && (!only || only.has(name))) change(name, items);
+        if (Array.isArray(items) && (!only || only.has(name))) change(name, frozen(items));
       }
     }
     return after ?? before;

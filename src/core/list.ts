@@ -94,7 +94,7 @@ export class List<T> implements Iterable<T> {
     return new List<T>(replace(this.#root, this.#shift, index, item), this.#shift, this.#tail, this.length, undefined);
   }
 
-  /** The items as an array, made once per list. */
+  /** The items as an array, made once per list and frozen: every caller gets the same one. */
   toArray(): readonly T[] {
     if (this.#array) return this.#array;
     const array = new Array<T>(this.length);
@@ -104,7 +104,7 @@ export class List<T> implements Iterable<T> {
       for (let j = 0; j < WIDTH; j++) array[i + j] = leaf[j] as T;
     }
     for (let i = 0; i < this.#tailLength; i++) array[offset + i] = this.#tail[i] as T;
-    this.#array = array;
+    this.#array = Object.freeze(array);
     return array;
   }
 

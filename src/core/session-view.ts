@@ -2,6 +2,7 @@ import type { AdapterStateSnapshot } from './adapter-state.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { ToolStarted } from './events.ts';
 import type { SessionState } from './fold.ts';
+import { frozenEach } from './frozen.ts';
 import type { ConversationMessage } from './messages.ts';
 import type { UsageRecord } from './record.ts';
 import { type AnySlice, type ItemOf, itemsAsArray, type Slice } from './slices.ts';
@@ -46,7 +47,8 @@ const BUILT_IN = {
 
 /** The items of a slice in a state, or undefined when the state does not know the slice. */
 export function itemsOf(state: SessionState, name: string): readonly unknown[] | undefined {
-  if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name as keyof typeof BUILT_IN](state).toArray();
+  if (Object.hasOwn(BUILT_IN, name))
+    return frozenEach<unknown>(BUILT_IN[name as keyof typeof BUILT_IN](state).toArray());
   const items = state.slices.get(name);
   return items && itemsAsArray(items);
 }

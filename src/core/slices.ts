@@ -1,5 +1,6 @@
 import { HoldfastError } from './errors.ts';
 import type { EventEnvelope, UserEvent, Without } from './events.ts';
+import { frozen, frozenCopy } from './frozen.ts';
 import { List } from './list.ts';
 import { RECORD_SLICES } from './record-items.ts';
 
@@ -16,8 +17,8 @@ import { RECORD_SLICES } from './record-items.ts';
 /**
  * Folds one event into a slice's items.
  *
- * Contract: pure; returns the same array when nothing changed and never changes the one it was given. Items are plain data, what
- * JSON can carry, because a snapshot holds them.
+ * Contract: pure; returns the same array when nothing changed. Items and event are frozen: changing them throws, and the slice stays
+ * as it was. Items are plain data, what JSON can carry, because a snapshot holds them.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a handler says which fields its own event has; `dispatch` holds callers to it
 export type SliceReducer<Item, Event = any> = (items: readonly Item[], event: Event) => readonly Item[];
@@ -83,7 +84,7 @@ export function defineSlice<Item, const Handlers extends SliceHandlers<KnownItem
   if (!Number.isSafeInteger(version) || version < 0) {
     throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": version must be a whole number, not ${version}`);
   }
-  return { name, initial: initial as readonly KnownItem<Item>[], on, version, rollback, persist };
+  return { name, initial: frozenCopy(initial) as readonly KnownItem<Item>[], on, version, rollback, persist };
 }
 
 /** A ready-made reducer whose items are the events themselves. It knows the persistent list: its cost does not grow. */
@@ -123,13 +124,24 @@ export function itemsAsArray(items: SliceItems): readonly unknown[] {
   return items instanceof List ? items.toArray() : items;
 }
 
-/** Runs one reducer; the same items when nothing changed. Throws when it gives something else than items. */
+/**
+ * Runs one reducer; the same items when nothing changed. Throws when it returns something else than items, or changes what it was
+ * given: both are frozen, so that no reducer, view or listener can change a state that others share (D69).
+ */
 export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, event: UserEvent): SliceItems {
+  frozen(event);
   if (!('onList' in reducer)) {
-    const next: unknown = reducer(itemsAsArray(items), event);
+    const before = itemsAsArray(items);
+    const next: unknown = reducer(before, event);
     if (!Array.isArray(next)) throw new TypeError('a reducer returns an array of items, at once');
-    return next;
+    return next === before ? items : frozenItems(next, before);
   }
   const list = items instanceof List ? items : List.from(items);
   return (reducer as EventReducer).onList(list, event);
+}
+
+/** The items, frozen. Those that the reducer took over from `before` are frozen already. */
+function frozenItems(items: readonly unknown[], before: readonly unknown[]): readonly unknown[] {
+  for (let i = 0; i < items.length; i++) if (items[i] !== before[i]) frozen(items[i]);
+  return Object.freeze(items);
 }

@@ -1,5 +1,6 @@
 import { HoldfastError } from './errors.ts';
 import type { SessionState } from './fold.ts';
+import { frozen, frozenEach } from './frozen.ts';
 import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
 import type { SessionRecord } from './record.ts';
 import { encodeRecord, RECORD_SLICES } from './record-items.ts';
@@ -48,14 +49,14 @@ export function takeSnapshot(
   const slices: Record<string, SliceSnapshot> = {};
   for (const [name, kept] of options.opaque ?? []) slices[name] = kept;
   for (const [name, items] of Object.entries(encodeRecord(state.record))) {
-    slices[name] = { version: RECORD_VERSION, seq: state.seq, items };
+    slices[name] = { version: RECORD_VERSION, seq: state.seq, items: frozenEach(items) };
   }
   for (const slice of options.slices) {
     if (!slice.persist) continue;
     const items = itemsAsArray(state.slices.get(slice.name) ?? slice.initial);
     slices[slice.name] = { version: slice.version, seq: state.seq, items };
   }
-  return {
+  return frozen({
     format: 'holdfast-snapshot',
     version: SNAPSHOT_VERSION,
     sessionId: options.sessionId,
@@ -63,7 +64,7 @@ export function takeSnapshot(
     at: options.at,
     ...(state.summary && { summary: state.summary }),
     slices,
-  };
+  });
 }
 
 export interface ParseSnapshotOptions {

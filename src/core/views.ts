@@ -1,14 +1,15 @@
 import { type CallState, type Evaluation, latestEvaluation, openCalls } from './evaluations.ts';
+import { frozen, frozenEach } from './frozen.ts';
 import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
 import type { SessionView } from './session-view.ts';
 
-/** Questions people ask of a session, answered from its record (D1): nothing here is stored. */
+/** Questions people ask of a session, answered from its record (D1): nothing here is stored, and everything is frozen (D69). */
 
 /** The messages of one evaluation, or of the main conversation, in log order. */
 export function getMessages(session: SessionView, evaluationId?: string): readonly ConversationMessage[] {
   const { record } = session.state;
-  if (evaluationId !== undefined) return record.evaluations.get(evaluationId)?.messages.toArray() ?? [];
-  return record.messages.filter((message) => message.conversationId === 'main');
+  if (evaluationId !== undefined) return frozenEach(record.evaluations.get(evaluationId)?.messages.toArray() ?? []);
+  return frozen(record.messages.filter((message) => message.conversationId === 'main'));
 }
 
 /** The newest evaluation by log position, of one prompt if asked (D13). */
@@ -16,14 +17,14 @@ export function getLatestEvaluation(
   session: SessionView,
   prompt?: { readonly ns?: string; readonly key?: string; readonly conversationId?: string },
 ): Evaluation | undefined {
-  return latestEvaluation(session.state.record.evaluations.items, prompt);
+  return frozen(latestEvaluation(session.state.record.evaluations.items, prompt));
 }
 
 /** Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. */
 export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
   const evaluation =
     evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
-  return evaluation ? openCalls(evaluation) : [];
+  return frozen(evaluation ? openCalls(evaluation) : []);
 }
 
 /** A provider's answer with the results of its calls, as in the first document. */
@@ -59,7 +60,7 @@ export function getConversationState(session: SessionView, evaluationId?: string
     else if (message.role === 'assistant') turns.push({ assistantMessage: message, toolMessages: [] });
     else turns.at(-1)?.toolMessages.push(message);
   }
-  return {
+  return frozen({
     evaluationId: evaluation.id,
     promptNs: evaluation.promptNs,
     promptKey: evaluation.promptKey,
@@ -72,7 +73,7 @@ export function getConversationState(session: SessionView, evaluationId?: string
       toolMessages: inCallOrder(assistantMessage, toolMessages),
     })),
     createdAt: evaluation.startedAt,
-  };
+  });
 }
 
 /** Results in the order of their calls; a result without a call keeps its place at the end. */

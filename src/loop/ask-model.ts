@@ -25,7 +25,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     checkSpending(currentEvaluation(above).totalUsage, 0, { budget });
   }
   const { answer, events } = await answerOf(run, turn);
-  const heard = plainCopy(answer);
+  const heard = plainCopy(answer, { lenient: true });
   const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);
   const { message } = recorded;
   const own = callsOf(message);

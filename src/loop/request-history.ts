@@ -1,5 +1,6 @@
 import type { Evaluation } from '../core/evaluations.ts';
 import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
+import { frozen } from '../core/frozen.ts';
 import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
@@ -38,7 +39,7 @@ export class RequestHistory {
     this.#forgetErased(run.session.state.erasedSeq);
     const fresh = this.#takeNew(run);
     const resolved = fresh.some(refersToContent) ? await run.session.resolve(fresh) : fresh;
-    for (const message of resolved) this.#messages.push(message);
+    for (const message of resolved) this.#messages.push(frozen(message)); // a model must not change the record (D69)
     if (this.#sound && !run.options.history && run.options.limits?.maxTokens === undefined) {
       return { messages: this.#messages.slice(), events: [] };
     }

@@ -3,6 +3,7 @@ import type { NewEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
 import type { Store } from '../ports/store.ts';
 import { MessagePlaces } from './message-places.ts';
+import { StaleTransaction } from './run-transaction.ts';
 
 /** What the queue asks of its session. */
 export interface AppendTarget {
@@ -20,6 +21,8 @@ interface Entry {
   /** A promise while a large content is being stored apart: the entry keeps its place in the log meanwhile. */
   readonly events: readonly NewEvent[] | Promise<readonly NewEvent[]>;
   readonly fence: number | undefined;
+  /** The entry is refused unless the log ends at this seq right before it. */
+  readonly after: number | undefined;
   readonly resolve: (seq: number) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -83,16 +86,17 @@ export class AppendQueue {
 
   /**
    * Resolves with the seq of the last event when all of them are durable. Waits for what else this turn of the event loop
-   * appends, so that it goes into the same commit, unless the caller knows that nothing more will come (`now`).
+   * appends, so that it goes into the same commit, unless the caller knows that nothing more will come (`now`). Rejects with
+   * `StaleTransaction` when the log does not end at `after` right before the events.
    */
   append(
     events: readonly NewEvent[] | Promise<readonly NewEvent[]>,
-    { fence, now = false }: { readonly fence?: number; readonly now?: boolean } = {},
+    { fence, now = false, after }: { readonly fence?: number; readonly now?: boolean; readonly after?: number } = {},
   ): Promise<number> {
     // Its failure is told to the caller when its turn comes; until then nobody listens.
     if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, fence, resolve, reject });
+      this.#waiting.push({ events, fence, after, resolve, reject });
       const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
@@ -174,10 +178,13 @@ export class AppendQueue {
     const state = this.#target.state();
     const places = new MessagePlaces(state);
     const entries: Ready[] = [];
+    let { seq } = state;
     for (const entry of ready) {
       try {
+        if (entry.after !== undefined && entry.after !== seq) throw new StaleTransaction();
         places.take(entry.events);
         entries.push(entry);
+        seq += entry.events.length;
       } catch (error) {
         entry.reject(error);
       }

@@ -1,3 +1,4 @@
+import { HoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -18,6 +19,9 @@ export interface EventIntakeOptions {
   readonly maxInlineLength?: number;
 }
 
+/** An event as a program passes it. */
+type GivenEvent = { readonly type: string; readonly [field: string]: unknown };
+
 /** An event that is ready, and how many characters it holds. */
 interface Accepted {
   readonly ready: NewEvent;
@@ -35,7 +39,7 @@ export class EventIntake {
   }
 
   /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */
-  prepare(event: { readonly type: string; readonly [field: string]: unknown }, maxDepth?: number): NewEvent {
+  prepare(event: GivenEvent, maxDepth?: number): NewEvent {
     const { ready, characters } = this.#take(event, maxDepth);
     this.#prepared.set(ready, characters);
     return ready;
@@ -45,10 +49,7 @@ export class EventIntake {
    * Makes events ready to be appended; a promise when large content has to be stored apart first (D58). `plain` says that they
    * are already what a copy of them would be, and how many characters they hold.
    */
-  accept(
-    events: readonly { readonly type: string; readonly [field: string]: unknown }[],
-    plain?: number,
-  ): readonly NewEvent[] | Promise<readonly NewEvent[]> {
+  accept(events: readonly GivenEvent[], plain?: number): readonly NewEvent[] | Promise<readonly NewEvent[]> {
     const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
     if (plain !== undefined && this.#isSmall(plain, maxInlineLength)) return this.#date(events);
     const accepted = events.map((event): Accepted => {
@@ -84,24 +85,21 @@ export class EventIntake {
 
   #take(event: { readonly type: string }, maxDepth?: number): Accepted {
     const { clock, redact } = this.#options;
+    refuseEnvelope(event);
     const at = isoTime(clock);
     const asGiven = dated(event, at, maxDepth);
     return redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
   }
 
-  /** The events, the first of them marked as dispatched by a tool that failed. */
-  markFirst<T extends object>(events: readonly T[], count: number): readonly T[] {
-    return events.map((event, i) =>
-      i < count ? (this.mark(event as unknown as NewEvent, { discarded: true }) as unknown as T) : event,
-    );
-  }
-
-  /** A ready event with a mark: it stays ready. */
-  mark(event: NewEvent, mark: { readonly discarded: true }): NewEvent {
-    const marked = { ...event, ...mark };
-    const characters = this.#prepared.get(event);
-    if (characters !== undefined) this.#prepared.set(marked, characters);
-    return marked;
+  /** The events, the first `count` of them marked as dispatched by a tool that failed. Marked events are ready. */
+  markFirst(events: readonly GivenEvent[], count: number): readonly GivenEvent[] {
+    return events.map((event, i) => {
+      if (i >= count) return event;
+      const ready = this.#prepared.has(event) ? event : (this.prepare(event) as GivenEvent);
+      const marked = { ...ready, discarded: true };
+      this.#prepared.set(marked, this.#prepared.get(ready) ?? 0);
+      return marked;
+    });
   }
 
   #checkSize(event: NewEvent, characters: number | undefined): void {
@@ -109,9 +107,22 @@ export class EventIntake {
   }
 }
 
+/** The fields that the session sets: what a program wrote into one of them would be lost, or would hide its event (D21). */
+const ENVELOPE = ['seq', 'at', 'discarded'] as const;
+
+function refuseEnvelope(event: object): void {
+  if (typeof event !== 'object' || event === null) return; // refused for what it is
+  const taken = ENVELOPE.find((field) => (event as Readonly<Record<string, unknown>>)[field] !== undefined);
+  if (taken === undefined) return;
+  throw new HoldfastError(
+    'EVENT_INVALID',
+    `an event cannot have a field "${taken}" of its own: the session sets it; give yours another name`,
+  );
+}
+
 /** A checked copy of an event, with its time. */
 function dated(event: unknown, at: string, maxDepth: number | undefined): Accepted {
-  const { value, characters } = plainCopy(event, maxDepth);
+  const { value, characters } = plainCopy(event, maxDepth === undefined ? {} : { maxDepth });
   const ready = validateEvent(value) as { type: string; at?: string };
   ready.at = at; // the copy is ours
   return { ready: ready as NewEvent, characters };

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../core/canonical-json.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
+import { frozen } from '../core/frozen.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
 import { type Upcasters, upcast, upcastAll } from '../core/upcast.ts';
@@ -72,6 +73,7 @@ export class FoldedLog {
     const isNew = (event: SessionEvent): boolean => event.seq > before.seq;
     const fresh = events.every(isNew) ? events : events.filter(isNew);
     if (fresh.length === 0) return;
+    for (const event of fresh) frozen(event);
     this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }
 

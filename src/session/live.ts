@@ -1,6 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
+import { frozen } from '../core/frozen.ts';
 import { itemsOf } from '../core/session-view.ts';
 
 /** Called with each event after it was committed, in log order. May be asynchronous; the next event does not wait. */
@@ -133,7 +134,8 @@ export class Listeners {
   }
 
   #deliver(subscription: Subscription, event: SessionEvent): void {
-    if (!subscription.types || subscription.types.has(event.type)) this.#guard(() => subscription.listener(event));
+    if (!subscription.types || subscription.types.has(event.type))
+      this.#guard(() => subscription.listener(frozen(event)));
   }
 
   #guard(call: () => void | Promise<void>): void {

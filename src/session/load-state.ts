@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
+import { frozen } from '../core/frozen.ts';
 import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
 import type { AnySlice, SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
@@ -73,7 +74,7 @@ function startFrom(snapshot: Snapshot, { fold, slices }: LoadOptions): Start {
   for (const slice of slices) {
     const kept = Object.hasOwn(snapshot.slices, slice.name) ? snapshot.slices[slice.name] : undefined;
     const usable = slice.persist && kept?.version === slice.version ? kept : undefined;
-    const current = usable?.items ?? slice.initial;
+    const current = frozen(usable?.items ?? slice.initial);
     items.set(slice.name, current);
     if (usable) keptFrom = Math.min(keptFrom, usable.seq);
     if (usable?.seq !== snapshot.seq) {

@@ -18,6 +18,7 @@ import { FoldedLog } from './folded-log.ts';
 import { forkSession } from './fork-session.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
 import { restoredSlices } from './restored-slices.ts';
+import { noteAppend, runTransaction } from './run-transaction.ts';
 import type {
   Dispatched,
   EventsOptions,
@@ -128,20 +129,30 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   async append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
     this.#assertWritable();
     if (events.length === 0) return { seq: this.seq };
+    noteAppend(this.store, this.id);
     const { plain, discarded = 0 } = options;
     const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
     return { seq: await this.#queue.append(ready, options) };
   }
 
   async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {
-    const tx = this.stage() as StagedSession<Slices>;
-    try {
-      const result = await body(tx);
-      await this.append(tx.close() as readonly AnyEvent[]);
-      return result;
-    } finally {
-      tx.close();
-    }
+    this.#assertWritable();
+    return runTransaction(this.store, this.id, async (beforeCommit) => {
+      await this.refresh(); // another process may have committed what this one must see
+      const { id, state } = this;
+      const tx = new StagedSession<Slices>({ id, state }, this.#fold, this.#intake);
+      try {
+        const result = await body(tx);
+        const events = tx.close() as readonly AnyEvent[];
+        if (events.length === 0) return result;
+        await beforeCommit();
+        this.#assertWritable();
+        await this.#queue.append(this.#intake.accept(events), { after: state.seq });
+        return result;
+      } finally {
+        tx.close();
+      }
+    });
   }
 
   stage(): StagedSession {

@@ -96,7 +96,11 @@ export interface AnySession extends SessionView {
     events: readonly { readonly type: string; readonly [field: string]: unknown }[],
     options?: SessionAppendOptions,
   ): Promise<{ readonly seq: number }>;
-  /** Runs `body` on a transaction and appends what it dispatched in one commit; nothing if it throws. */
+  /**
+   * Runs `body` on a transaction and appends what it dispatched in one commit; nothing if it throws. The body reads the state that
+   * it began with, and runs again when anything else was appended before its commit, by whichever handle or process: it must do
+   * nothing but read, compute and dispatch to `tx`.
+   */
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;
   /** Opens a transaction for someone who appends it himself. */
   stage(): StagedSession;

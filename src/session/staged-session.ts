@@ -8,17 +8,18 @@ import type { Dispatched } from './session.ts';
 
 /**
  * A transaction: what is dispatched here is seen here and by nobody else, until whoever opened it appends all of it at
- * once (D21). It reads the session's newest state with its own events on top, never a sibling's.
+ * once (D21). It reads its base with its own events on top, never a sibling's.
  */
 export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> implements SessionView {
-  readonly #base: SessionView;
+  readonly #base: Pick<SessionView, 'id' | 'state'>;
   readonly #fold: Fold;
   readonly #intake: EventIntake;
   readonly #staged: NewEvent[] = [];
   #closed = false;
   #seen: { readonly base: SessionState; readonly count: number; readonly state: SessionState } | undefined;
 
-  constructor(base: SessionView, fold: Fold, intake: EventIntake) {
+  /** A base whose state changes shows its newest state here; a transaction passes the one that it began with. */
+  constructor(base: Pick<SessionView, 'id' | 'state'>, fold: Fold, intake: EventIntake) {
     this.#base = base;
     this.#fold = fold;
     this.#intake = intake;

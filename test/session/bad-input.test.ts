@@ -5,7 +5,7 @@ import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { arbitraryDrafts } from '../core/arbitraries.ts';
 import { answer, type Draft, logOf, messageOf, refOf, started, toolStarted, user } from '../core/log.ts';
-import { logIn, rejection } from './log-of.ts';
+import { appendDraft, logIn, rejection } from './log-of.ts';
 import { STORES } from './stores.ts';
 
 const message = messageOf('assistant', 'hi', 0, { turn: 1 });
@@ -89,7 +89,7 @@ describe('I10: what is no event is refused, and nothing is written', () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDrafts, async (drafts) => {
         const session = await openSession({ store: memoryStore(), id: 's1' });
-        for (const outcome of await Promise.allSettled(drafts.map((draft) => session.append([draft])))) {
+        for (const outcome of await Promise.allSettled(drafts.map((draft) => appendDraft(session, draft)))) {
           if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'SESSION_CONFLICT' });
         }
       }),

@@ -10,7 +10,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';
 import { foldLog, messageOf, plain, started, timeOf, user } from '../core/log.ts';
-import { expectGapless, logIn, rejection } from './log-of.ts';
+import { appendDraft, expectGapless, logIn, rejection } from './log-of.ts';
 import { countingStore, failingStore, STORES, withChanges } from './stores.ts';
 
 const things = defineSlice({ name: 'things', initial: [], on: { 'thing/happened': appendAll } });
@@ -49,7 +49,7 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
         const store = await create();
         const live = await openSession({ store, id: 's1', slices: SLICES });
         // Two messages for one place are refused (D12): that is another test's business.
-        await Promise.allSettled(drafts.map((draft) => live.append([draft])));
+        await Promise.allSettled(drafts.map((draft) => appendDraft(live, draft)));
         const log = await logIn(store);
         expectGapless(log);
         expect(plain(live.state)).toEqual(plain(foldLog(log, SLICES)));
@@ -219,33 +219,75 @@ describe('an event is what it was when it was dispatched', () => {
     expect(session.select(things).all()).toEqual([logged]);
   });
 
-  test('and the live state is what a restart reads: what JSON cannot carry is gone at once', async () => {
+  test('and the live state is what a restart reads', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [things] });
     await session.dispatch({
       type: 'thing/happened',
       date: new Date(0),
       nothing: undefined,
-      call: () => 1,
-      number: Number.NaN,
       zero: -0,
-      list: [undefined, Symbol('x')],
-      map: new Map([[1, 2]]),
+      url: new URL('https://example.org/a'),
+      list: [null, [], new String('boxed')],
     });
     const again = await openSession({ store, id: 's1', slices: [things] });
     expect(session.select(things).all()).toStrictEqual(again.select(things).all());
     expect(session.select(things).latest()).toMatchObject({
       date: '1970-01-01T00:00:00.000Z',
-      number: null,
       zero: 0,
-      map: {},
+      url: 'https://example.org/a',
+      list: [null, [], 'boxed'],
     });
   });
 
   test('its place and time are the log’s, not the caller’s', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1', clock: fakeClock(0), slices: [things] });
-    await session.append([{ type: 'thing/happened', seq: 77, at: 'never' }]);
+    await session.append([{ type: 'thing/happened' }]);
     expect(session.select(things).latest()).toMatchObject({ seq: 1, at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  test.for([{ seq: 77 }, { at: '2026-05-01' }, { discarded: true }, { discarded: false }])(
+    'D21: with a field of its own that only the session sets, %j, it is refused: neither lost nor hidden',
+    async (field) => {
+      const store = memoryStore();
+      const session = await openSession({ store, id: 's1', slices: [things] });
+      const [name] = Object.keys(field);
+      const refused = { code: 'EVENT_INVALID', message: expect.stringContaining(`"${name}"`) };
+      const event = { type: 'thing/happened', ...field };
+      expect(await rejection(session.append([event]))).toMatchObject(refused);
+      expect(await rejection(session.append([event], { discarded: 1 }))).toMatchObject(refused);
+      expect(await rejection(session.transaction((tx) => tx.dispatch(event as never)))).toMatchObject(refused);
+      expect(await logIn(store)).toEqual([]);
+    },
+  );
+
+  test.for<readonly [string, unknown, string]>([
+    ['NaN', { total: Number.NaN }, 'total'],
+    ['an infinite number', { list: [1, -Infinity] }, 'list[1]'],
+    ['a Map', { deep: { map: new Map([[1, 2]]) } }, 'deep.map'],
+    ['a Set', { tags: new Set(['a']) }, 'tags'],
+    ['undefined in a list', { list: [1, undefined] }, 'list[1]'],
+    ['a hole in a list', { list: new Array(1) }, 'list[0]'],
+    ['a function', { call: () => 1 }, 'call'],
+    ['a symbol', { list: [{ mark: Symbol('x') }] }, 'list[0].mark'],
+    ['a field that a symbol names', { inner: { [Symbol('x')]: 1 } }, 'inner'],
+    ['a bigint', { n: 1n }, 'n'],
+    ['an instance of a class', { cart: new (class Cart {})() }, 'cart'],
+    ['an error', { error: new Error('x') }, 'error'],
+    ['bytes', { bytes: new Uint8Array(2) }, 'bytes'],
+    ['an invalid date', { due: new Date(Number.NaN) }, 'due'],
+  ])('I10: with %s, which JSON cannot carry, it is refused and the error names the path', async ([, fields, path]) => {
+    const store = memoryStore();
+    const session = await openSession({ store, id: 's1', slices: [things] });
+    const refused = { code: 'EVENT_INVALID', message: expect.stringContaining(`recorded: ${path} is `) };
+    const event = { type: 'thing/happened', ...(fields as object) };
+    expect(await rejection(session.append([event]))).toMatchObject(refused);
+    expect(await rejection(session.transaction((tx) => tx.dispatch(event as never)))).toMatchObject(refused);
+    expect(await rejection(session.describe({ metadata: fields as Record<string, unknown> }))).toMatchObject({
+      code: 'EVENT_INVALID',
+      message: expect.stringContaining(`recorded: metadata.${path} is `),
+    });
+    expect(await logIn(store)).toEqual([]);
   });
 });
 

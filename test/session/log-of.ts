@@ -3,6 +3,8 @@ import { expect } from 'vitest';
 import type { HoldfastError } from '../../src/core/errors.ts';
 import type { SessionEvent } from '../../src/core/events.ts';
 import type { Store } from '../../src/ports/store.ts';
+import type { AnySession } from '../../src/session/session.ts';
+import type { Draft } from '../core/log.ts';
 
 /** A session's log as the store has it. */
 export async function logIn(store: Store, sessionId = 's1'): Promise<SessionEvent[]> {
@@ -37,4 +39,10 @@ export async function until(condition: () => boolean): Promise<void> {
     if (turns > 20_000) throw new Error('it never came true');
     await setImmediate();
   }
+}
+
+/** Appends an event of an arbitrary log; only the session may mark one as dispatched by a tool that failed. */
+export function appendDraft(session: AnySession, draft: Draft): Promise<unknown> {
+  const { discarded, ...event } = draft as { readonly type: string; readonly discarded?: true };
+  return session.append([event], { discarded: discarded ? 1 : 0 });
 }

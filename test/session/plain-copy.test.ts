@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainCopy } from '../../src/session/plain-copy.ts';
@@ -13,11 +14,11 @@ const anything = fc.anything({
   withTypedArray: true,
 });
 
-test('a copy is what JSON would read back, for any value', () => {
+test('a lenient copy is what JSON would read back, for any value', () => {
   fc.assert(
     fc.property(anything, (value) => {
       const text = JSON.stringify(value) as string | undefined;
-      const copied = plainCopy(value);
+      const copied = plainCopy(value, { lenient: true });
       expect(copied.value).toStrictEqual(text === undefined ? undefined : JSON.parse(text));
       // What is counted along the way never says that an event is short when it is not.
       expect(text?.length ?? 0).toBeLessThanOrEqual(copied.characters * 6);
@@ -25,6 +26,28 @@ test('a copy is what JSON would read back, for any value', () => {
     { numRuns: 2000 },
   );
 });
+
+test('a copy is what JSON would read back, for any value that JSON can carry; others are refused', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), anything), (value) => {
+      let copied: unknown;
+      try {
+        copied = plainCopy(value).value;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'EVENT_INVALID', message: expect.stringContaining('JSON cannot carry') });
+        expect(isDeepStrictEqual(value, asJson(value))).toBe(false);
+        return;
+      }
+      expect(copied).toStrictEqual(asJson(value));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+function asJson(value: unknown): unknown {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? undefined : JSON.parse(text);
+}
 
 test('and shares nothing that can be changed', () => {
   const value = { list: [{ text: 'a' }], when: new Date(0) };

@@ -6,7 +6,7 @@ import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';
 import { answer, messageOf, plain, started, user } from '../core/log.ts';
-import { logIn, rejection } from './log-of.ts';
+import { appendDraft, logIn, rejection } from './log-of.ts';
 import { STORES } from './stores.ts';
 
 const adds = (name: string, more: object = {}) =>
@@ -57,7 +57,7 @@ describe('into an empty session', () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDrafts, async (drafts) => {
         const origin = await openSession({ store: memoryStore(), id: 's1', slices: SLICES });
-        await Promise.allSettled(drafts.map((draft) => origin.append([draft])));
+        await Promise.allSettled(drafts.map((draft) => appendDraft(origin, draft)));
         const copy = await openSession({ store: memoryStore(), id: 's2', slices: SLICES });
         await copy.restore(JSON.stringify(origin.snapshot()));
         const [was, is] = [plain(origin.state), plain(copy.state)] as Record<string, Record<string, unknown>>[];

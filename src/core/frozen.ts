@@ -1,0 +1,41 @@
+/**
+ * Frozen data: what views hand out cannot be changed by the program that receives it (D69).
+ *
+ * Events are frozen when they are committed. Events that a log is opened with are frozen when a view first hands them out: freezing
+ * all of them made opening a session 15 % slower, and freezing a committed one was not measurable.
+ */
+
+/** The value, frozen with all plain data that it holds. Frozen values are not visited again. */
+export function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) freezeAll(value);
+  return value;
+}
+
+function freezeAll(value: object): void {
+  Object.freeze(value);
+  if (Array.isArray(value)) for (let i = 0; i < value.length; i++) frozen(value[i]);
+  else if (isPlain(value)) for (const inner of Object.values(value)) frozen(inner);
+}
+
+/** The array with each of its items frozen, for an array that is frozen itself while its items may not be. */
+export function frozenEach<T>(items: readonly T[]): readonly T[] {
+  for (const item of items) frozen(item);
+  return items;
+}
+
+/** A frozen copy of plain data: the original stays its owner's. */
+export function frozenCopy<T>(value: T): T {
+  return frozen(copyOf(value)) as T;
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)]));
+}
+
+/** Whether an object is data rather than an instance of a class, such as a persistent list, which protects itself. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
