@@ -48,6 +48,7 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return settle(before, event.evaluationId, 'superseded');
     case 'message/recorded':
       return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
+    case 'evaluation/resumed':
     case 'tool/started':
       return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
     default:
