@@ -1,6 +1,6 @@
 import { findCall, hasResult } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
+import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
 import { PlanChanged, unlessOvertaken } from './call-guards.ts';
 import { Suspension } from './limits.ts';
@@ -67,6 +67,9 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const workers = Array.from({ length: Math.min(maxParallelCalls, calls.length) }, work);
   const ended = await Promise.allSettled(workers);
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  const place = ({ planned }: (typeof waiting)[number]): number =>
+    calls.findIndex(({ call }) => callKey(call) === callKey(planned.call));
+  waiting.sort((a, b) => place(a) - place(b));
   const first = waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ?? waiting[0];
   if (!first || (await someoneSpoke(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);

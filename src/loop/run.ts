@@ -1,10 +1,11 @@
-import { isHoldfastError } from '../core/errors.ts';
+import { type HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { EvaluationResumed, MessageRecorded, NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
+import { leaseLost } from '../session/lease.ts';
 import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
@@ -125,9 +126,16 @@ export async function record(
     if (resumed) run.resumption.event = resumed;
     const moved = isPlaceTaken(error) && movedResult(run, events);
     if (moved) return record(run, moved, options);
-    if (!isRefusedEvent(error) && !(error instanceof PlanChanged)) run.limits.stop(error);
-    throw error;
+    const why = error instanceof PlanChanged ? ((await lostLease(run)) ?? error) : error;
+    if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.limits.stop(why);
+    throw why;
   }
+}
+
+/** The error of a run whose lease was taken over: then its new holder, and no person, has changed the plan. */
+async function lostLease({ session, fence }: Run): Promise<HoldfastError | undefined> {
+  const lease = await session.store.readLease(session.id);
+  return lease?.fence === fence ? undefined : leaseLost(session.id);
 }
 
 /** A result at the next free place: erasing a message records results of its calls, also while others of them run (D58). */
