@@ -55,6 +55,7 @@ export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
 export {
   type AnyTool,
+  type ApprovalNeed,
   defineTool,
   type Reconciliation,
   type Tool,
@@ -65,7 +66,7 @@ export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
 export type * from './loop/provider-adapter.ts';
 export { isMessageDelta } from './loop/provider-adapter.ts';
-export { approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
+export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
 export {

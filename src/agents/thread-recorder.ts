@@ -2,6 +2,7 @@ import type { CallState } from '../core/evaluations.ts';
 import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
 import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
+import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/call-guards.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
 import { type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
@@ -135,8 +136,10 @@ export class ThreadRecorder {
     const message = at === undefined ? recorded : { ...recorded, createdAt: at };
     const events = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
     try {
-      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0 });
+      const guard = unlessAnswered({ evaluationId, turn: call.turn, callId });
+      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0, guard });
     } catch (error) {
+      if (error instanceof PlanChanged) return false; // its message was erased, and the call closed
       call.done = false; // it has none yet: another one may be recorded in its place
       throw error;
     }
@@ -144,15 +147,20 @@ export class ThreadRecorder {
     return true;
   }
 
-  /** Records that a call is about to act (D9). */
+  /** Records that a call is about to act (D9). Throws `PlanChanged` when a person has decided about it meanwhile. */
   async start(callId: string, effect: ToolEffect): Promise<void> {
     const call = this.#calls.get(callId);
     if (!call || effect === 'read') return;
-    const { evaluationId } = this.run;
+    const { evaluationId, fence } = this.run;
+    const { turn, name: toolName } = call;
     call.started = true; // from now on nobody may take it for one that does not run
-    await record(this.run, [
-      { type: 'tool/started', evaluationId, turn: call.turn, callId, toolName: call.name, effect, attempt: 1 },
-    ]);
+    const start = { type: 'tool/started', evaluationId, turn, callId, toolName, effect, attempt: 1, fence };
+    try {
+      await record(this.run, [start], { guard: unlessDecided({ evaluationId, turn, callId }) });
+    } catch (error) {
+      call.started = false;
+      throw error;
+    }
   }
 
   /** Whether a call was started that has no result yet, other than those named. */

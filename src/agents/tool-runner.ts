@@ -1,10 +1,12 @@
 import { messageOf } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
+import { PlanChanged } from '../loop/call-guards.ts';
 import { Suspension } from '../loop/limits.ts';
 import { prepareCall } from '../loop/prepare-call.ts';
 import { isRefusedEvent, type Run } from '../loop/run.ts';
 import { runCall } from '../loop/run-call.ts';
+import { pendingRef } from '../loop/run-calls.ts';
 import { failure, type ToolOutcome } from '../loop/tool-result.ts';
 import type { ThreadRecorder } from './thread-recorder.ts';
 
@@ -62,13 +64,24 @@ export class ToolRunner {
     }
     if (this.#isStopping) return NEVER;
     const { effect } = prepared.tool;
-    await thread.start(callId, effect);
+    await this.#start(thread, callId, effect);
     if (effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
   }
 
   /** Before a tool of the agent's own runs. */
   beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
-    return this.#isStopping ? NEVER : thread.start(callId, effect);
+    return this.#isStopping ? NEVER : this.#start(thread, callId, effect);
+  }
+
+  /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no answer. */
+  async #start(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
+    try {
+      await thread.start(callId, effect);
+    } catch (error) {
+      if (!(error instanceof PlanChanged)) throw error;
+      await this.#quiet();
+      return this.stop({ plan: true });
+    }
   }
 
   /** Runs a call. One that was asked for twice runs once (I2). */
@@ -79,7 +92,7 @@ export class ToolRunner {
     if (this.#isStopping) return NEVER;
     const work = this.#runCall(thread, callId);
     this.#inFlight.add(work);
-    const told = work.catch((error: unknown) => this.stop({ error }));
+    const told = work.catch((error: unknown) => this.stop(error instanceof PlanChanged ? { plan: true } : { error }));
     this.#calls.set(key, told);
     return told;
   }
@@ -104,8 +117,7 @@ export class ToolRunner {
     if (!thread || !call) return failure(`call ${callId} is not known; make it again`);
     const result = await runCall(thread.run, { action: 'run', call });
     if (result.type === 'waits') {
-      const { evaluationId, turn } = call;
-      const pending = result.pending ?? [{ evaluationId, turn, callId }];
+      const pending = result.pending ?? [pendingRef(thread.run, call)];
       throw new Suspension(result.reason, result.message, { cause: pending });
     }
     let { outcome } = result;

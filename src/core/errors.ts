@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'OUTPUT_INVALID'
   | 'TOOL_OUTCOME_UNKNOWN'
   | 'TOOL_CALL_NOT_FOUND'
+  | 'CALL_OPEN'
   | 'APPROVAL_REQUIRED'
   // limits
   | 'DEADLINE_EXCEEDED'

@@ -26,9 +26,34 @@ export interface CallState extends CallRef {
   readonly attempt: number;
   /** As recorded when it was started. */
   readonly effect?: ToolEffect;
+  /** The fence of the lease under which it was started last. */
+  readonly fence?: number;
+  /** Present once the log says that the call waits for approval (D67). */
+  readonly approvalRequest?: ApprovalRequest;
   readonly approval?: 'approved' | 'denied';
+  /** Who approved or denied it, and when. */
+  readonly decision?: Decision;
   readonly deniedBecause?: string;
+  /** The arguments that a person approved instead of the model's, as JSON. */
+  readonly editedArguments?: string;
   readonly settlement?: Settlement;
+  /** Its arguments were erased with their message: it must not run any more. */
+  readonly erased?: true;
+}
+
+/** That a call waits for approval, since when and until when. */
+export interface ApprovalRequest {
+  readonly at: string;
+  readonly expiresAt?: string;
+  /** Why an earlier approval did not count. */
+  readonly problem?: string;
+}
+
+/** Who decided about a call, and when. */
+export interface Decision {
+  readonly at: string;
+  readonly by?: string;
+  readonly note?: string;
 }
 
 export interface Evaluation {
@@ -45,6 +70,8 @@ export interface Evaluation {
   readonly startedAt: string;
   readonly startedSeq: number;
   readonly status: EvaluationStatus;
+  /** How often a process has taken it up, by the log; absent: once. */
+  readonly attempt?: number;
   /** Why it waits, while suspended. */
   readonly reason?: SuspendReason;
   readonly error?: { readonly code: ErrorCode; readonly message: string };
@@ -68,7 +95,49 @@ export function isOpen(evaluation: Evaluation): boolean {
 
 /** Calls without a result, in call order. */
 export function openCalls(evaluation: Evaluation): readonly CallState[] {
-  return evaluation.calls.filter((call) => call.status === 'pending' || call.status === 'started');
+  return evaluation.calls.filter((call) => !hasResult(call));
+}
+
+/** Whether the log has a call's result. */
+export function hasResult(call: CallState): boolean {
+  return call.status === 'completed' || call.status === 'failed';
+}
+
+/** What an evaluation says of one of its newest turn's calls. */
+export function findCall(
+  evaluations: { get(id: string): Evaluation | undefined },
+  ref: CallRef,
+): CallState | undefined {
+  return evaluations
+    .get(ref.evaluationId)
+    ?.calls.find(({ callId, turn }) => callId === ref.callId && turn === ref.turn);
+}
+
+/** The evaluation, or the nearest one above it, that has ended: nothing below it goes on. */
+export function endedEvaluation(
+  evaluations: { get(id: string): Evaluation | undefined },
+  evaluationId: string,
+): Evaluation | undefined {
+  let evaluation = evaluations.get(evaluationId);
+  while (evaluation && isOpen(evaluation)) {
+    const above: Evaluation | undefined = evaluation.parent && evaluations.get(evaluation.parent.evaluationId);
+    evaluation = above && above.startedSeq < evaluation.startedSeq ? above : undefined;
+  }
+  return evaluation;
+}
+
+/** The open evaluations that a call began with `ctx.evaluate`. Looks only at those that are newer than the call's own. */
+export function openChildren(evaluations: List<Evaluation>, call: CallRef, since: number): readonly Evaluation[] {
+  const children: Evaluation[] = [];
+  for (let i = evaluations.length - 1; i >= 0; i--) {
+    const child = evaluations.at(i);
+    if (!child || child.startedSeq <= since) break;
+    const { parent } = child;
+    const isOwn =
+      parent?.evaluationId === call.evaluationId && parent.turn === call.turn && parent.callId === call.callId;
+    if (isOwn && isOpen(child)) children.unshift(child);
+  }
+  return children;
 }
 
 /** The newest evaluation of a conversation by log position, of one prompt if asked (D12, D13). */

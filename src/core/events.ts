@@ -101,10 +101,39 @@ export type ToolStarted = EventEnvelope &
     readonly effect: ToolEffect;
     /** 1 for the first run. */
     readonly attempt: number;
+    /** The fence of the lease under which it was started: while that lease lives, so may the call. */
+    readonly fence?: number;
   };
-export type ToolApproved = EventEnvelope & CallRef & { readonly type: 'tool/approved' };
-export type ToolDenied = EventEnvelope & CallRef & { readonly type: 'tool/denied'; readonly reason?: string };
+/** A call waits for a person's approval (D67). */
+export type ToolApprovalRequested = EventEnvelope &
+  CallRef & {
+    readonly type: 'tool/approval-requested';
+    readonly toolName: string;
+    /** ISO time after which no approval is accepted and the call is denied. */
+    readonly expiresAt?: string;
+    /** Why an approval did not count: its edited arguments do not fit the tool's schema. The call waits again. */
+    readonly problem?: string;
+  };
+export type ToolApproved = EventEnvelope &
+  CallRef & {
+    readonly type: 'tool/approved';
+    readonly by?: string;
+    readonly note?: string;
+    /** The arguments that the tool runs with instead of the model's. */
+    readonly arguments?: unknown;
+  };
+export type ToolDenied = EventEnvelope &
+  CallRef & { readonly type: 'tool/denied'; readonly reason?: string; readonly by?: string };
 export type ToolSettled = EventEnvelope & CallRef & { readonly type: 'tool/settled'; readonly how: Settlement };
+/** Another process, or another call of `evaluate`, continues an evaluation (D68). */
+export type EvaluationResumed = EventEnvelope & {
+  readonly type: 'evaluation/resumed';
+  readonly evaluationId: string;
+  /** 2 for the first resume. */
+  readonly attempt: number;
+  /** The process that resumed it. */
+  readonly by: string;
+};
 export type EvaluationSuspended = EventEnvelope & {
   readonly type: 'evaluation/suspended';
   readonly evaluationId: string;
@@ -164,9 +193,11 @@ export type BuiltInEvent =
   | MessageInterrupted
   | MessageErased
   | ToolStarted
+  | ToolApprovalRequested
   | ToolApproved
   | ToolDenied
   | ToolSettled
+  | EvaluationResumed
   | EvaluationSuspended
   | EvaluationCompleted
   | EvaluationFailed
@@ -199,9 +230,11 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'message/interrupted': true,
   'message/erased': true,
   'tool/started': true,
+  'tool/approval-requested': true,
   'tool/approved': true,
   'tool/denied': true,
   'tool/settled': true,
+  'evaluation/resumed': true,
   'evaluation/suspended': true,
   'evaluation/completed': true,
   'evaluation/failed': true,

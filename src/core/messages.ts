@@ -28,7 +28,13 @@ export interface ProviderData {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export type TextPart = { readonly type: 'text'; readonly text: string; readonly providerData?: ProviderData };
+export type TextPart = {
+  readonly type: 'text';
+  readonly text: string;
+  /** Added by the loop to a tool's result: neither the tool nor the model wrote it (D67). */
+  readonly synthetic?: true;
+  readonly providerData?: ProviderData;
+};
 export type MediaPart = {
   readonly type: 'image' | 'file';
   readonly mediaType: string;
@@ -85,6 +91,8 @@ export interface CallRef {
   readonly evaluationId: string;
   readonly turn: number;
   readonly callId: string;
+  /** How often the call had been started: a settlement is about that run and no later one. Absent: the newest. */
+  readonly attempt?: number;
 }
 
 /** The text of a message, without media and reasoning. */

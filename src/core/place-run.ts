@@ -1,4 +1,4 @@
-import type { CallState, Evaluation } from './evaluations.ts';
+import { type CallState, type Evaluation, hasResult } from './evaluations.ts';
 import type { MessageRecorded, ToolStarted } from './events.ts';
 import type { List } from './list.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf } from './messages.ts';
@@ -71,13 +71,27 @@ function callsAfter(
 /** The calls once one of them has begun. A call that has its result never runs again (I2). */
 function startedCalls(
   calls: readonly CallState[],
-  { turn, callId, effect, attempt }: ToolStarted,
+  { turn, callId, effect, attempt, fence }: ToolStarted,
 ): readonly CallState[] {
   const call = calls.find((other) => other.callId === callId && other.turn === turn);
-  if (!call || call.status === 'completed' || call.status === 'failed') return calls;
-  const { settlement, ...unsettled } = call; // a settlement speaks of the starts before it
-  const begun: CallState = { ...(settlement ? unsettled : call), status: 'started', effect, attempt };
+  if (!call || hasResult(call)) return calls;
+  const begun: CallState = {
+    ...unspoken(call),
+    status: 'started',
+    effect,
+    attempt,
+    ...(fence !== undefined && { fence }),
+  };
   return calls.map((other) => (other === call ? begun : other));
+}
+
+/** A call without the words that its start overrides: a settlement of the run before, and a denial that came too late (D67). */
+function unspoken(call: CallState): CallState {
+  if (!call.settlement && call.approval !== 'denied') return call;
+  const { settlement: _, ...unsettled } = call;
+  if (unsettled.approval !== 'denied') return unsettled;
+  const { approval: __, decision: ___, deniedBecause: ____, ...rest } = unsettled;
+  return rest;
 }
 
 /** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */

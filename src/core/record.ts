@@ -1,8 +1,10 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
-import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
+import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
+import { type CallState, type Evaluation, hasResult, isOpen } from './evaluations.ts';
 import type {
   BuiltInEvent,
   EvaluationStarted,
+  EvaluationSuspended,
   HistorySummarized,
   MessageRecorded,
   Settlement,
@@ -54,18 +56,20 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return recordRun(record, [event]);
     case 'message/erased':
       return eraseMessage(record, event.messageId);
+    case 'tool/approval-requested':
+      return changeCall(record, event, (call) => requested(call, event));
     case 'tool/approved':
-      return changeCall(record, event, (call) => ({ ...call, approval: 'approved' }));
+      return changeCall(record, event, (call) => approved(call, event));
     case 'tool/denied':
-      return changeCall(record, event, (call) => ({
-        ...call,
-        approval: 'denied',
-        ...(event.reason !== undefined && { deniedBecause: event.reason }),
-      }));
+      return changeCall(record, event, (call) => denied(call, event));
     case 'tool/settled':
-      return changeCall(record, event, (call) => ({ ...call, settlement: event.how }));
+      return changeCall(record, event, (call) => settled(call, event));
+    case 'evaluation/resumed':
+      return changeEvaluation(record, event.evaluationId, (e) =>
+        isOpen(e) ? { ...running(e), attempt: event.attempt } : e,
+      );
     case 'evaluation/suspended':
-      return endOrPause(record, event.evaluationId, { status: 'suspended', reason: event.reason });
+      return suspend(record, event);
     case 'evaluation/completed':
       return endOrPause(record, event.evaluationId, { status: 'completed' });
     case 'evaluation/failed':
@@ -198,6 +202,14 @@ function endOrPause(
   return changeEvaluation(record, id, (e) => (isOpen(e) ? { ...running(e), ...change } : e));
 }
 
+function suspend(record: SessionRecord, event: EvaluationSuspended): SessionRecord {
+  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason: event.reason });
+  return event.pending.reduce(
+    (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
+    paused,
+  );
+}
+
 function changeEvaluation(
   record: SessionRecord,
   id: string,
@@ -289,7 +301,8 @@ function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
 
 /** A call whose message, or whose result, was erased. */
 function erasedCall(call: CallState, message: ConversationMessage): CallState {
-  if (message.role === 'assistant') return { ...call, arguments: '{}' };
-  if (message.role !== 'tool' || message.toolCallId !== call.callId || !call.settlement) return call;
-  return { ...call, settlement: erasedSettlement(call.settlement) };
+  const { editedArguments: _, ...rest } = call;
+  if (message.role === 'assistant') return { ...rest, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
+  if (message.role !== 'tool' || message.toolCallId !== call.callId) return call;
+  return call.settlement ? { ...rest, settlement: erasedSettlement(call.settlement) } : rest;
 }

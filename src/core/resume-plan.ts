@@ -58,9 +58,10 @@ export function planEvaluation(evaluation: Evaluation): ResumePlan {
   return { do: 'call-model', evaluation, turn: turn + 1 };
 }
 
-function planCall(call: CallState): PlannedCall {
+/** What to do with a call that has no result. */
+export function planCall(call: CallState): PlannedCall {
   if (call.settlement && !('rerun' in call.settlement)) return { action: 'settle', call };
-  if (call.approval === 'denied') return { action: 'deny', call };
+  if (call.approval === 'denied' && call.status === 'pending') return { action: 'deny', call }; // a start beats it (D67)
   if (call.status === 'pending') return { action: 'run', call };
   if (call.settlement) return { action: 'rerun', call };
   // An effect that is not known here is taken for the most careful one (D18).

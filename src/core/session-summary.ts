@@ -56,6 +56,7 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return before.status === 'suspended' ? withWork(before, 'decision') : before;
     case 'message/recorded':
       return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
+    case 'evaluation/resumed':
     case 'tool/started':
       return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
     default:

@@ -1,5 +1,6 @@
-import { type CallState, type Evaluation, latestEvaluation, openCalls } from './evaluations.ts';
+import { type CallState, type Evaluation, latestEvaluation, openCalls, openChildren } from './evaluations.ts';
 import { frozen, frozenEach } from './frozen.ts';
+import type { List } from './list.ts';
 import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
 import type { SessionView } from './session-view.ts';
 
@@ -20,11 +21,22 @@ export function getLatestEvaluation(
   return frozen(latestEvaluation(session.state.record.evaluations.items, prompt));
 }
 
-/** Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. */
+/**
+ * Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. In the place of a
+ * call whose child conversation has such calls are those: the call itself only waits for them (D52).
+ */
 export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
   const evaluation =
     evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
-  return frozen(evaluation ? openCalls(evaluation) : []);
+  return frozen(evaluation ? pendingCalls(session.state.record.evaluations.items, evaluation) : []);
+}
+
+function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): readonly CallState[] {
+  return openCalls(evaluation).flatMap((call) => {
+    const children = openChildren(evaluations, call, evaluation.startedSeq);
+    const theirs = children.flatMap((child) => pendingCalls(evaluations, child));
+    return theirs.length > 0 ? theirs : [call];
+  });
 }
 
 /** A provider's answer with the results of its calls, as in the first document. */

@@ -9,6 +9,7 @@ import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
 import { checkSpending, pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
+import { approvalRequest } from './request-approval.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { streamAnswer } from './stream-answer.ts';
 
@@ -35,14 +36,15 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     await recordAnswer(run, [...events, recorded, ...after]);
     return;
   }
-  const starting = await callsToStart(run, own);
+  const { starting, requests } = await callsToStart(run, turn, own);
   const starts = starting.map(({ call, prepared }): Without<ToolStarted, 'seq' | 'at'> => {
-    const { evaluationId } = run;
+    const { evaluationId, fence } = run;
     const { effect } = prepared.tool;
-    return { type: 'tool/started', evaluationId, turn, callId: call.callId, toolName: call.name, effect, attempt: 1 };
+    const { callId, name: toolName } = call;
+    return { type: 'tool/started', evaluationId, turn, callId, toolName, effect, attempt: 1, fence };
   });
   const plain = events.length === 0 ? heard.characters + ENVELOPE : undefined;
-  await recordAnswer(run, [...events, recorded, ...starts], plain);
+  await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);
   for (const { call, prepared } of starting) {
     run.startedHere.set(callKey({ evaluationId: run.evaluationId, turn, callId: call.callId }), prepared);
   }
@@ -84,20 +86,29 @@ function completed(run: Run): readonly Without<NewEvent, 'at'>[] {
   return [{ type: 'evaluation/completed', evaluationId: run.evaluationId }];
 }
 
-/** The calls whose starts go with the answer: all that will act at once. Others are recorded when their turn comes. */
+/** What goes with an answer: the starts of all calls that will act at once, and that calls wait for approval (D67). */
 async function callsToStart(
   run: Run,
+  turn: number,
   calls: readonly ToolCall[],
-): Promise<readonly { readonly call: ToolCall; readonly prepared: Prepared }[]> {
+): Promise<{
+  readonly starting: readonly { readonly call: ToolCall; readonly prepared: Prepared }[];
+  readonly requests: readonly Without<NewEvent, 'at'>[];
+}> {
+  const { evaluationId } = run;
   const { maxParallelCalls = Number.POSITIVE_INFINITY } = run.options;
   const starting: { readonly call: ToolCall; readonly prepared: Prepared }[] = [];
-  for (const call of calls.slice(0, maxParallelCalls)) {
+  const requests: Without<NewEvent, 'at'>[] = [];
+  for (const [i, call] of calls.entries()) {
+    // What has to wait for its turn is started then; a person may approve it now.
+    if (i >= maxParallelCalls && !run.prompt.tools.find(({ name }) => name === call.name)?.needsApproval) continue;
     const prepared = await prepareCall(run.prompt, call);
-    if (!prepared.ok || prepared.tool.effect === 'read') continue;
-    if (prepared.tool.needsApproval && (await prepared.needsApproval())) continue;
-    starting.push({ call, prepared });
+    if (!prepared.ok) continue;
+    const approval = prepared.tool.needsApproval && (await prepared.needsApproval());
+    if (approval) requests.push(approvalRequest(run, { ...call, evaluationId, turn }, approval));
+    else if (i < maxParallelCalls && prepared.tool.effect !== 'read') starting.push({ call, prepared });
   }
-  return starting;
+  return { starting, requests };
 }
 
 function requestFor(run: Run, turn: number, messages: readonly ConversationMessage[]): ModelRequest {

@@ -27,6 +27,9 @@ export interface ToolContext {
   evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
 }
 
+/** Whether a call needs a person's approval. One that is not approved within `expiresAfterMs` is denied (D67). */
+export type ApprovalNeed = boolean | { readonly expiresAfterMs?: number };
+
 /** What `reconcile` found out about a call that was started by a process that died. */
 export type Reconciliation<Output> =
   | { readonly happened: true; readonly result: Output }
@@ -50,8 +53,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
   /** Undoes a partial effect before a re-run. */
   readonly compensate?: (input: Input, context: ToolContext) => Promise<void> | void;
-  /** Whether a person must approve the call first. */
-  readonly needsApproval?: boolean | ((input: Input) => boolean | Promise<boolean>);
+  /** Whether a person must approve the call first, and for how long it waits. */
+  readonly needsApproval?: ApprovalNeed | ((input: Input) => ApprovalNeed | Promise<ApprovalNeed>);
   /** How long the handler, `reconcile` and `compensate` may take, each. A `once` handler that takes longer may have happened. */
   readonly timeoutMs?: number;
   /** How often a `read` or `idempotent` tool that threw is tried again before its error is the result. */
@@ -79,7 +82,9 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
     context: ToolContext,
   ) => Promise<Reconciliation<NoInfer<Output>>> | Reconciliation<NoInfer<Output>>;
   readonly compensate?: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<void> | void;
-  readonly needsApproval?: boolean | ((input: StandardSchemaV1.InferOutput<Schema>) => boolean | Promise<boolean>);
+  readonly needsApproval?:
+    | ApprovalNeed
+    | ((input: StandardSchemaV1.InferOutput<Schema>) => ApprovalNeed | Promise<ApprovalNeed>);
   readonly timeoutMs?: number;
   readonly retries?: number;
 }
@@ -100,6 +105,9 @@ export function defineTool<Schema extends StandardSchemaV1, Output>(
   }
   checkCount(name, 'retries', retries);
   if (rest.timeoutMs !== undefined) checkCount(name, 'timeoutMs', rest.timeoutMs);
+  if (typeof rest.needsApproval === 'object') {
+    checkCount(name, 'needsApproval.expiresAfterMs', rest.needsApproval.expiresAfterMs ?? 0);
+  }
   if (typeof execute !== 'function') throw new HoldfastError('INVALID_ARGUMENT', `tool "${name}": execute is missing`);
   return {
     ...rest,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { isOpen, openCalls } from '../core/evaluations.ts';
+import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import type { Model } from '../ports/model.ts';
 import { holdLease } from '../session/lease.ts';
+import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
 import type { Prompt } from './define-prompt.ts';
@@ -116,6 +117,7 @@ async function evaluateConversation(
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
     startedHere: new Map(),
+    resumption: { event: found && resumedEvent(found) },
     attempts: 0,
     draft: undefined,
     ...(place.parent && { parent: place.parent.run }),
@@ -127,6 +129,12 @@ async function evaluateConversation(
   if (found) run.attempts = await interruptLeftDraft(run, found);
   else await begin(run, place);
   return carryOut(run);
+}
+
+/** What the first append of a resume says about it (D68). */
+function resumedEvent({ id: evaluationId, attempt = 1 }: Evaluation): NonNullable<Run['resumption']['event']> {
+  const { pid, host } = thisProcess();
+  return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}` };
 }
 
 /** Runs to the end; whatever stops it on the way is recorded, so that the next process knows (D13). */
@@ -161,11 +169,12 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 function neverBegan(run: Run): readonly Without<NewEvent, 'at'>[] {
   return openCalls(currentEvaluation(run))
     .filter((call) => run.startedHere.has(callKey(call)))
-    .map(({ evaluationId, turn, callId }) => ({
+    .map(({ evaluationId, turn, callId, attempt }) => ({
       type: 'tool/settled',
       evaluationId,
       turn,
       callId,
+      attempt,
       how: { rerun: true },
     }));
 }

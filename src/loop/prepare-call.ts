@@ -1,7 +1,8 @@
 import { messageOf } from '../core/errors.ts';
+import type { CallState } from '../core/evaluations.ts';
 import type { ToolCall } from '../core/messages.ts';
 import type { Prompt } from './define-prompt.ts';
-import type { AnyTool } from './define-tool.ts';
+import type { AnyTool, ApprovalNeed } from './define-tool.ts';
 import { validate } from './json-schema.ts';
 
 /** A call that may run. */
@@ -9,17 +10,22 @@ export interface Prepared {
   readonly ok: true;
   readonly tool: AnyTool;
   readonly input: unknown;
-  /** Whether a person must approve it. A check that throws asks a person. */
-  needsApproval(): Promise<boolean>;
+  /** Whether a person must approve it, and for how long it waits. A check that throws asks a person. */
+  needsApproval(): Promise<Approval | undefined>;
+}
+
+/** An approval that a call needs. */
+export interface Approval {
+  readonly expiresAfterMs?: number;
 }
 
 /** A call that may run, or why it cannot: the model is told and goes on (D20). */
 export type PreparedCall = Prepared | { readonly ok: false; readonly problem: string };
 
-/** Finds a call's tool and reads its arguments. */
+/** Finds a call's tool and reads its arguments: those that a person approved, if they were edited (D67). */
 export async function prepareCall(
   prompt: Prompt<unknown>,
-  call: Pick<ToolCall, 'name' | 'arguments'>,
+  call: Pick<ToolCall, 'name' | 'arguments'> & Pick<CallState, 'editedArguments'>,
 ): Promise<PreparedCall> {
   const tool = prompt.tools.find((candidate) => candidate.name === call.name);
   if (!tool) {
@@ -29,9 +35,10 @@ export async function prepareCall(
       problem: `There is no tool "${call.name}". ${names ? `There are: ${names}.` : 'There are none.'}`,
     };
   }
+  const text = call.editedArguments ?? call.arguments;
   let value: unknown;
   try {
-    value = JSON.parse(call.arguments.trim() === '' ? '{}' : call.arguments);
+    value = JSON.parse(text.trim() === '' ? '{}' : text);
   } catch (error) {
     return { ok: false, problem: `The arguments of "${call.name}" are not JSON: ${messageOf(error)}` };
   }
@@ -42,11 +49,18 @@ export async function prepareCall(
   return { ok: true, tool, input: checked.value, needsApproval: () => needsApproval(tool, checked.value) };
 }
 
-async function needsApproval(tool: AnyTool, input: unknown): Promise<boolean> {
-  if (typeof tool.needsApproval !== 'function') return tool.needsApproval ?? false;
+async function needsApproval(tool: AnyTool, input: unknown): Promise<Approval | undefined> {
+  const { needsApproval: needed } = tool;
   try {
-    return await tool.needsApproval(input);
+    return approvalOf(typeof needed === 'function' ? await needed(input) : needed);
   } catch {
-    return true;
+    return {};
   }
+}
+
+/** What a tool says about approval. A time that is none sets no limit: a person still has to approve. */
+function approvalOf(needed: ApprovalNeed | undefined): Approval | undefined {
+  if (!needed) return undefined;
+  const { expiresAfterMs } = typeof needed === 'object' ? needed : {};
+  return expiresAfterMs !== undefined && expiresAfterMs >= 0 ? { expiresAfterMs } : {};
 }

@@ -2,9 +2,11 @@ import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
+import { unlessSpoken } from './call-guards.ts';
 import type { Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
+import { awaitApproval, returnApproval } from './request-approval.ts';
 import { type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
@@ -20,8 +22,29 @@ export type CallResult =
       readonly pending?: readonly CallRef[];
     };
 
-/** Carries out one call as the plan demands. */
+/**
+ * Carries out one call as the plan demands. Throws `PlanChanged`, and has done nothing, when the log says something else about the
+ * call than it did when it was planned.
+ */
 export async function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
+  const result = await carryOut(run, planned);
+  const { editedArguments } = planned.call;
+  if (result.type === 'waits' || editedArguments === undefined || planned.action === 'deny') return result;
+  return { ...result, outcome: toldOfEdit(result.outcome, editedArguments) };
+}
+
+/** A result that tells the model with which arguments its call ran (D67). */
+function toldOfEdit(outcome: ToolOutcome, edited: string): ToolOutcome {
+  const text = `\n\nA person changed the arguments of this call before it ran. It ran with: ${edited}`;
+  const { characters } = outcome;
+  return {
+    ...outcome,
+    content: [...outcome.content, { type: 'text', text, synthetic: true }],
+    ...(characters !== undefined && { characters: characters + text.length }),
+  };
+}
+
+async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   const { call } = planned;
   const { settlement } = call;
   if (planned.action === 'settle' && settlement && !('rerun' in settlement)) {
@@ -31,10 +54,18 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
   if (planned.action === 'deny') {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
+  if (call.erased) {
+    const problem = 'its arguments were erased';
+    return planned.action === 'run' ? done(failure(`This call never ran: ${problem}.`)) : unknownOutcome(call, problem);
+  }
   // A start that this process recorded: the call is prepared and has not run yet.
   const startedHere = run.startedHere.get(callKey(call));
   const prepared = startedHere ?? (await prepareCall(run.prompt, call));
   run.limits.check(); // whatever has not begun by now does not begin any more
+  if (!prepared.ok && planned.action === 'run' && call.editedArguments !== undefined) {
+    await returnApproval(run, call, prepared.problem);
+    return waitsForApproval(call, prepared.problem);
+  }
   if (!prepared.ok) {
     return planned.action === 'reconcile' ? unknownOutcome(call, prepared.problem) : done(failure(prepared.problem));
   }
@@ -47,15 +78,22 @@ export async function runCall(run: Run, planned: PlannedCall): Promise<CallResul
 const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
 
 async function firstRun(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
-  if (call.approval !== 'approved' && (await prepared.needsApproval())) {
-    return {
-      type: 'waits',
-      reason: 'APPROVAL_REQUIRED',
-      message: `"${call.name}" needs approval: approveToolCall or denyToolCall, then resume`,
-    };
+  const approval = call.approval === 'approved' ? undefined : await prepared.needsApproval();
+  if (approval) {
+    await awaitApproval(run, call, approval);
+    return waitsForApproval(call);
   }
   await recordStart(run, call, prepared, FIRST_RUN.attempt);
   return execute(run, call, prepared, FIRST_RUN);
+}
+
+function waitsForApproval(call: CallState, problem?: string): CallResult {
+  const why = problem === undefined ? '' : ` (its edited arguments cannot be used: ${problem})`;
+  return {
+    type: 'waits',
+    reason: 'APPROVAL_REQUIRED',
+    message: `"${call.name}" needs approval${why}: approveToolCall or denyToolCall, then resume`,
+  };
 }
 
 /** Runs a call that was started before. What `compensate` dispatches is recorded with the result of the run after it. */
@@ -178,8 +216,17 @@ async function recordStart(run: Run, call: CallState, prepared: Prepared, attemp
   const { tool } = prepared;
   if (tool.effect === 'read') return;
   const { evaluationId, turn, callId, name } = call;
-  await record(run, [
-    { type: 'tool/started', evaluationId, turn, callId, toolName: name, effect: tool.effect, attempt },
-  ]);
+  const { fence } = run;
+  const start = {
+    type: 'tool/started',
+    evaluationId,
+    turn,
+    callId,
+    toolName: name,
+    effect: tool.effect,
+    attempt,
+    fence,
+  };
+  await record(run, [start], { guard: unlessSpoken(call) });
   run.startedHere.set(callKey(call), prepared);
 }

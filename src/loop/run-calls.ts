@@ -1,6 +1,8 @@
+import { findCall, hasResult } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
-import { callKey } from '../core/messages.ts';
-import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
+import { type CallRef, callKey } from '../core/messages.ts';
+import { type PlannedCall, planCall } from '../core/resume-plan.ts';
+import { PlanChanged, unlessOvertaken } from './call-guards.ts';
 import { Suspension } from './limits.ts';
 import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
 import { type CallResult, runCall } from './run-call.ts';
@@ -23,7 +25,8 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
     const { characters } = outcome;
     const plain = characters !== undefined && staged.length === 0 ? characters + ENVELOPE : undefined;
     const discarded = outcome.isError ? staged.length : 0;
-    return record(run, recorded, { now: running === 0, plain, discarded });
+    const guard = unlessOvertaken(run.fence, planned.call);
+    return record(run, recorded, { now: running === 0, plain, discarded, guard });
   };
   const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
     if (result.type === 'waits') {
@@ -39,47 +42,64 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       await recordOutcome(planned, failure(`"${name}" ran, but its result was refused: ${describeError(error)}`), []);
     }
   };
-  const work = async (): Promise<void> => {
-    for (let planned = queue.shift(); planned; planned = queue.shift()) {
-      running++;
-      planned = newestPlan(run, planned);
-      const result = await runCall(run, planned);
+  const counted = async (planned: PlannedCall): Promise<CallResult> => {
+    running++;
+    try {
+      return await runCall(run, planned);
+    } finally {
       running--;
-      await settle(planned, result);
     }
+  };
+  /** Carries out a call by what the log says of it now, again when the log says something else by then. */
+  const carryOut = async (call: CallRef): Promise<void> => {
+    for (let planned = newestPlan(run, call); planned; planned = newestPlan(run, call)) {
+      try {
+        return await settle(planned, await counted(planned));
+      } catch (error) {
+        if (!(error instanceof PlanChanged)) throw error;
+      }
+    }
+  };
+  const work = async (): Promise<void> => {
+    for (let planned = queue.shift(); planned; planned = queue.shift()) await carryOut(planned.call);
   };
 
   const workers = Array.from({ length: Math.min(maxParallelCalls, calls.length) }, work);
   const ended = await Promise.allSettled(workers);
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  const place = ({ planned }: (typeof waiting)[number]): number =>
+    calls.findIndex(({ call }) => callKey(call) === callKey(planned.call));
+  waiting.sort((a, b) => place(a) - place(b));
   const first = waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ?? waiting[0];
   if (!first || (await someoneSpoke(run, waiting))) return;
-  const pending = waiting.flatMap(({ planned: { call }, result }) => {
-    const { evaluationId, turn, callId } = call;
-    return result.pending ?? [{ evaluationId, turn, callId }];
-  });
+  const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   throw new Suspension(first.result.reason, first.result.message, { cause: pending });
 }
 
-/** The plan of a call that has waited for its turn: a person may have spoken meanwhile. */
-function newestPlan(run: Run, planned: PlannedCall): PlannedCall {
-  const evaluation = currentEvaluation(run);
-  if (evaluation.calls.includes(planned.call)) return planned;
-  const plan = planEvaluation(evaluation);
-  const same = ({ call }: PlannedCall): boolean => callKey(call) === callKey(planned.call);
-  return (plan.do === 'run-calls' ? plan.calls.find(same) : undefined) ?? planned;
+/** A call that waits for a person, as the log has it now: with the number of its newest run. */
+export function pendingRef(run: Run, call: CallRef): CallRef {
+  const { evaluationId, turn, callId } = call;
+  const { attempt = 0 } = findCall(run.session.state.record.evaluations, call) ?? {};
+  return { evaluationId, turn, callId, attempt };
 }
 
-/** Whether a person has said of one of these calls what it waits for: then there is more to do. */
+/** What is planned for a call now, or nothing when it has its result: a person may have spoken meanwhile. */
+function newestPlan(run: Run, call: CallRef): PlannedCall | undefined {
+  const now = findCall(run.session.state.record.evaluations, call);
+  return now && !hasResult(now) ? planCall(now) : undefined;
+}
+
+/** Whether the log says something else of one of these calls than when it began to wait: then there is more to do. */
 async function someoneSpoke(
   run: Run,
   waiting: readonly { readonly planned: PlannedCall; readonly result: Waits }[],
 ): Promise<boolean> {
   await run.session.refresh();
-  const { calls } = currentEvaluation(run);
+  const { evaluations } = run.session.state.record;
   return waiting.some(({ planned: { call }, result }) => {
-    const now = calls.find((one) => callKey(one) === callKey(call));
-    return !result.pending && now && (now.approval !== call.approval || now.settlement !== call.settlement);
+    const now = findCall(evaluations, call);
+    if (!now || hasResult(now)) return true;
+    return !result.pending && (now.approval !== call.approval || now.settlement !== call.settlement);
   });
 }
 

@@ -1,12 +1,15 @@
-import { isHoldfastError } from '../core/errors.ts';
+import { type HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
-import type { NewEvent, Without } from '../core/events.ts';
+import type { EvaluationResumed, MessageRecorded, NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
+import { leaseLost } from '../session/lease.ts';
+import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
+import { PlanChanged } from './call-guards.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits } from './limits.ts';
@@ -34,6 +37,8 @@ export interface Run {
   readonly maxModelRetries: number;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
+  /** The trace of the resume, until an append has taken it; shared by the runs of a conversation's agent (D68). */
+  readonly resumption: { event: Without<EvaluationResumed, 'seq' | 'at'> | undefined };
   /** Tells whoever watches, if anyone does. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
   readonly draftPace: DraftPace;
@@ -100,21 +105,47 @@ export function currentEvaluation(run: Run): Evaluation {
   return evaluation;
 }
 
+type Recorded = readonly Without<NewEvent, 'at'>[];
+
 /**
  * Appends under the run's lease. An append that fails stops the run, whoever catches the error on its way: what cannot be
- * recorded must not be acted on. Only an event that may never enter a log is its author's business.
+ * recorded must not be acted on. Only an event that may never enter a log, and a plan that a person's word has changed, are the
+ * caller's business. The first append of a resume says that it is one (D68).
  */
 export async function record(
   run: Run,
-  events: readonly Without<NewEvent, 'at'>[],
+  events: Recorded,
   options: Omit<SessionAppendOptions, 'fence'> = {},
 ): Promise<void> {
+  const { event: resumed } = run.resumption;
+  run.resumption.event = undefined;
+  const all = resumed ? events.toSpliced(options.discarded ?? 0, 0, resumed) : events;
   try {
-    await run.session.append(events as readonly { readonly type: string }[], { fence: run.fence, ...options });
+    await run.session.append(all as readonly { readonly type: string }[], { fence: run.fence, ...options });
   } catch (error) {
-    if (!isRefusedEvent(error)) run.limits.stop(error);
-    throw error;
+    if (resumed) run.resumption.event = resumed;
+    const moved = isPlaceTaken(error) && movedResult(run, events);
+    if (moved) return record(run, moved, options);
+    const why = error instanceof PlanChanged ? ((await lostLease(run)) ?? error) : error;
+    if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.limits.stop(why);
+    throw why;
   }
+}
+
+/** The error of a run whose lease was taken over: then its new holder, and no person, has changed the plan. */
+async function lostLease({ session, fence }: Run): Promise<HoldfastError | undefined> {
+  const lease = await session.store.readLease(session.id);
+  return lease?.fence === fence ? undefined : leaseLost(session.id);
+}
+
+/** A result at the next free place: erasing a message records results of its calls, also while others of them run (D58). */
+function movedResult(run: Run, events: Recorded): Recorded | undefined {
+  const last = events.at(-1);
+  if (last?.type !== 'message/recorded') return undefined;
+  const { message } = last as Pick<MessageRecorded, 'message'>;
+  if (message.role !== 'tool') return undefined;
+  const { id, nextSequence: sequence } = currentEvaluation({ ...run, evaluationId: message.evaluationId });
+  return events.with(-1, { ...last, message: { ...message, id: `${id}:${sequence}`, sequence } });
 }
 
 /** Whether an append failed because of what is in its events: nothing else is wrong, and nothing was written. */

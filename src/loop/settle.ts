@@ -1,73 +1,146 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
-import { type CallState, isOpen } from '../core/evaluations.ts';
-import type { Settlement } from '../core/events.ts';
+import { type CallState, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
+import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
 import type { CallRef } from '../core/messages.ts';
+import { liveLease } from '../session/live-lease.ts';
 import type { AnySession } from '../session/session.ts';
 
-/** A person's word on a call that waits. Each is one event, needs no lease, and is carried out by the next resume (D51). */
+/**
+ * A person's word on a call that waits. Each is one event, needs no lease, and is carried out by the next resume (D51). The first
+ * word wins, whichever process says it: the call is looked at again before every try of the append (D67).
+ */
 
 /** Says what came of a call whose outcome is unknown, or allows it to run again (D18). */
 export async function settleToolCall(session: AnySession, call: CallRef, how: Settlement): Promise<void> {
   if (!('result' in how) && how.rerun !== true) {
     throw new HoldfastError('INVALID_ARGUMENT', 'settle a call with { result } or { rerun: true }');
   }
-  const { settlement } = await openCall(session, call);
-  if (settlement && isDeepStrictEqual(settlement, how)) return;
-  if (settlement && !('rerun' in settlement)) {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `call ${call.callId} was settled with another result already; resume to record it`,
-    );
+  await session.refresh();
+  const before = openCall(session, session.state, call);
+  await refuseWhileRunning(session, before);
+  const attempt = before.attempt;
+  await say(session, { type: 'tool/settled', ...ref(call), attempt, how }, (state) => {
+    const now = openCall(session, state, { ...call, attempt });
+    const { settlement } = now;
+    if (settlement && isDeepStrictEqual(settlement, how)) throw new SaidAlready();
+    if (settlement && !('rerun' in settlement)) {
+      refuse(`call ${call.callId} was settled with another result already; resume to record it`);
+    }
+    if (now.approval === 'denied') refuse(`call ${call.callId} was denied already; resume to record it`);
+    if (now.erased && 'rerun' in how)
+      refuse(`the arguments of call ${call.callId} were erased; settle it with { result }`);
+  });
+}
+
+/** Who approves, and what else is recorded with the approval. */
+export interface ApproveOptions {
+  readonly by?: string;
+  readonly note?: string;
+  /** The tool runs with these instead of the model's arguments. They are validated when it runs. */
+  readonly arguments?: unknown;
+}
+
+/** Lets a call that waits for approval run. */
+export async function approveToolCall(session: AnySession, call: CallRef, options: ApproveOptions = {}): Promise<void> {
+  const { by, note, arguments: edited } = options;
+  const evidence = {
+    ...(by !== undefined && { by }),
+    ...(note !== undefined && { note }),
+    ...(edited !== undefined && { arguments: edited }),
+  };
+  await session.refresh();
+  await say(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
+    const now = undecidedCall(session, state, call);
+    if (!now.approvalRequest)
+      refuse(`call ${call.callId} does not wait for approval; list those with getPendingToolCalls`);
+    const { expiresAt } = now.approvalRequest;
+    if (expiresAt !== undefined && Date.parse(expiresAt) <= session.clock.now()) {
+      refuse(`call ${call.callId} could be approved until ${expiresAt}; resume to record that it is denied`);
+    }
+  });
+}
+
+/** Refuses a call that was not started; the model is told why. */
+export async function denyToolCall(
+  session: AnySession,
+  call: CallRef,
+  reason?: string,
+  options: { readonly by?: string } = {},
+): Promise<void> {
+  const { by } = options;
+  const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
+  await session.refresh();
+  await say(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
+    undecidedCall(session, state, call);
+  });
+}
+
+/** The word was said before, exactly so: nothing has to be appended. */
+class SaidAlready extends Error {}
+
+type Word = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
+
+async function say(session: AnySession, event: Word, guard: (state: SessionState) => void): Promise<void> {
+  try {
+    await session.append([event], { guard });
+  } catch (error) {
+    if (!(error instanceof SaidAlready)) throw error;
   }
-  await session.append([{ type: 'tool/settled', ...ref(call), how }]);
 }
 
-/** Lets a call that needs approval run. */
-export async function approveToolCall(session: AnySession, call: CallRef): Promise<void> {
-  const state = await openCall(session, call);
-  if (state.approval === 'denied')
-    throw new HoldfastError('INVALID_ARGUMENT', `call ${call.callId} was denied already`);
-  if (state.approval !== 'approved') await session.append([{ type: 'tool/approved', ...ref(call) }]);
-}
-
-/** Refuses a call that needs approval; the model is told why. */
-export async function denyToolCall(session: AnySession, call: CallRef, reason?: string): Promise<void> {
-  const state = await openCall(session, call);
-  if (state.status === 'started')
-    throw new HoldfastError('INVALID_ARGUMENT', `call ${call.callId} was started already; settle it instead`);
-  if (state.approval === 'approved')
-    throw new HoldfastError('INVALID_ARGUMENT', `call ${call.callId} was approved already`);
-  if (state.approval !== 'denied')
-    await session.append([{ type: 'tool/denied', ...ref(call), ...(reason !== undefined && { reason }) }]);
+/** The call, if a person may still decide about it. */
+function undecidedCall(session: AnySession, state: SessionState, call: CallRef): CallState {
+  const now = openCall(session, state, call);
+  const { callId } = call;
+  if (now.status === 'started') refuse(`call ${callId} was started already; settle it instead`);
+  if (now.settlement && 'result' in now.settlement) refuse(`call ${callId} was settled already; resume to record it`);
+  if (now.approval) refuse(`call ${callId} was ${now.approval} already; the first word counts`);
+  return now;
 }
 
 /** The call, if it still waits; who settles it may be late, or wrong. */
-async function openCall(session: AnySession, call: CallRef): Promise<CallState> {
-  await session.refresh();
-  const evaluation = session.state.record.evaluations.get(call.evaluationId);
-  if (evaluation && !isOpen(evaluation)) {
-    throw new HoldfastError(
-      'TOOL_CALL_NOT_FOUND',
-      `evaluation ${evaluation.id} is ${evaluation.status}; nothing is left to settle`,
+function openCall(session: AnySession, state: SessionState, call: CallRef): CallState {
+  const { evaluations } = state.record;
+  const { callId, turn, evaluationId } = call;
+  const ended = endedEvaluation(evaluations, evaluationId);
+  if (ended) throw notFound(`evaluation ${ended.id} is ${ended.status}; nothing is left to settle`);
+  const now = findCall(evaluations, call);
+  if (!now) {
+    throw notFound(
+      `session ${session.id} has no open call ${callId} in turn ${turn} of evaluation ${evaluationId}; list them with getPendingToolCalls`,
     );
   }
-  const state = evaluation?.calls.find((one) => one.callId === call.callId && one.turn === call.turn);
-  if (!state) {
-    throw new HoldfastError(
-      'TOOL_CALL_NOT_FOUND',
-      `session ${session.id} has no open call ${call.callId} in turn ${call.turn} of evaluation ${call.evaluationId}; list them with getPendingToolCalls`,
+  if (hasResult(now)) throw notFound(`call ${callId} has its result already; nothing is left to settle`);
+  if (call.attempt !== undefined && call.attempt !== now.attempt) {
+    throw notFound(
+      `call ${callId} was started ${now.attempt} times by now, not ${call.attempt}; list it again with getPendingToolCalls`,
     );
   }
-  if (state.status === 'completed' || state.status === 'failed') {
-    throw new HoldfastError(
-      'TOOL_CALL_NOT_FOUND',
-      `call ${call.callId} has its result already; nothing is left to settle`,
-    );
-  }
-  return state;
+  return now;
 }
 
-function ref({ evaluationId, turn, callId }: CallRef): CallRef {
-  return { evaluationId, turn, callId };
+/** Refuses to settle a call that runs: only its process can know what comes of it. */
+async function refuseWhileRunning(session: AnySession, { status, fence, callId }: CallState): Promise<void> {
+  if (status !== 'started') return;
+  const lease = await liveLease(session);
+  if (!lease || (fence !== undefined && fence !== lease.fence)) return;
+  throw new HoldfastError(
+    'SESSION_BUSY',
+    `call ${callId} is being run by process ${lease.holder.pid} on ${lease.holder.host}; wait for its result, or until that process has ended`,
+    { data: lease },
+  );
+}
+
+function refuse(why: string): never {
+  throw new HoldfastError('INVALID_ARGUMENT', why);
+}
+
+function notFound(why: string): HoldfastError {
+  return new HoldfastError('TOOL_CALL_NOT_FOUND', why);
+}
+
+function ref({ evaluationId, turn, callId, attempt }: CallRef): CallRef {
+  return { evaluationId, turn, callId, ...(attempt !== undefined && { attempt }) };
 }

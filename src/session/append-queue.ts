@@ -17,12 +17,30 @@ export interface AppendTarget {
   refresh(): Promise<void>;
 }
 
+/**
+ * Decides whether an append may still be made after everything that is in the log, and throws when not.
+ *
+ * Contract: synchronous and without effects. It is called before every try, also when a stale sequence was read up, so that what it
+ * saw is what the append follows. Appends without a fence that have a guard are committed alone: their guards see each other's
+ * events. Those of the lease's holder share a commit, and their guards see what others have written.
+ */
+export type AppendGuard = (state: SessionState) => void;
+
+/** How an append is made. */
+export interface AppendEntryOptions {
+  readonly fence?: number;
+  readonly now?: boolean;
+  readonly after?: number;
+  readonly guard?: AppendGuard | undefined;
+}
+
 interface Entry {
   /** A promise while a large content is being stored apart: the entry keeps its place in the log meanwhile. */
   readonly events: readonly NewEvent[] | Promise<readonly NewEvent[]>;
   readonly fence: number | undefined;
   /** The entry is refused unless the log ends at this seq right before it. */
   readonly after: number | undefined;
+  readonly guard: AppendGuard | undefined;
   readonly resolve: (seq: number) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -42,6 +60,11 @@ interface Attempt {
 
 function isReady(entry: Entry): entry is Ready {
   return !(entry.events instanceof Promise);
+}
+
+/** Whether an entry's guard must see the events of every other entry. */
+function isAlone({ guard, fence }: Entry): boolean {
+  return guard !== undefined && fence === undefined;
 }
 
 /** The entries whose events are there in the end; who waits for the others is told why. */
@@ -91,12 +114,12 @@ export class AppendQueue {
    */
   append(
     events: readonly NewEvent[] | Promise<readonly NewEvent[]>,
-    { fence, now = false, after }: { readonly fence?: number; readonly now?: boolean; readonly after?: number } = {},
+    { fence, now = false, after, guard }: AppendEntryOptions = {},
   ): Promise<number> {
     // Its failure is told to the caller when its turn comes; until then nobody listens.
     if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, fence, after, resolve, reject });
+      this.#waiting.push({ events, fence, after, guard, resolve, reject });
       const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
@@ -127,10 +150,11 @@ export class AppendQueue {
     this.#goOn = () => {};
   }
 
-  /** The waiting entries up to the first that is fenced otherwise. */
+  /** The waiting entries up to the first that is fenced otherwise, or must be committed alone. */
   #takeBatch(): readonly Entry[] {
-    const fence = this.#waiting[0]?.fence;
-    const end = this.#waiting.findIndex((entry) => entry.fence !== fence);
+    const [first] = this.#waiting;
+    if (first && isAlone(first)) return this.#waiting.splice(0, 1);
+    const end = this.#waiting.findIndex((entry) => entry.fence !== first?.fence || isAlone(entry));
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
@@ -182,6 +206,7 @@ export class AppendQueue {
     for (const entry of ready) {
       try {
         if (entry.after !== undefined && entry.after !== seq) throw new StaleTransaction();
+        entry.guard?.(state);
         places.take(entry.events);
         entries.push(entry);
         seq += entry.events.length;

@@ -4,27 +4,33 @@ import {
   isBuiltInEvent,
   type MessageRecorded,
   type SessionRestored,
+  type ToolApproved,
   type ToolSettled,
 } from '../core/events.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import { type CallRef, type ConversationMessage, callsOf } from '../core/messages.ts';
 import { erased, erasedSettlement, erasedSummary, foldRecord } from '../core/record.ts';
 import { decodeRecord, encodeRecord } from '../core/record-items.ts';
+import { closeErasedCalls } from './close-erased-calls.ts';
 import { contentHashes, messagesIn } from './contents.ts';
 import type { AnySession } from './session.ts';
 
 /**
  * Removes what a message said (D58). The one change to a log that is not an append: the events keep their place, their payload is
  * overwritten, so are summaries that may tell of it, the stored snapshot and the search hits go, and a `message/erased` event says
- * that it happened. Forks made before have their own copy.
+ * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { recorded, settled, restored, summarized, usedElsewhere } = await findTraces(session, messageId);
-  if (recorded.length + restored.length === 0) {
+  const { message, recorded, settled, approved, restored, summarized, usedElsewhere } = await findTraces(
+    session,
+    messageId,
+  );
+  if (!message) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
       `session ${session.id} has no message ${messageId}; list them with getMessages`,
     );
   }
+  await closeErasedCalls(session, message);
   for (const event of recorded) {
     const dropped = contentHashes(event.message).filter((hash) => !usedElsewhere.has(hash));
     await session.store.replaceEvent(session.id, blank(event), dropped);
@@ -33,6 +39,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   for (const event of settled) {
     await session.store.replaceEvent(session.id, { ...event, how: erasedSettlement(event.how) });
   }
+  for (const { arguments: _, ...event } of approved) await session.store.replaceEvent(session.id, event);
   for (const event of summarized) await session.store.replaceEvent(session.id, erasedSummary(event));
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
 }
@@ -58,10 +65,13 @@ function withoutMessage(event: SessionRestored, messageId: string): SessionResto
 }
 
 interface Traces {
+  readonly message: ConversationMessage | undefined;
   /** The message; more than once when it was written again as it was (D12). */
   readonly recorded: MessageRecorded[];
   /** A person's word that became this message. */
   readonly settled: ToolSettled[];
+  /** Approvals with arguments that a person wrote in the place of those of the message's calls (D67). */
+  readonly approved: ToolApproved[];
   /** Conversations brought in by a snapshot that hold it. */
   readonly restored: SessionRestored[];
   /** Summaries that were made since, each of which may tell of it. */
@@ -71,33 +81,40 @@ interface Traces {
 }
 
 async function findTraces(session: AnySession, messageId: string): Promise<Traces> {
-  const traces: Traces = { recorded: [], settled: [], restored: [], summarized: [], usedElsewhere: new Set() };
+  const recorded: MessageRecorded[] = [];
+  const restored: SessionRestored[] = [];
+  const summarized: HistorySummarized[] = [];
+  const usedElsewhere = new Set<string>();
   const settlements: ToolSettled[] = [];
+  const approvals: ToolApproved[] = [];
   for await (const event of session.events()) {
     if (!isBuiltInEvent(event)) continue;
     if (event.type === 'tool/settled') settlements.push(event);
-    if (event.type === 'history/summarized' && traces.recorded.length + traces.restored.length > 0) {
-      traces.summarized.push(event);
-    }
+    if (event.type === 'tool/approved' && event.arguments !== undefined) approvals.push(event);
+    if (event.type === 'history/summarized' && recorded.length + restored.length > 0) summarized.push(event);
     const messages = messagesIn(event);
     if (messages.some((message) => message.id === messageId)) {
-      if (event.type === 'message/recorded') traces.recorded.push(event);
-      else if (event.type === 'session/restored') traces.restored.push(event);
+      if (event.type === 'message/recorded') recorded.push(event);
+      else if (event.type === 'session/restored') restored.push(event);
     }
     for (const message of messages) {
-      if (message.id !== messageId) for (const hash of contentHashes(message)) traces.usedElsewhere.add(hash);
+      if (message.id !== messageId) for (const hash of contentHashes(message)) usedElsewhere.add(hash);
     }
   }
-  const [message] = [...traces.recorded, ...traces.restored].flatMap(messagesIn).filter(({ id }) => id === messageId);
-  traces.settled.push(...settlements.filter((event) => message && isResultOf(message, event)));
-  return traces;
+  const message = [...recorded, ...restored].flatMap(messagesIn).find(({ id }) => id === messageId);
+  const settled = settlements.filter((event) => message && isResultOf(message, event));
+  const approved = approvals.filter((event) => message && (isResultOf(message, event) || hasCall(message, event)));
+  return { message, recorded, settled, approved, restored, summarized, usedElsewhere };
 }
 
-function isResultOf(message: ConversationMessage, { evaluationId, turn, callId }: ToolSettled): boolean {
-  return (
-    message.role === 'tool' &&
-    message.evaluationId === evaluationId &&
-    message.turn === turn &&
-    message.toolCallId === callId
-  );
+function isResultOf(message: ConversationMessage, call: CallRef): boolean {
+  return message.role === 'tool' && message.toolCallId === call.callId && isOfTurn(message, call);
+}
+
+function hasCall(message: ConversationMessage, call: CallRef): boolean {
+  return callsOf(message).some(({ callId }) => callId === call.callId) && isOfTurn(message, call);
+}
+
+function isOfTurn(message: ConversationMessage, { evaluationId, turn }: CallRef): boolean {
+  return message.evaluationId === evaluationId && message.turn === turn;
 }

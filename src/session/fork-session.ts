@@ -3,9 +3,9 @@ import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import { createFold } from '../core/fold.ts';
-import type { ToolMessage } from '../core/messages.ts';
 import { type Upcasters, upcast } from '../core/upcast.ts';
 import type { Store } from '../ports/store.ts';
+import { closingResults } from './close-calls.ts';
 import { contentHashes, messagesIn, shareContents } from './contents.ts';
 import type { AnySession } from './session.ts';
 import { checkSessionId } from './session-id.ts';
@@ -43,30 +43,10 @@ export async function forkSession(
   const closing: NewEvent[] = [];
   for (const evaluation of state.record.evaluations) {
     if (!isOpen(evaluation)) continue;
-    openCalls(evaluation).forEach((call, i) => {
-      const sequence = evaluation.nextSequence + i;
-      const message: ToolMessage = {
-        role: 'tool',
-        id: `${evaluation.id}:${sequence}`,
-        evaluationId: evaluation.id,
-        conversationId: evaluation.conversationId,
-        sequence,
-        turn: call.turn,
-        promptNs: evaluation.promptNs,
-        promptKey: evaluation.promptKey,
-        createdAt: now,
-        toolCallId: call.callId,
-        toolName: call.name,
-        content: [
-          {
-            type: 'text',
-            text: 'This conversation was forked before the call finished; its outcome belongs to the original.',
-          },
-        ],
-        isError: true,
-      };
-      closing.push({ type: 'message/recorded', at: now, message });
-    });
+    const text = 'This conversation was forked before the call finished; its outcome belongs to the original.';
+    for (const result of closingResults(evaluation, openCalls(evaluation), { text, at: now })) {
+      closing.push({ ...result, at: now });
+    }
   }
   const forked: NewEvent = { type: 'session/forked', at: now, origin: { sessionId: session.id, seq: at } };
   await shareContents(store, id, hashes);

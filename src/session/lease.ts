@@ -70,7 +70,8 @@ export async function holdLease(
   };
 }
 
-function leaseLost(sessionId: string): HoldfastError {
+/** The error of a process whose lease was taken over. */
+export function leaseLost(sessionId: string): HoldfastError {
   return new HoldfastError(
     'SESSION_CONFLICT',
     `the lease of session ${sessionId} was taken over; stop here and let the new holder go on`,

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../core/canonical-json.ts';
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
 import type { ConversationMessage } from '../core/messages.ts';
@@ -51,6 +51,22 @@ function conflict(message: ConversationMessage): HoldfastError {
   return new HoldfastError(
     'SESSION_CONFLICT',
     `evaluation ${message.evaluationId} has another message at ${message.sequence}; resume it instead of writing beside it`,
-    { detail: 'sequence' },
+    { detail: 'sequence', data: new TakenPlace(message.evaluationId, message.sequence) },
   );
+}
+
+/** The place that another message has. */
+class TakenPlace {
+  readonly evaluationId: string;
+  readonly sequence: number;
+
+  constructor(evaluationId: string, sequence: number) {
+    this.evaluationId = evaluationId;
+    this.sequence = sequence;
+  }
+}
+
+/** Whether an append failed because another message has the place of one of its own. Nothing was written. */
+export function isPlaceTaken(error: unknown): boolean {
+  return isHoldfastError(error, 'SESSION_CONFLICT') && error.data instanceof TakenPlace;
 }

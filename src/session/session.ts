@@ -9,6 +9,7 @@ import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
 import type { Upcasters } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
+import type { AppendGuard } from './append-queue.ts';
 import type { EventListener, SliceObserver } from './live.ts';
 import { SessionHandle } from './session-handle.ts';
 import { checkSessionId } from './session-id.ts';
@@ -69,6 +70,8 @@ export interface SessionAppendOptions {
   readonly plain?: number | undefined;
   /** So many of the first events were dispatched by a tool that failed: slices that roll back skip them. */
   readonly discarded?: number;
+  /** Called with the folded state before every try; when it throws, nothing is appended and its error is the answer. */
+  readonly guard?: AppendGuard | undefined;
 }
 
 /** `strict` refuses a snapshot with slices that this session was not opened with (D6). */

@@ -57,7 +57,8 @@ const fields =
   (value) =>
     isRecord(value) && Object.entries(checks).every(([field, check]) => check(value[field]));
 
-const CALL = { evaluationId: text, turn: isCount, callId: text };
+const CALL = { evaluationId: text, turn: isCount, callId: text, attempt: optional(isCount) };
+const calls: Check = (value) => Array.isArray(value) && value.every(fields(CALL));
 const EFFECTS = new Set<unknown>(['read', 'idempotent', 'once']);
 const settlement: Check = (value) => isRecord(value) && (value.rerun === true || 'result' in value);
 
@@ -88,11 +89,19 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
       value.every(fields({ blockId: text, text, kind: optional(text), toolName: optional(text) })),
   },
   'message/erased': { messageId: text },
-  'tool/started': { ...CALL, toolName: text, effect: (value) => EFFECTS.has(value), attempt: isCount },
-  'tool/approved': CALL,
-  'tool/denied': { ...CALL, reason: optional(text) },
+  'tool/started': {
+    ...CALL,
+    toolName: text,
+    effect: (value) => EFFECTS.has(value),
+    attempt: isCount,
+    fence: optional(isCount),
+  },
+  'tool/approval-requested': { ...CALL, toolName: text, expiresAt: optional(text), problem: optional(text) },
+  'tool/approved': { ...CALL, by: optional(text), note: optional(text) },
+  'tool/denied': { ...CALL, reason: optional(text), by: optional(text) },
   'tool/settled': { ...CALL, how: settlement },
-  'evaluation/suspended': { evaluationId: text, reason: text, message: text, pending: list },
+  'evaluation/resumed': { evaluationId: text, attempt: isCount, by: text },
+  'evaluation/suspended': { evaluationId: text, reason: text, message: text, pending: calls },
   'evaluation/completed': { evaluationId: text },
   'evaluation/failed': { evaluationId: text, error: fields({ code: text, message: text }) },
   'evaluation/superseded': { evaluationId: text, by: optional(text) },

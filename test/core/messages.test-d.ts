@@ -64,6 +64,7 @@ describe('an event narrows by its type once it is known to be ours', () => {
         case 'session/restored':
           return 'session';
         case 'evaluation/started':
+        case 'evaluation/resumed':
         case 'evaluation/suspended':
         case 'evaluation/completed':
         case 'evaluation/failed':
@@ -74,6 +75,7 @@ describe('an event narrows by its type once it is known to be ours', () => {
         case 'message/erased':
           return 'message';
         case 'tool/started':
+        case 'tool/approval-requested':
         case 'tool/approved':
         case 'tool/denied':
         case 'tool/settled':

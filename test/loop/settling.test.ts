@@ -25,7 +25,7 @@ async function waiting(runs: string[] = []): Promise<Agent & { readonly pending:
   expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
   expect(response.message).toMatch(/approveToolCall or denyToolCall, then resume/);
   const [pending] = response.pending;
-  expect(pending).toEqual({ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1' });
+  expect(pending).toEqual({ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1', attempt: 0 });
   return { ...agents, pending: pending as CallRef };
 }
 
@@ -57,7 +57,7 @@ describe('approval', () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
     await approveToolCall(session, pending);
-    await approveToolCall(session, pending); // a second yes changes nothing
+    await expect(approveToolCall(session, pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' }); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual(['call_1_1']);
     expect((await eventTypes(session)).filter((type) => type === 'tool/approved')).toHaveLength(1);
@@ -70,7 +70,7 @@ describe('approval', () => {
     const runs: string[] = [];
     const { session, pending, evaluate, results } = await waiting(runs);
     await denyToolCall(session, pending, reason);
-    await denyToolCall(session, pending, 'again');
+    await expect(denyToolCall(session, pending, 'again')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' }); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe(text);
     expect(results().call_1_1?.isError).toBe(true);

@@ -37,7 +37,9 @@ describe('D20: a tool that does not answer in time', () => {
     const { session, evaluate } = await agent({ script, tools: [slow], clock });
     const response = await advancing(clock, evaluate());
     expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
-    expect(response.pending).toEqual([{ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1' }]);
+    expect(response.pending).toEqual([
+      { evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1', attempt: 1 },
+    ]);
     for (const pending of response.pending) await settleToolCall(session, pending, { result: 'it had happened' });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(resultText(session, 'call_1_1')).toBe('it had happened');

@@ -76,7 +76,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     ]);
     expect(getMessages(fork, 'child').at(-1)).toMatchObject({ toolCallId: 'd', conversationId: 'e1/1/a/0' });
     expect(planResume(fork)).toMatchObject({ do: 'call-model', turn: 2 });
-    expect(getPendingToolCalls(session, 'e1').map((call) => call.callId)).toEqual(['a', 'c']);
+    expect(getPendingToolCalls(session, 'e1').map((call) => call.callId)).toEqual(['d', 'c']); // a waits for d
   });
 });
 

@@ -80,6 +80,7 @@ export class LogReader {
       case 'message/erased':
         yield* this.#blank(event);
         break;
+      case 'evaluation/resumed':
       case 'tool/started':
         yield* this.#goOn(this.#evaluations.get(event.evaluationId));
         break;
@@ -122,6 +123,7 @@ export class LogReader {
         yield* this.#restore(event);
         break;
       case 'session/described':
+      case 'tool/approval-requested': // the suspension says it to the reader
         break;
       default:
         event satisfies never;

@@ -51,11 +51,12 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
       return notice('superseded', `Superseded${by}`, { evaluationId: event.evaluationId });
     }
     case 'tool/approved':
-      return notice('approved', `Approved: ${toolName}`);
+      return notice('approved', `Approved: ${toolName}`, evidenceOf(event));
     case 'tool/denied':
       return notice(
         'denied',
         event.reason === undefined ? `Denied: ${toolName}` : `Denied: ${toolName}: ${event.reason}`,
+        evidenceOf(event),
       );
     case 'tool/settled': {
       const how = 'rerun' in event.how ? 'may run again' : 'its result was supplied';
@@ -82,4 +83,16 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
     case 'session/restored':
       return notice('restored', `Restored: ${Object.keys(event.slices).join(', ')}`);
   }
+}
+
+/** Who decided and what else that person said (D67), if anything. */
+function evidenceOf(event: ToolApproved | ToolDenied): unknown {
+  const { by } = event;
+  const { note, arguments: edited } = event.type === 'tool/approved' ? event : {};
+  if (by === undefined && note === undefined && edited === undefined) return undefined;
+  return {
+    ...(by !== undefined && { by }),
+    ...(note !== undefined && { note }),
+    ...(edited !== undefined && { arguments: edited }),
+  };
 }

@@ -1,0 +1,66 @@
+import { type CallState, hasResult } from './evaluations.ts';
+import type { EvaluationSuspended, ToolApprovalRequested, ToolApproved, ToolDenied, ToolSettled } from './events.ts';
+import type { CallRef } from './messages.ts';
+
+/**
+ * What a person's word changes about a call. The first word wins: a second one, and one that comes after the call was started,
+ * changes nothing (D67). Appends are guarded in the same way; a log written before that may hold both words.
+ */
+
+/** The call waits for approval. An approval whose edited arguments cannot be used is taken back. */
+export function requested(call: CallState, { at, expiresAt, problem }: ToolApprovalRequested): CallState {
+  if (call.status !== 'pending') return call;
+  const isReturned = problem !== undefined && call.approval === 'approved';
+  if (call.approvalRequest && !isReturned) return call;
+  const { approval, decision, editedArguments, ...undecided } = call;
+  return {
+    ...(isReturned ? undecided : call),
+    approvalRequest: { at, ...(expiresAt !== undefined && { expiresAt }), ...(problem !== undefined && { problem }) },
+  };
+}
+
+/** The calls that a suspension lists wait for a person: those that were not started wait for approval. */
+export function requestedBySuspension(call: CallState, { at }: EvaluationSuspended): CallState {
+  return call.status === 'pending' && !call.approvalRequest ? { ...call, approvalRequest: { at } } : call;
+}
+
+export function approved(call: CallState, event: ToolApproved): CallState {
+  if (!isUndecided(call) || isOfOtherAttempt(call, event)) return call;
+  const { arguments: edited, note } = event;
+  return {
+    ...call,
+    approval: 'approved',
+    decision: { ...decisionOf(event), ...(note !== undefined && { note }) },
+    ...(edited !== undefined && { editedArguments: JSON.stringify(edited) }),
+  };
+}
+
+export function denied(call: CallState, event: ToolDenied): CallState {
+  if (!isUndecided(call) || isOfOtherAttempt(call, event)) return call;
+  const { reason } = event;
+  return {
+    ...call,
+    approval: 'denied',
+    decision: decisionOf(event),
+    ...(reason !== undefined && { deniedBecause: reason }),
+  };
+}
+
+/** A settlement without an attempt, as older versions recorded it, is about the attempt at its position. */
+export function settled(call: CallState, event: ToolSettled): CallState {
+  if (hasResult(call) || isOfOtherAttempt(call, event)) return call;
+  if (call.settlement && 'result' in call.settlement) return call;
+  return { ...call, settlement: event.how };
+}
+
+function isUndecided(call: CallState): boolean {
+  return call.status === 'pending' && call.approval === undefined;
+}
+
+function isOfOtherAttempt(call: CallState, { attempt }: CallRef): boolean {
+  return attempt !== undefined && attempt !== call.attempt;
+}
+
+function decisionOf({ at, by }: ToolApproved | ToolDenied): NonNullable<CallState['decision']> {
+  return { at, ...(by !== undefined && { by }) };
+}

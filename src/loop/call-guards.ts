@@ -1,0 +1,48 @@
+import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
+import type { CallRef } from '../core/messages.ts';
+import { planCall } from '../core/resume-plan.ts';
+import type { AppendGuard } from '../session/append-queue.ts';
+
+/**
+ * What the loop asks of the log in the same breath as it appends: a person may approve, deny, settle or erase at any moment, from
+ * any process and without a lease (D51, D67). Whoever is first in the log wins.
+ */
+
+/** Thrown instead of an append when the log says something else about a call than it did when the call was planned. */
+export class PlanChanged extends Error {}
+
+/** A guard for an append about a call: throws `PlanChanged` when the call has its result, or a person has spoken, since. */
+export function unlessSpoken(call: CallState): AppendGuard {
+  return ({ record: { evaluations } }) => {
+    const now = findCall(evaluations, call);
+    if (now && !hasResult(now) && now.approval === call.approval && now.settlement === call.settlement) return;
+    throw new PlanChanged(`the log says something else about call ${call.callId} now`);
+  };
+}
+
+/** The same for a call's outcome: a call that was started under this lease has run, whatever anyone says (D67). */
+export function unlessOvertaken(fence: number, call: CallState): AppendGuard {
+  const unspoken = unlessSpoken(call);
+  return (state) => {
+    const now = findCall(state.record.evaluations, call);
+    if (now?.status !== 'started' || now.fence !== fence) unspoken(state);
+  };
+}
+
+/** A guard for an agent's own plan, which knows nothing of the log: throws when a person has decided that the call must not run. */
+export function unlessDecided(call: CallRef): AppendGuard {
+  return (state) => {
+    const now = findCall(state.record.evaluations, call);
+    const mayRun = now && !hasResult(now) && !['settle', 'deny'].includes(planCall(now).action);
+    if (!now || mayRun) return;
+    throw new PlanChanged(`call ${call.callId} was decided about before it began`);
+  };
+}
+
+/** A guard for a result that an agent reports: throws when the call has one. */
+export function unlessAnswered(call: CallRef): AppendGuard {
+  return (state) => {
+    const now = findCall(state.record.evaluations, call);
+    if (now && hasResult(now)) throw new PlanChanged(`call ${call.callId} has its result`);
+  };
+}

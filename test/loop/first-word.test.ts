@@ -1,0 +1,316 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  approveToolCall,
+  type CallRef,
+  definePrompt,
+  denyToolCall,
+  getPendingToolCalls,
+  openSession,
+  type Session,
+  settleToolCall,
+} from '../../src/index.ts';
+import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
+
+/** D67: approvals are evidence, and the first word wins, whichever handle or process says it. */
+
+interface Waiting extends Agent {
+  readonly pending: CallRef;
+  readonly runs: unknown[];
+  /** Another handle of the same session. */
+  other(): Promise<Session>;
+}
+
+/** An agent whose one call waits for approval. */
+async function waiting(
+  rest: Parameters<typeof tool>[2] = { needsApproval: true },
+  options: Partial<AgentOptions> = {},
+): Promise<Waiting> {
+  const runs: unknown[] = [];
+  const deploy = tool('deploy', (input) => `deployed ${runs.push(input)}`, rest);
+  const made = await agent({
+    script: [{ toolCalls: [call('deploy', { to: 'staging' })] }, 'ok'],
+    tools: [deploy],
+    ...options,
+  });
+  const { pending } = await made.evaluate();
+  const { store, session } = made;
+  const other = (): Promise<Session> =>
+    openSession({ store, id: session.id, ...(options.clock && { clock: options.clock }) });
+  return { ...made, pending: pending[0] as CallRef, runs, other };
+}
+
+const INVALID = { code: 'INVALID_ARGUMENT' };
+
+describe('D67: the first word wins', () => {
+  test.for(Array.from({ length: 5 }, (_, i) => i))(
+    'of an approval and a denial at the same time one is refused, and the call does what the other says (%i)',
+    async () => {
+      const { session, other, pending, evaluate, runs } = await waiting();
+      const said = await Promise.allSettled([
+        approveToolCall(session, pending),
+        denyToolCall(await other(), pending, 'no'),
+        approveToolCall(await other(), pending),
+        denyToolCall(session, pending),
+      ]);
+      expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const one of said) if (one.status === 'rejected') expect(one.reason).toMatchObject(INVALID);
+      expect((await eventTypes(session)).filter((type) => /^tool\/(approved|denied)$/.test(type))).toHaveLength(1);
+      await evaluate({ resume: true });
+      const isApproved = said[0]?.status === 'fulfilled' || said[2]?.status === 'fulfilled';
+      expect(runs).toHaveLength(isApproved ? 1 : 0);
+      expect(resultText(session, 'call_1_1')).toMatch(isApproved ? /^deployed 1$/ : /denied/);
+    },
+  );
+
+  test('of two settlements with different results at the same time one is refused', async () => {
+    const { session, other, pending, evaluate } = await waiting();
+    const results = ['one', 'two'];
+    const handles = [session, await other()];
+    const said = await Promise.allSettled(
+      handles.map((handle, i) => settleToolCall(handle, pending, { result: results[i] })),
+    );
+    expect(said.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    await evaluate({ resume: true });
+    expect(resultText(session, 'call_1_1')).toBe(results[said.findIndex(({ status }) => status === 'fulfilled')]);
+  });
+
+  test('a start beats a later denial: the denial is refused and the result is what the call returned', async () => {
+    const gate = deferred<string>();
+    const started = deferred();
+    const deploy = tool('deploy', () => gate.promise, { needsApproval: true });
+    const made = await waiting({}, { tools: [deploy] });
+    await approveToolCall(made.session, made.pending);
+    const running = made.evaluate({
+      resume: true,
+      onEvent: (event) => event.type === 'tool/started' && started.resolve(),
+    });
+    await started.promise;
+    await expect(denyToolCall(await made.other(), made.pending)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
+    const { attempt: _, ...newest } = made.pending;
+    await expect(denyToolCall(await made.other(), newest)).rejects.toMatchObject(INVALID);
+    gate.resolve('done');
+    await running;
+    expect(resultText(made.session, 'call_1_1')).toBe('done');
+  });
+
+  test('a denial that is in the log before the start keeps the call from running', async () => {
+    const runs: string[] = [];
+    const made = await agent({
+      script: [{ toolCalls: [call('first'), call('pay')] }, 'ok'],
+      tools: [tool('first', () => 'ok'), tool('pay', () => runs.push('pay'))],
+    });
+    // Another process denies the second call when its start is on the way to the store: the handle has not read of it.
+    const append = made.store.append.bind(made.store);
+    let denied: Promise<void> | undefined;
+    made.store.append = async (id, events, options) => {
+      const start = events.find((event) => event.type === 'tool/started' && event.callId === 'call_1_2');
+      if (start && !denied) {
+        const { evaluationId, turn, callId } = start as unknown as CallRef;
+        const other = await openSession({ store: made.store, id });
+        denied = denyToolCall(other, { evaluationId, turn, callId }, 'no!');
+        await denied;
+      }
+      return append(id, events, options);
+    };
+    expect(await made.evaluate({ maxParallelCalls: 1 })).toMatchObject({ status: 'completed' });
+    expect(denied).toBeDefined();
+    expect(runs).toEqual([]);
+    expect(resultText(made.session, 'call_1_2')).toContain('no!');
+  });
+
+  test('a call that nobody was asked about cannot be approved', async () => {
+    const gate = deferred<string>();
+    const begun = deferred();
+    const slow = tool(
+      'slow',
+      () => {
+        begun.resolve();
+        return gate.promise;
+      },
+      { effect: 'read' },
+    );
+    const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
+    const running = evaluate();
+    await begun.promise;
+    const [open] = getPendingToolCalls(session);
+    await expect(approveToolCall(session, open as CallRef)).rejects.toMatchObject(INVALID);
+    gate.resolve('seen');
+    await running;
+    expect(resultText(session, 'call_1_1')).toBe('seen');
+  });
+
+  test('a read that is denied while it runs is recorded as denied, and once', async () => {
+    const gate = deferred<string>();
+    const begun = deferred();
+    const slow = tool(
+      'slow',
+      () => {
+        begun.resolve();
+        return gate.promise;
+      },
+      { effect: 'read' },
+    );
+    const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
+    const running = evaluate();
+    await begun.promise;
+    await denyToolCall(session, getPendingToolCalls(session)[0] as CallRef, 'secret');
+    gate.resolve('seen');
+    await running;
+    expect(resultText(session, 'call_1_1')).toBe('This call was denied: secret');
+  });
+});
+
+describe('D67: approvals are evidence', () => {
+  test('who approved, when and with which words is in the log and with the call', async () => {
+    const clock = fakeClock();
+    const { session, pending } = await waiting(undefined, { clock });
+    clock.advance(5_000);
+    const at = new Date(clock.now()).toISOString();
+    await approveToolCall(session, pending, { by: 'Ann', note: 'after lunch' });
+    for await (const event of session.events({ types: ['tool/approved'] })) {
+      expect(event).toMatchObject({ ...pending, at, by: 'Ann', note: 'after lunch' });
+    }
+    expect(getPendingToolCalls(session)).toMatchObject([
+      { approval: 'approved', decision: { at, by: 'Ann', note: 'after lunch' } },
+    ]);
+  });
+
+  test('who denied is recorded', async () => {
+    const { session, pending } = await waiting();
+    await denyToolCall(session, pending, 'no', { by: 'Bob' });
+    expect(getPendingToolCalls(session)).toMatchObject([
+      { approval: 'denied', deniedBecause: 'no', decision: { by: 'Bob' } },
+    ]);
+  });
+
+  test('a call runs with edited arguments, and the model is told in a synthetic part', async () => {
+    const { session, pending, evaluate, runs, results, requests } = await waiting();
+    await approveToolCall(session, pending, { arguments: { to: 'production' } });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(runs).toEqual([{ to: 'production' }]);
+    expect(results().call_1_1?.content).toEqual([
+      { type: 'text', text: 'deployed 1' },
+      { type: 'text', text: expect.stringContaining('{"to":"production"}'), synthetic: true },
+    ]);
+    const sent = requests.at(-1)?.messages.at(-1);
+    expect(JSON.stringify(sent)).toContain('production');
+  });
+
+  test('a call that crashed runs again with the edited arguments', async () => {
+    const made = await waiting({ needsApproval: true, effect: 'idempotent' });
+    await approveToolCall(made.session, made.pending, { arguments: { to: 'production' } });
+    const { evaluationId, turn, callId } = made.pending;
+    const start = { toolName: 'deploy', effect: 'idempotent', attempt: 1 };
+    await made.session.append([{ type: 'tool/started', evaluationId, turn, callId, ...start }]); // and the process died
+    await made.evaluate({ resume: true });
+    expect(made.runs).toEqual([{ to: 'production' }]);
+  });
+
+  test('edited arguments that do not fit return the call to those that wait, with the reason', async () => {
+    const input = z.object({ to: z.enum(['staging', 'production']) });
+    const { session, pending, evaluate, runs } = await waiting({ needsApproval: true, input });
+    await approveToolCall(session, pending, { arguments: { to: 'the moon' } });
+    const response = await evaluate({ resume: true });
+    expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED', pending: [pending] });
+    expect(getPendingToolCalls(session)).toMatchObject([
+      { approvalRequest: { problem: expect.stringContaining('to') } },
+    ]);
+    expect(getPendingToolCalls(session)[0]).not.toHaveProperty('approval');
+    expect(runs).toEqual([]);
+    await approveToolCall(session, pending);
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(runs).toEqual([{ to: 'staging' }]);
+  });
+});
+
+describe('D67: approvals expire', () => {
+  const needsApproval = { expiresAfterMs: 60_000 };
+
+  test.for([
+    ['a value', needsApproval],
+    ['a function', async () => needsApproval],
+  ] as const)('an approval after the recorded time is refused, and the call is denied (%s)', async ([, needed]) => {
+    const clock = fakeClock();
+    const { session, pending, evaluate, runs } = await waiting({ needsApproval: needed }, { clock });
+    const expiresAt = new Date(clock.now() + 60_000).toISOString();
+    expect(getPendingToolCalls(session)).toMatchObject([{ approvalRequest: { expiresAt } }]);
+    clock.advance(30_000);
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // asking again adds no time
+    clock.advance(30_000);
+    await expect(approveToolCall(session, pending)).rejects.toMatchObject({
+      ...INVALID,
+      message: expect.stringContaining(expiresAt),
+    });
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(runs).toEqual([]);
+    expect(resultText(session, 'call_1_1')).toBe(`This call was denied: it was not approved before ${expiresAt}`);
+  });
+
+  test('a call that was approved in time runs later', async () => {
+    const clock = fakeClock();
+    const { session, pending, evaluate, runs } = await waiting({ needsApproval }, { clock });
+    clock.advance(59_999);
+    await approveToolCall(session, pending);
+    clock.advance(60_000);
+    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    expect(runs).toHaveLength(1);
+  });
+
+  test('a time that is none is refused when the tool is defined', () => {
+    expect(() => tool('deploy', () => '', { needsApproval: { expiresAfterMs: -1 } })).toThrow(/expiresAfterMs/);
+  });
+});
+
+describe('D52, D67: calls of child conversations', () => {
+  async function delegating(effect: 'read' | 'idempotent'): Promise<Agent> {
+    const deploy = tool('deploy', () => 'deployed', { needsApproval: true });
+    const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Deploy.', tools: [deploy] });
+    const made = await agent({
+      script: ({ prompt, turn }) =>
+        turn > 1 ? 'done' : { toolCalls: [call(prompt.key === 'child' ? 'deploy' : 'delegate')] },
+      tools: [tool('delegate', async (_, context) => (await context.evaluate(child)).text, { effect })],
+    });
+    await made.evaluate();
+    return made;
+  }
+
+  test.for(['read', 'idempotent'] as const)(
+    'the pending call is the child’s, and the parent’s cannot be approved (%s)',
+    async (effect) => {
+      const { session, evaluate } = await delegating(effect);
+      const pending = getPendingToolCalls(session);
+      expect(pending).toMatchObject([{ name: 'deploy', attempt: 0, approvalRequest: {} }]);
+      const parent = session.state.record.evaluations.items.at(0)?.calls[0];
+      expect(parent).toMatchObject({ name: 'delegate' });
+      await expect(approveToolCall(session, parent as CallRef)).rejects.toMatchObject(INVALID);
+      await approveToolCall(session, pending[0] as CallRef);
+      expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
+    },
+  );
+
+  test('a child’s call cannot be approved when the evaluation above it was superseded', async () => {
+    const { session, evaluate } = await delegating('idempotent');
+    const [pending] = getPendingToolCalls(session);
+    await evaluate(); // another one in its place
+    await expect(approveToolCall(session, pending as CallRef)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
+  });
+});
+
+test('D67: calls that an older version suspended for can be approved', async () => {
+  const { session, pending, evaluate, runs, store } = await waiting();
+  // The log as it was written before a call's wait had an event of its own.
+  const events: unknown[] = [];
+  for await (const { seq: _, ...event } of session.events()) {
+    if (event.type === 'evaluation/suspended') {
+      const { evaluationId, turn, callId } = pending;
+      events.push({ ...event, pending: [{ evaluationId, turn, callId }] });
+    } else if (event.type !== 'tool/approval-requested') events.push(event);
+  }
+  await store.append('old', events as never, { id: 'copy', expectedSeq: 0 });
+  const old = await openSession({ store, id: 'old' });
+  await approveToolCall(old, pending);
+  expect(await evaluate({ session: old, resume: true })).toMatchObject({ status: 'completed' });
+  expect(runs).toHaveLength(1);
+});

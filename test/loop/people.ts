@@ -1,0 +1,219 @@
+/**
+ * Random people around one conversation: each opens handles of its own and approves, denies, settles, erases and resumes as it
+ * likes, with what it saw last. What tools did, and which words were accepted, is noted outside the log.
+ */
+import { z } from 'zod';
+import {
+  approveToolCall,
+  type CallRef,
+  type ConversationMessage,
+  createAdapter,
+  definePrompt,
+  defineTool,
+  denyToolCall,
+  getMessages,
+  getPendingToolCalls,
+  isHoldfastError,
+  openSession,
+  type Prompt,
+  type Session,
+  type SessionEvent,
+  type Store,
+  scriptedModel,
+  settleToolCall,
+  type ToolContext,
+  textOf,
+} from '../../src/index.ts';
+
+export const SESSION = 'people';
+const TURNS = 3;
+
+/** What outlives every process. */
+export interface Outside {
+  /** Called by a tool for every effect: which call, in which run. */
+  effect(context: ToolContext): void | Promise<void>;
+  /** Called when a person's word was accepted. */
+  accepted(word: string): void;
+}
+
+/** What is noted of an effect. */
+export function effectOf({ evaluationId, turn, callId, attempt }: CallRef): string {
+  return `${evaluationId}/${turn}/${callId}#${attempt}`;
+}
+
+function promptOf(outside: Outside): Prompt {
+  const made = (name: string, needsApproval: boolean): ReturnType<typeof defineTool> =>
+    defineTool({
+      name,
+      description: name,
+      input: z.object({ n: z.number() }),
+      effect: 'once',
+      needsApproval,
+      async execute(_, context) {
+        await outside.effect(context);
+        return 'done';
+      },
+    }) as ReturnType<typeof defineTool>;
+  const look = defineTool({
+    name: 'look',
+    description: 'look',
+    input: z.object({ n: z.number() }),
+    effect: 'read',
+    execute: () => 'seen',
+  });
+  return definePrompt({
+    ns: 'test',
+    key: 'people',
+    instructions: 'Do it.',
+    tools: [made('deploy', true), made('pay', false), look],
+  });
+}
+
+/** One person with a handle. */
+export class Person {
+  readonly #session: Session;
+  readonly #outside: Outside;
+  readonly #random: () => number;
+  readonly #evaluate: () => Promise<{ readonly status: string }>;
+  #seen: readonly CallRef[] = [];
+
+  private constructor(session: Session, outside: Outside, random: () => number) {
+    this.#session = session;
+    this.#outside = outside;
+    this.#random = random;
+    const calls = ['deploy', 'pay', 'look', 'deploy'].map((name, n) => ({ name, arguments: { n } }));
+    const adapter = createAdapter({
+      model: scriptedModel(({ turn }) => (turn > TURNS ? 'ok' : { toolCalls: calls })),
+      leaseTtlMs: 3_600_000, // a lease is taken over because its process is dead
+    });
+    const prompt = promptOf(outside);
+    this.#evaluate = () =>
+      adapter.evaluate(prompt, {
+        session,
+        input: 'go',
+        resume: 'auto',
+        ...(random() < 0.3 && { maxParallelCalls: 1 + Math.floor(random() * 2) }),
+      });
+  }
+
+  static async open(store: Store, outside: Outside, random: () => number): Promise<Person> {
+    return new Person(await openSession({ store, id: SESSION }), outside, random);
+  }
+
+  get isOver(): boolean {
+    return this.#session.state.record.evaluations.items.at(-1)?.status === 'completed';
+  }
+
+  /** Does something. Whatever is refused is refused with one of our own errors. */
+  async act(): Promise<void> {
+    const random = this.#random;
+    if (random() < 0.5) this.#seen = getPendingToolCalls(this.#session); // else: what it saw before
+    const call = this.#seen[Math.floor(random() * this.#seen.length)];
+    try {
+      if (!call || random() < 0.4) await this.#evaluate();
+      else await this.#speak(call);
+    } catch (error) {
+      if (!isHoldfastError(error) || !REFUSALS.has(error.code)) throw error;
+    }
+  }
+
+  async #speak(call: CallRef): Promise<void> {
+    const session = this.#session;
+    const { accepted } = this.#outside;
+    const name = effectOf(call);
+    const words: readonly (() => Promise<void>)[] = [
+      () => approveToolCall(session, call, { by: 'someone' }).then(() => accepted(`approved ${name}`)),
+      () => denyToolCall(session, call, 'no').then(() => accepted(`denied ${name}`)),
+      () => settleToolCall(session, call, { result: 'by hand' }).then(() => accepted(`settled ${name}`)),
+      () => settleToolCall(session, call, { rerun: true }).then(() => accepted(`rerun ${name}`)),
+      () => this.#erase(call),
+    ];
+    await words[Math.floor(this.#random() * words.length)]?.();
+  }
+
+  async #erase(call: CallRef): Promise<void> {
+    const isAnswer = ({ role, turn }: ConversationMessage): boolean => role === 'assistant' && turn === call.turn;
+    const message = getMessages(this.#session, call.evaluationId).find(isAnswer);
+    if (!message) return;
+    await this.#session.eraseMessage(message.id);
+    this.#outside.accepted(`erased ${message.id}`);
+  }
+
+  /** Brings the conversation to its end: whatever still waits is denied, or was done by hand. */
+  async end(): Promise<Session> {
+    for (let response = await this.#evaluate(); response.status === 'suspended'; response = await this.#evaluate()) {
+      for (const call of getPendingToolCalls(this.#session)) {
+        if (call.settlement || call.approval) continue;
+        if (call.status === 'pending') await denyToolCall(this.#session, call, 'at the end');
+        else await settleToolCall(this.#session, call, { result: 'by hand' });
+      }
+    }
+    return this.#session;
+  }
+}
+
+const REFUSALS = new Set(['INVALID_ARGUMENT', 'TOOL_CALL_NOT_FOUND', 'CALL_OPEN', 'SESSION_BUSY']);
+
+/** Reproducible numbers from 0 to 1. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Everything that is not as the log says, or happened more often than anyone allowed; empty when all is well. */
+export async function lies(
+  session: Session,
+  { effects, words }: { readonly effects: readonly string[]; readonly words: readonly string[] },
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  const log: SessionEvent[] = [];
+  for await (const event of session.events()) log.push(event);
+  const refs = (type: string): readonly string[] =>
+    log.filter((event) => event.type === type).map((event) => effectOf(event as unknown as CallRef));
+  const withoutAttempt = (name: string): string => name.slice(0, name.lastIndexOf('#'));
+  const starts = refs('tool/started');
+  const reruns = log.flatMap((event) =>
+    event.type === 'tool/settled' && 'rerun' in (event.how as object) ? [effectOf(event as unknown as CallRef)] : [],
+  );
+  for (const list of [effects, starts]) {
+    const twice = list.filter((one, i) => list.indexOf(one) !== i);
+    if (twice.length > 0) found.push(`more than once: ${twice}`);
+  }
+  for (const one of effects) if (!starts.includes(one)) found.push(`an effect without a start: ${one}`);
+  for (const one of starts) {
+    const [call, attempt] = [withoutAttempt(one), Number(one.slice(one.lastIndexOf('#') + 1))];
+    if (attempt > 1 && !reruns.includes(`${call}#${attempt - 1}`)) found.push(`nobody allowed ${one}`);
+  }
+  const decided = [...refs('tool/approved'), ...refs('tool/denied')];
+  if (new Set(decided).size !== decided.length) found.push(`decided about twice: ${decided}`);
+  const recorded = {
+    approved: refs('tool/approved'),
+    denied: refs('tool/denied'),
+    settled: refs('tool/settled'),
+    rerun: reruns,
+  };
+  for (const word of words) {
+    const [what = '', name = ''] = word.split(' ');
+    if (what === 'erased') {
+      const message = getMessages(session).find(({ id }) => id === name);
+      if (!message || textOf(message) !== '[erased]') found.push(`not erased: ${name}`);
+    } else if (!recorded[what as keyof typeof recorded].includes(name))
+      found.push(`accepted and not recorded: ${word}`);
+  }
+  for (const message of getMessages(session)) {
+    if (message.role !== 'tool' || message.toolName === 'look') continue;
+    const call = `${message.evaluationId}/${message.turn}/${message.toolCallId}`;
+    const acted = effects.some((one) => withoutAttempt(one) === call);
+    const text = textOf(message);
+    const never = /^This call (was denied|never ran)/.test(text);
+    if (never && acted) found.push(`"${text}", but ${call} acted`);
+    if (text === 'done' && !acted) found.push(`${call} did nothing, and its result says done`);
+    if (never === (text === 'done' || text === 'by hand')) found.push(`an unknown result: "${text}"`);
+  }
+  return found;
+}
