@@ -53,6 +53,7 @@ export {
 export { type CheckpointHandler, type CheckpointStrategy, fileCheckpoints } from './loop/checkpoints.ts';
 export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
+export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
 export {
   type AnyTool,
   defineTool,

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import type { Model } from '../ports/model.ts';
 import { holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
+import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
@@ -60,6 +60,7 @@ export async function evaluateInSession(
       fence: lease.fence,
       emit,
       draftPace,
+      children: new ChildIndex(session),
       background: (work) => {
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
@@ -91,7 +92,8 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
   };
 }
 
-interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background'> {
+interface Surroundings
+  extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background' | 'children'> {
   readonly settings: LoopSettings;
 }
 
@@ -119,9 +121,11 @@ async function evaluateConversation(
     attempts: 0,
     draft: undefined,
     ...(place.parent && { parent: place.parent.run }),
-    child: (parent, call, childPrompt, childOptions, { conversationId, signal }) => {
+    child: (parent, call, childPrompt, childOptions, { conversationId, evaluationId, signal }) => {
       const inner = { ...around, limits: narrowed(around.limits, signal) };
-      return evaluateChild(inner, childPrompt, childOptions, { conversationId, parent: { call, run: parent } });
+      const resume = evaluationId === undefined ? false : { evaluationId };
+      const given = { ...childOptions, resume };
+      return evaluateChild(inner, childPrompt, given, { conversationId, parent: { call, run: parent } });
     },
   };
   if (found) run.attempts = await interruptLeftDraft(run, found);
@@ -173,13 +177,11 @@ function neverBegan(run: Run): readonly Without<NewEvent, 'at'>[] {
 async function evaluateChild(
   around: Surroundings,
   prompt: Prompt<unknown>,
-  options: ChildOptions,
+  options: ChildOptions & Pick<EvaluateOptions, 'resume'>,
   place: Required<Place>,
 ): Promise<EvaluationResponse<unknown>> {
   checkOptions(options);
   const { promptValidation } = place.parent.run.options;
-  const newest = getLatestEvaluation(around.session, { conversationId: place.conversationId });
-  const resume = newest ? { evaluationId: newest.id } : false;
-  const inherited = { ...(promptValidation && { promptValidation }), ...options, resume };
+  const inherited = { ...(promptValidation && { promptValidation }), ...options };
   return evaluateConversation(around, prompt, inherited, place);
 }

@@ -1,11 +1,10 @@
-import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import { promptMismatch } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
-import { sha256 } from '../session/contents.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
+import { inputHash } from './evaluation-identity.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 
 /** Which evaluation to go on with, or none to begin one (D2). Refuses a prompt that is not the one it was started with (D4). */
@@ -48,9 +47,4 @@ export function findEvaluation(
     );
   }
   return found;
-}
-
-/** What makes two inputs the same to `resume: 'auto'`. */
-export function inputHash(options: EvaluateOptions): string {
-  return sha256(canonicalJson({ input: options.input ?? null, key: options.key ?? null }));
 }

@@ -7,6 +7,7 @@ import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
+import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits } from './limits.ts';
@@ -45,13 +46,15 @@ export interface Run {
   readonly background: (work: Promise<void> | undefined) => void;
   /** The run whose call asked for this one: its budget holds here, too (D52). */
   readonly parent?: Run;
+  /** The child conversations in the log, by their calls. */
+  readonly children: ChildIndex;
   /** Runs a child conversation under the same lease (D52), until the call that asked for it ends. */
   readonly child: (
     run: Run,
     call: CallRef,
     prompt: Prompt<unknown>,
     options: ChildOptions,
-    how: { readonly conversationId: string; readonly signal: AbortSignal },
+    how: { readonly conversationId: string; readonly evaluationId?: string; readonly signal: AbortSignal },
   ) => Promise<EvaluationResponse<unknown>>;
 }
 

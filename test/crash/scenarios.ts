@@ -212,6 +212,7 @@ export const SCENARIOS: readonly Scenario[] = [
         name: 'delegate',
         description: 'Asks another agent',
         input,
+        effect: 'idempotent',
         execute: async ({ path }, context) => (await context.evaluate(child, { input: path })).text,
       });
       return request(world, {
