@@ -53,6 +53,13 @@ export function checkOptions(options: EvaluateOptions): void {
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
     throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
   }
+  const { continues = false, resume, key } = options;
+  if (continues !== false && resume === 'auto' && key === undefined) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      "continues with resume: 'auto' needs a key: without one a message that repeats the one before, such as a second \"ok\", would be taken for it; give the message's id as key",
+    );
+  }
   const { maxParallelCalls = 1 } = options;
   if (!(maxParallelCalls >= 1)) {
     throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);

@@ -16,7 +16,8 @@ export interface Budget {
 
 /**
  * Which evaluation to go on with (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
- * with equal input if it is open or finished (`'auto'`), or one whose adapter state was captured.
+ * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
+ * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64).
  */
 export type ResumeOption =
   | boolean
@@ -31,7 +32,7 @@ export interface EvaluateOptions {
   /** Values for `{{name}}` in the instructions. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly resume?: ResumeOption;
-  /** Tells equal inputs apart for `resume: 'auto'`. */
+  /** Tells equal inputs apart for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
   /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
   readonly continues?: boolean | string;
