@@ -64,6 +64,7 @@ export {
 } from './loop/define-tool.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
+export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
 export { isMessageDelta } from './loop/provider-adapter.ts';
 export { approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';

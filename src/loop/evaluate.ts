@@ -10,6 +10,7 @@ import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
+import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
@@ -24,6 +25,7 @@ export interface LoopSettings {
   /** Asked instead of the model, if there is one. */
   readonly agent?: Agent;
   readonly maxModelRetries: number;
+  readonly prices?: Prices;
   readonly leaseTtlMs: number | undefined;
   readonly random: () => number;
 }
@@ -117,6 +119,7 @@ async function evaluateConversation(
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
+    prices: around.settings.prices ?? {},
     startedHere: new Map(),
     attempts: 0,
     draft: undefined,

@@ -12,6 +12,7 @@ import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits } from './limits.ts';
 import type { Prepared } from './prepare-call.ts';
+import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
@@ -33,6 +34,8 @@ export interface Run {
   readonly history: RequestHistory;
   readonly random: () => number;
   readonly maxModelRetries: number;
+  /** The adapter's prices. */
+  readonly prices: Prices;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
   /** Tells whoever watches, if anyone does. */
