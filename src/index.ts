@@ -53,6 +53,7 @@ export {
 export { type CheckpointHandler, type CheckpointStrategy, fileCheckpoints } from './loop/checkpoints.ts';
 export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
+export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
 export {
   type AnyTool,
   type ApprovalNeed,
@@ -64,6 +65,7 @@ export {
 } from './loop/define-tool.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
+export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
 export { isMessageDelta } from './loop/provider-adapter.ts';
 export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';

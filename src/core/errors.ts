@@ -5,6 +5,7 @@ export type ErrorCode =
   // the conversation
   | 'CONVERSATION_NOT_FOUND'
   | 'PROMPT_MISMATCH'
+  | 'KEY_REUSED'
   | 'EVALUATION_FAILED'
   | 'OUTPUT_INVALID'
   | 'TOOL_OUTCOME_UNKNOWN'

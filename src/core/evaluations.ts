@@ -63,6 +63,7 @@ export interface Evaluation {
   readonly promptKey: string;
   readonly promptHash: string;
   readonly inputHash: string;
+  readonly paramsHash?: string;
   readonly key?: string;
   readonly continues?: string;
   readonly parent?: CallRef;

@@ -59,6 +59,8 @@ export type EvaluationStarted = EventEnvelope & {
   readonly promptKey: string;
   readonly promptHash: string;
   readonly inputHash: string;
+  /** Of the values that were bound in the instructions (D64). Absent in logs from before it was recorded. */
+  readonly paramsHash?: string;
   /** Tells equal inputs apart (D2). */
   readonly key?: string;
   /** The evaluation whose messages this one begins with (D50). */

@@ -7,10 +7,12 @@ import { plainCopy } from '../session/plain-copy.ts';
 import { validateEvent } from '../session/validate-event.ts';
 import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
-import { checkSpending, pause, Suspension } from './limits.ts';
+import { pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
 import { approvalRequest } from './request-approval.ts';
+import { withCost } from './prices.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
+import { checkRun, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
 
 /**
@@ -18,13 +20,8 @@ import { streamAnswer } from './stream-answer.ts';
  * final, the end of the evaluation are one append: a crash leaves all of it or none (D7, D9).
  */
 export async function askModel(run: Run, turn: number): Promise<void> {
-  const { options, prompt } = run;
-  checkSpending(currentEvaluation(run).totalUsage, turn, options);
-  // What a child spends, every conversation above it spends, too (D52).
-  for (let above = run.parent; above; above = above.parent) {
-    const { budget } = above.options;
-    checkSpending(currentEvaluation(above).totalUsage, 0, { budget });
-  }
+  const { prompt } = run;
+  checkRun(run, turn);
   const { answer, events } = await answerOf(run, turn);
   const heard = plainCopy(answer, { lenient: true });
   const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);
@@ -64,7 +61,7 @@ function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorde
   const event: AnswerRecorded = {
     type: 'message/recorded',
     message,
-    ...(answer.usage && { usage: answer.usage }),
+    ...(answer.usage && { usage: withCost(answer.usage, pricesOf(run), [answer.model, run.model.modelId]) }),
     ...(answer.model !== undefined && { model: answer.model }),
     ...(answer.finishReason !== undefined && { finishReason: answer.finishReason }),
   };

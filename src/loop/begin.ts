@@ -6,7 +6,7 @@ import { bindTemplate } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
-import { inputHash } from './find-evaluation.ts';
+import { inputHash, paramsHash } from './evaluation-identity.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
@@ -42,7 +42,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
     const content = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input;
     messages.push({ ...messageBase(names, place0(), at), role: 'user', content });
   }
-  const older = openEvaluations(session, prompt, conversationId);
+  const older = parent ? [] : openEvaluations(session, prompt, conversationId); // a child has a new conversation
   for (const evaluation of older) await interruptLeftDraft(run, evaluation);
   await record(run, [
     ...older.map(
@@ -60,6 +60,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
       promptKey: prompt.key,
       promptHash: prompt.hash,
       inputHash: inputHash(options),
+      paramsHash: paramsHash(options),
       ...(key !== undefined && { key }),
       ...(continues !== undefined && { continues }),
       ...(run.agent && { adapterType: run.agent.adapterType }),

@@ -5,6 +5,7 @@ import { openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Prompt } from './define-prompt.ts';
 import { evaluateInSession, type LoopSettings } from './evaluate.ts';
+import { checkPrices, type Prices } from './prices.ts';
 import type {
   EvaluateOptions,
   EvaluationEvent,
@@ -20,6 +21,8 @@ export interface AdapterOptions {
   readonly summaryModel?: Parameters<typeof toModel>[0];
   /** How often a provider that fails for now is asked again. */
   readonly maxModelRetries?: number;
+  /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log (D66). */
+  readonly prices?: Prices;
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
   /** Spreads retries; a number from 0 to 1. */
@@ -31,11 +34,13 @@ const DEFAULT_MODEL_RETRIES = 4;
 /** Makes an adapter that runs prompts with a model, in our own loop. */
 export function createAdapter(options: AdapterOptions): ProviderAdapter {
   if (!options?.model) throw new HoldfastError('INVALID_ARGUMENT', 'createAdapter needs a model');
+  checkPrices(options.prices ?? {});
   const model = toModel(options.model);
   const settings: LoopSettings = {
     model,
     summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
+    ...(options.prices && { prices: options.prices }),
     leaseTtlMs: options.leaseTtlMs,
     random: options.random ?? Math.random,
   };

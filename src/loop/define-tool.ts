@@ -23,7 +23,10 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
   readonly session: StagedSession;
-  /** Runs a child conversation in the same log (D52). `key` names it; without one, its place among the call's children does. */
+  /**
+   * Runs a child conversation in the same log (D52). When the handler runs again, a recorded child is matched by its `key`, or
+   * without one by prompt, input and params. Throws in a tool that declares no effect (D60).
+   */
   evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
 }
 
@@ -48,6 +51,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly input: StandardSchemaV1<unknown, Input>;
   readonly jsonSchema: JsonSchema;
   readonly effect: ToolEffect;
+  /** The definition named no effect, so it is `once`, and `ctx.evaluate` throws in it (D60). */
+  readonly effectUndeclared?: true;
   execute(input: Input, context: ToolContext): Promise<Output> | Output;
   /** Did it happen? Asked instead of running a `once` tool again (D18). */
   readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
@@ -74,7 +79,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
   readonly input: Schema;
   /** For schema libraries that do not convert themselves. */
   readonly jsonSchema?: JsonSchema;
-  /** `once` unless given; `idempotent` for a handler that runs child conversations with `ctx.evaluate` (D18, D52). */
+  /** `once` unless given (D18, D60). A handler that runs child conversations with `ctx.evaluate` declares `idempotent`. */
   readonly effect?: ToolEffect;
   readonly execute: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<Output> | Output;
   readonly reconcile?: (
@@ -115,7 +120,8 @@ export function defineTool<Schema extends StandardSchemaV1, Output>(
     input: input as StandardSchemaV1<unknown, StandardSchemaV1.InferOutput<Schema>>,
     execute,
     jsonSchema: toJsonSchema(input, jsonSchema, `tool "${name}"`),
-    effect: effect ?? (runsChildren(execute) ? 'idempotent' : 'once'),
+    effect: effect ?? 'once', // never guessed: a wrong guess runs a purchase twice (D60)
+    ...(effect === undefined && { effectUndeclared: true as const }),
     retries,
   };
 }
@@ -135,9 +141,4 @@ export function checkToolName(name: string): void {
     'INVALID_ARGUMENT',
     `"${name}" cannot name a tool; providers take up to 64 letters, digits, _ and -`,
   );
-}
-
-/** Whether a handler plainly calls `evaluate`: its children are in the log, so running it again is safe (D52). */
-function runsChildren(execute: (...args: never[]) => unknown): boolean {
-  return /\bevaluate\s*\(/.test(Function.prototype.toString.call(execute));
 }

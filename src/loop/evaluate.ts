@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import type { Model } from '../ports/model.ts';
 import { holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
+import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
+import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
@@ -25,6 +26,7 @@ export interface LoopSettings {
   /** Asked instead of the model, if there is one. */
   readonly agent?: Agent;
   readonly maxModelRetries: number;
+  readonly prices?: Prices;
   readonly leaseTtlMs: number | undefined;
   readonly random: () => number;
 }
@@ -61,6 +63,7 @@ export async function evaluateInSession(
       fence: lease.fence,
       emit,
       draftPace,
+      children: new ChildIndex(session),
       background: (work) => {
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
@@ -92,7 +95,8 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
   };
 }
 
-interface Surroundings extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background'> {
+interface Surroundings
+  extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background' | 'children'> {
   readonly settings: LoopSettings;
 }
 
@@ -116,14 +120,17 @@ async function evaluateConversation(
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
+    prices: around.settings.prices ?? {},
     startedHere: new Map(),
     resumption: { event: found && resumedEvent(found) },
     attempts: 0,
     draft: undefined,
     ...(place.parent && { parent: place.parent.run }),
-    child: (parent, call, childPrompt, childOptions, { conversationId, signal }) => {
+    child: (parent, call, childPrompt, childOptions, { conversationId, evaluationId, signal }) => {
       const inner = { ...around, limits: narrowed(around.limits, signal) };
-      return evaluateChild(inner, childPrompt, childOptions, { conversationId, parent: { call, run: parent } });
+      const resume = evaluationId === undefined ? false : { evaluationId };
+      const given = { ...childOptions, resume };
+      return evaluateChild(inner, childPrompt, given, { conversationId, parent: { call, run: parent } });
     },
   };
   if (found) run.attempts = await interruptLeftDraft(run, found);
@@ -182,13 +189,11 @@ function neverBegan(run: Run): readonly Without<NewEvent, 'at'>[] {
 async function evaluateChild(
   around: Surroundings,
   prompt: Prompt<unknown>,
-  options: ChildOptions,
+  options: ChildOptions & Pick<EvaluateOptions, 'resume'>,
   place: Required<Place>,
 ): Promise<EvaluationResponse<unknown>> {
   checkOptions(options);
   const { promptValidation } = place.parent.run.options;
-  const newest = getLatestEvaluation(around.session, { conversationId: place.conversationId });
-  const resume = newest ? { evaluationId: newest.id } : false;
-  const inherited = { ...(promptValidation && { promptValidation }), ...options, resume };
+  const inherited = { ...(promptValidation && { promptValidation }), ...options };
   return evaluateConversation(around, prompt, inherited, place);
 }

@@ -1,11 +1,11 @@
-import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import { promptMismatch } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
-import { sha256 } from '../session/contents.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
+import { hasParams, inputHash, paramsHash } from './evaluation-identity.ts';
+import { evaluationIndex } from './evaluation-index.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 
 /** Which evaluation to go on with, or none to begin one (D2). Refuses a prompt that is not the one it was started with (D4). */
@@ -24,13 +24,12 @@ export function findEvaluation(
     );
   }
   const found =
-    typeof resume === 'object'
-      ? session.state.record.evaluations.get(resume.evaluationId)
-      : getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId });
-  if (resume === 'auto') {
-    const same = found?.inputHash === inputHash(options) && (isOpen(found) || found.status === 'completed');
-    if (!found || !same) return undefined;
-  }
+    resume === 'auto'
+      ? findEqual(session, prompt, options)
+      : resume === true
+        ? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId })
+        : session.state.record.evaluations.get(resume.evaluationId);
+  if (!found && resume === 'auto') return undefined;
   if (!found) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
@@ -42,15 +41,46 @@ export function findEvaluation(
   }
   const why = promptMismatch(found, prompt, options.promptValidation ?? 'strict');
   if (why) {
-    throw new HoldfastError(
-      'PROMPT_MISMATCH',
-      `evaluation ${found.id} cannot be resumed: ${why}; use promptValidation: 'relaxed' to go on anyway, or start again`,
-    );
+    const isOther = promptMismatch(found, prompt, 'relaxed') !== undefined;
+    const advice = isOther
+      ? 'resume it with that prompt, or start again'
+      : "use promptValidation: 'relaxed' to go on anyway, or start again";
+    throw new HoldfastError('PROMPT_MISMATCH', `evaluation ${found.id} cannot be resumed: ${why}; ${advice}`);
   }
   return found;
 }
 
-/** What makes two inputs the same to `resume: 'auto'`. */
-export function inputHash(options: EvaluateOptions): string {
-  return sha256(canonicalJson({ input: options.input ?? null, key: options.key ?? null }));
+/**
+ * The evaluation that `resume: 'auto'` goes on with, or none to begin one: the one that has this key, or else the newest of the
+ * prompt, if its input and params are equal and it is open or completed (D2, D64).
+ */
+function findEqual(session: AnySession, prompt: Prompt<unknown>, options: EvaluateOptions): Evaluation | undefined {
+  const { key } = options;
+  const index = evaluationIndex(session);
+  const input = inputHash(options);
+  const keyed = key === undefined ? undefined : index.withKey(prompt, key);
+  if (keyed && keyed.inputHash !== input) {
+    throw new HoldfastError(
+      'KEY_REUSED',
+      `evaluation ${keyed.id} of ${prompt.ns}/${prompt.key} has the key "${key}" and other input; give each input a key of its own`,
+    );
+  }
+  const found = keyed ?? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+  if (found?.inputHash === input && (isOpen(found) || found.status === 'completed')) {
+    if (hasParams(found, paramsHash(options))) return found;
+    if (isOpen(found)) {
+      throw new HoldfastError(
+        'PROMPT_MISMATCH',
+        `evaluation ${found.id} of ${prompt.ns}/${prompt.key} is open and was started with other params; use resume: true to go on with its own, or resume: false to start again`,
+      );
+    }
+  }
+  const other = index.openOfAnother(prompt);
+  if (other) {
+    throw new HoldfastError(
+      'PROMPT_MISMATCH',
+      `evaluation ${other.id} of ${other.promptNs}/${other.promptKey} is open, and this is ${prompt.ns}/${prompt.key}; resume it with its own prompt, or use resume: false to start another beside it`,
+    );
+  }
+  return undefined;
 }

@@ -3,6 +3,7 @@ import type { SuspendReason } from '../core/events.ts';
 import type { Usage } from '../core/usage.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
+import { checkPrices } from './prices.ts';
 import type { Budget, EvaluateOptions } from './provider-adapter.ts';
 
 /** Thrown inside the loop to leave an evaluation as it is, to be continued later (D13). Never leaves the loop. */
@@ -15,8 +16,8 @@ export class Suspension extends Error {
   }
 }
 
-/** Turns before an evaluation is stopped, unless the caller says otherwise: far beyond any real task. */
-export const DEFAULT_MAX_TURNS = 2_000;
+/** Turns before an evaluation is stopped, unless the caller says otherwise: a loop that makes no progress must not cost much. */
+const DEFAULT_MAX_TURNS = 100;
 
 /** What stops an evaluation from outside. One signal for all of it, so that whatever waits can listen. */
 export interface Limits {
@@ -36,7 +37,7 @@ export function narrowed(limits: Limits, signal: AbortSignal): Limits {
 
 /** Refuses numbers that would make the loop spin or stand still. */
 export function checkOptions(options: EvaluateOptions): void {
-  const { budget = {} } = options;
+  const { over, ...budget } = options.budget ?? {};
   const refuse = (name: string, value: unknown): never => {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
@@ -50,8 +51,19 @@ export function checkOptions(options: EvaluateOptions): void {
     ...budget,
   };
   for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);
+  if (over !== undefined && over !== 'evaluation' && over !== 'session') {
+    throw new HoldfastError('INVALID_ARGUMENT', `budget.over is 'evaluation' or 'session', not "${over}"`);
+  }
+  checkPrices(options.prices ?? {});
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
     throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
+  }
+  const { continues = false, resume, key } = options;
+  if (continues !== false && resume === 'auto' && key === undefined) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      "continues with resume: 'auto' needs a key: without one a message that repeats the one before, such as a second \"ok\", would be taken for it; give the message's id as key",
+    );
   }
   const { maxParallelCalls = 1 } = options;
   if (!(maxParallelCalls >= 1)) {
@@ -119,9 +131,10 @@ export function checkSpending(
   }
   const over = (what: string, used: number, limit: number | undefined): void => {
     if (limit === undefined || used < limit) return;
+    const where = budget?.over === 'session' ? ' in this session' : '';
     throw new Suspension(
       'BUDGET_EXCEEDED',
-      `${used} of ${limit} ${what} are used up; resume with a larger budget to go on`,
+      `${Number(used.toFixed(6))} of ${limit} ${what} are used up${where}; resume with a larger budget to go on`,
     );
   };
   over('tokens', spent.inputTokens + spent.outputTokens, budget?.maxTokens);

@@ -3,7 +3,9 @@ import { textOf } from '../core/messages.ts';
 import type { SummaryRequest } from '../history/history-manager.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { ModelRequest } from '../ports/model.ts';
+import { withCost } from './prices.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
+import { pricesOf } from './spending.ts';
 
 /**
  * Has a summary made that a history manager asked for, once: it is recorded under its key, so that every later request, and
@@ -17,10 +19,12 @@ export async function makeSummary(run: Run, need: SummaryRequest): Promise<void>
       const next = await untilAborted(iterator.next(), limits.signal);
       if (next.done) return;
       if (next.value.type !== 'finish') continue;
-      const { content, usage } = next.value.answer;
+      const { content, usage, model } = next.value.answer;
       const text = textOf({ content });
-      if (text !== '')
-        await record(run, [{ type: 'history/summarized', evaluationId, key: need.key, text, ...(usage && { usage }) }]);
+      if (text === '') return;
+      const models = [model, run.summaryModel.modelId];
+      const spent = usage && { usage: withCost(usage, pricesOf(run), models) };
+      await record(run, [{ type: 'history/summarized', evaluationId, key: need.key, text, ...spent }]);
       return;
     }
   } catch {

@@ -5,18 +5,26 @@ import type { Usage } from '../core/usage.ts';
 import type { History, Limits } from '../history/history-manager.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
+import type { Prices } from './prices.ts';
 
-/** What an evaluation may cost in all, over every resume and every child conversation (D23). */
+/**
+ * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
+ * a larger one goes on.
+ */
 export interface Budget {
   readonly maxTokens?: number;
   readonly maxInputTokens?: number;
   readonly maxOutputTokens?: number;
+  /** Needs models that report their cost, or `prices`; a cost that cannot be measured suspends (D66). */
   readonly maxCostUsd?: number;
+  /** What is counted: this evaluation, the default, or all evaluations of the session. */
+  readonly over?: 'evaluation' | 'session';
 }
 
 /**
  * Which evaluation to go on with (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
- * with equal input if it is open or finished (`'auto'`), or one whose adapter state was captured.
+ * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
+ * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64).
  */
 export type ResumeOption =
   | boolean
@@ -31,7 +39,7 @@ export interface EvaluateOptions {
   /** Values for `{{name}}` in the instructions. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly resume?: ResumeOption;
-  /** Tells equal inputs apart for `resume: 'auto'`. */
+  /** Tells equal inputs apart for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
   /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
   readonly continues?: boolean | string;
@@ -44,7 +52,10 @@ export interface EvaluateOptions {
   /** When to stop: a date or milliseconds since the epoch. A resume brings its own. */
   readonly deadline?: Date | number;
   readonly budget?: Budget;
+  /** Prices of models that report no cost, by model id; they come before the adapter's. */
+  readonly prices?: Prices;
   readonly signal?: AbortSignal;
+  /** How many turns it may take; 100 unless given (D66). */
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */
   readonly maxParallelCalls?: number;

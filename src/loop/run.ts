@@ -10,10 +10,12 @@ import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
 import { PlanChanged } from './call-guards.ts';
+import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits } from './limits.ts';
 import type { Prepared } from './prepare-call.ts';
+import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
@@ -35,6 +37,8 @@ export interface Run {
   readonly history: RequestHistory;
   readonly random: () => number;
   readonly maxModelRetries: number;
+  /** The adapter's prices. */
+  readonly prices: Prices;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
   /** The trace of the resume, until an append has taken it; shared by the runs of a conversation's agent (D68). */
@@ -50,13 +54,15 @@ export interface Run {
   readonly background: (work: Promise<void> | undefined) => void;
   /** The run whose call asked for this one: its budget holds here, too (D52). */
   readonly parent?: Run;
+  /** The child conversations in the log, by their calls. */
+  readonly children: ChildIndex;
   /** Runs a child conversation under the same lease (D52), until the call that asked for it ends. */
   readonly child: (
     run: Run,
     call: CallRef,
     prompt: Prompt<unknown>,
     options: ChildOptions,
-    how: { readonly conversationId: string; readonly signal: AbortSignal },
+    how: { readonly conversationId: string; readonly evaluationId?: string; readonly signal: AbortSignal },
   ) => Promise<EvaluationResponse<unknown>>;
 }
 

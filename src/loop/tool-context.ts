@@ -4,8 +4,10 @@ import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { StagedSession } from '../session/staged-session.ts';
+import { childrenUnder, matchChild } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { ToolContext } from './define-tool.ts';
+import { inputHash } from './evaluation-identity.ts';
 import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
@@ -41,7 +43,7 @@ export class CallScope {
   readonly #call: CallState;
   readonly #step: HowRun['step'];
   readonly #staged: StagedSession;
-  readonly #children = new Map<string, Promise<unknown>>();
+  readonly #children = new Map<string, { readonly inputHash: string; readonly response: Promise<unknown> }>();
   /** Ends what the handler waits for, and its children. Most handlers need neither. */
   #ending: { readonly controller: AbortController; readonly signal: AbortSignal } | undefined;
   #cancelTimeout: () => void = () => {};
@@ -101,7 +103,7 @@ export class CallScope {
     this.#staged.close();
     if (this.#children.size === 0) return undefined;
     if (!waits) this.#ending?.controller.abort(callEnded());
-    return Promise.allSettled(this.#children.values());
+    return Promise.allSettled([...this.#children.values()].map(({ response }) => response));
   }
 
   get #signal(): AbortSignal {
@@ -117,27 +119,73 @@ export class CallScope {
 
   async #evaluate(prompt: Prompt<unknown>, options: ChildOptions): Promise<EvaluationResponse<unknown>> {
     if (this.#ended) throw callEnded();
-    const ordinal = ++this.#count;
-    const name = options.key ?? String(ordinal);
-    if (this.#children.has(name)) {
-      throw new HoldfastError(
-        'INVALID_ARGUMENT',
-        `this call has a child conversation "${name}" already; give each a key of its own`,
-      );
-    }
-    const conversationId = [callKey(this.#call), ...(this.#step ? [this.#step] : []), name].join('/');
-    const { signal } = this.#mayEnd();
-    const child = this.#run.child(this.#run, this.#call, prompt, options, { conversationId, signal });
-    this.#children.set(name, child);
+    this.#checkEffect();
     try {
+      const { name, ...place } = this.#place(prompt, options);
+      const { signal } = this.#mayEnd();
+      const child = this.#run.child(this.#run, this.#call, prompt, options, { ...place, signal });
+      this.#children.set(name, { inputHash: inputHash(options), response: child });
       const response = await child;
       if (response.status === 'suspended') throw new ChildSuspended(response);
       return response;
     } catch (error) {
-      // A prompt that changed since is for its author to mend, not for the model to hear about (D4).
-      if (isHoldfastError(error, 'PROMPT_MISMATCH')) this.#run.limits.stop(error);
+      // A prompt or an input that changed since is for its author to repair. Told of a failure, the model would delegate again
+      // what the child has already done (D4).
+      const changed = isHoldfastError(error, 'PROMPT_MISMATCH') || isHoldfastError(error, 'KEY_REUSED');
+      if (changed) this.#run.limits.stop(error);
       throw error;
     }
+  }
+
+  /**
+   * Children are found again by a handler that runs again, which a `once` handler does not (D60). `reconcile` and `compensate`
+   * run again whatever the effect.
+   */
+  #checkEffect(): void {
+    if (this.#step) return;
+    const { name } = this.#call;
+    const tool = this.#run.prompt.tools.find((candidate) => candidate.name === name);
+    if (!tool?.effectUndeclared || tool.effect !== 'once') return;
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `tool "${name}" runs a child conversation and declares no effect: declare effect: 'idempotent' (after a crash its handler runs again, and finished children return their recorded response), or use defineSubagent`,
+    );
+  }
+
+  /** Where a child's conversation is: the recorded one that is asked for again, or a new one. */
+  #place(
+    prompt: Prompt<unknown>,
+    options: ChildOptions,
+  ): { readonly name: string; readonly conversationId: string; readonly evaluationId?: string } {
+    const { key } = options;
+    const place = ++this.#count;
+    const prefix = `${[callKey(this.#call), ...(this.#step ? [this.#step] : [])].join('/')}/`;
+    const recorded = childrenUnder(prefix, this.#run.children.of(this.#call));
+    if (key !== undefined) {
+      const known = recorded.find(({ name }) => name === key)?.evaluation;
+      const asked = this.#children.get(key);
+      const first = asked?.inputHash ?? (known?.key === key ? known.inputHash : undefined);
+      if (first !== undefined && first !== '' && first !== inputHash(options)) {
+        throw new HoldfastError(
+          'KEY_REUSED',
+          `"${key}" names a child conversation of this call that had other input; give each input a key of its own`,
+        );
+      }
+      if (asked || (known && known.key !== key)) {
+        throw new HoldfastError(
+          'INVALID_ARGUMENT',
+          `this call has a child conversation "${key}" already; give each a key of its own`,
+        );
+      }
+      return { name: key, conversationId: prefix + key, ...(known && { evaluationId: known.id }) };
+    }
+    const unused = recorded.filter(({ name }) => !this.#children.has(name));
+    const match = matchChild(unused, { prompt, options, place: String(place) });
+    const taken = (name: string): boolean => this.#children.has(name) || recorded.some((one) => one.name === name);
+    let free = place;
+    while (!match && taken(String(free))) free++;
+    const name = match?.name ?? String(free);
+    return { name, conversationId: prefix + name, ...(match && { evaluationId: match.evaluation.id }) };
   }
 }
 

@@ -74,6 +74,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     promptKey: text,
     promptHash: text,
     inputHash: text,
+    paramsHash: optional(text),
     key: optional(text),
     continues: optional(text),
     parent: optional(fields(CALL)),

@@ -200,6 +200,7 @@ describe('an evaluation', () => {
       name: 'ask',
       description: 'Asks a child',
       input: z.object({}),
+      effect: 'idempotent',
       execute: async (_, ctx) => (await ctx.evaluate(child, { input: '[[script:child]] hello' })).text,
     });
     const asking = definePrompt({ ns: 'test', key: 'asking', instructions: 'Ask.', tools: [ask] });

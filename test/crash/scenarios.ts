@@ -14,7 +14,6 @@ import {
   defineSlice,
   defineTool,
   type EvaluationResponse,
-  getLatestEvaluation,
   type Model,
   type ModelRequest,
   type ScriptedTurn,
@@ -212,6 +211,7 @@ export const SCENARIOS: readonly Scenario[] = [
         name: 'delegate',
         description: 'Asks another agent',
         input,
+        effect: 'idempotent',
         execute: async ({ path }, context) => (await context.evaluate(child, { input: path })).text,
       });
       return request(world, {
@@ -276,15 +276,11 @@ export const SCENARIOS: readonly Scenario[] = [
         model: model(world, [{ toolCalls: [call('write', 'a')] }, 'Anything else?']),
         leaseTtlMs: LEASE_MS,
       });
-      for (const said of ['First this.', 'Now that.']) {
-        const newest = getLatestEvaluation(session);
-        const asked = session.state.record.evaluations.length;
-        const open = newest?.status === 'running';
-        if (!open && asked > (said === 'First this.' ? 0 : 1)) continue;
+      for (const key of ['m1', 'm2']) {
+        // The same words twice: the key tells them apart (D64).
         await untilDone(world, tools, () =>
-          adapter.evaluate(prompt, { session, input: said, continues: true, resume: open ? true : 'auto' }),
+          adapter.evaluate(prompt, { session, input: 'Go on.', continues: true, resume: 'auto', key }),
         );
-        if (open && asked === 2) break;
       }
     },
   },

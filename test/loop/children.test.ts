@@ -5,7 +5,6 @@ import {
   type AnyTool,
   definePrompt,
   defineSlice,
-  defineTool,
   type ModelRequest,
   type Prompt,
   type ScriptedTurn,
@@ -75,17 +74,6 @@ describe('D52: a child conversation', () => {
     expect(resultText(session, 'call_1_1')).toMatch(/has a child conversation "a" already/);
   });
 
-  test('a handler that calls evaluate is idempotent unless it says otherwise', () => {
-    const child = childWith();
-    const input = z.object({});
-    const make = (execute: AnyTool['execute'], effect?: 'once'): string =>
-      defineTool({ name: 'x', description: '', input, execute, ...(effect && { effect }) }).effect;
-    expect(make((_, context) => context.evaluate(child))).toBe('idempotent');
-    expect(make((_, { evaluate }) => evaluate(child))).toBe('idempotent');
-    expect(make((_, context) => context.evaluate(child), 'once')).toBe('once');
-    expect(make(() => 'evaluation')).toBe('once');
-  });
-
   test('structured output, parameters and nesting', async () => {
     const grandchild = definePrompt({ ns: 'test', key: 'grandchild', instructions: 'Say {{word}}.' });
     const child = definePrompt({
@@ -93,7 +81,9 @@ describe('D52: a child conversation', () => {
       key: 'child',
       instructions: 'Count.',
       tools: [
-        tool('deeper', async (_, context) => (await context.evaluate(grandchild, { params: { word: 'hi' } })).text),
+        tool('deeper', async (_, context) => (await context.evaluate(grandchild, { params: { word: 'hi' } })).text, {
+          effect: 'idempotent',
+        }),
       ],
       output: z.object({ n: z.number() }),
     });

@@ -94,9 +94,9 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     const first = await agent(options);
     await first.evaluate({ input: 'one' });
     const chat = await agent({ ...options, script: () => ({ error: { status: 400 } }) });
-    await chat.evaluate({ input: 'two', continues: true });
+    await chat.evaluate({ input: 'two', continues: true, key: 'm2' });
     const resumed = await agent(options);
-    await resumed.evaluate({ input: 'two', continues: true, resume: 'auto' });
+    await resumed.evaluate({ input: 'two', continues: true, key: 'm2', resume: 'auto' });
     expect(lines(resumed.requests[0]?.messages)).toEqual(lines(chat.requests[0]?.messages));
     expect(lines(resumed.requests[0]?.messages)).toContain('user: one');
   });

@@ -177,7 +177,7 @@ describe('from one provider to another, in mid-conversation', () => {
     expect(stopped.response).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT', turns: 2 });
     const { response } = await toTheEnd(world, to, server);
     expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
-    const again = await toTheEnd(world, from, server, { input: 'And now?', continues: true });
+    const again = await toTheEnd(world, from, server, { input: 'And now?', continues: true, key: 'again' });
     expect(again.response).toMatchObject({ status: 'completed' });
     expect(server.refusals).toEqual([]);
     // Nobody's thoughts in another's request: a signature is good only where it came from.

@@ -110,11 +110,15 @@ test('D18: children beside one that waits for approval run to their end', async 
       }),
     ],
   });
-  const delegate = tool('delegate', async (_, context) => {
-    const children = [context.evaluate(asking, { key: 'a' }), context.evaluate(paying, { key: 'b' })];
-    children[0]?.catch(() => {}).finally(() => asked.resolve());
-    return (await Promise.all(children)).map(({ text }) => text).join();
-  });
+  const delegate = tool(
+    'delegate',
+    async (_, context) => {
+      const children = [context.evaluate(asking, { key: 'a' }), context.evaluate(paying, { key: 'b' })];
+      children[0]?.catch(() => {}).finally(() => asked.resolve());
+      return (await Promise.all(children)).map(({ text }) => text).join();
+    },
+    { effect: 'idempotent' },
+  );
   const { session, evaluate } = await agent({
     script: ({ turn, prompt }) =>
       turn > 1

@@ -139,7 +139,7 @@ describe('stream', () => {
     const { adapter, prompt, session } = await agent({
       script: ({ prompt: { key }, turn }) =>
         key === 'child' ? 'found' : turn === 1 ? { toolCalls: [call('delegate')] } : 'ok',
-      tools: [tool('delegate', async (_, context) => (await context.evaluate(child)).text)],
+      tools: [tool('delegate', async (_, context) => (await context.evaluate(child)).text, { effect: 'idempotent' })],
     });
     const deltas = [];
     for await (const event of adapter.stream(prompt, { session }))

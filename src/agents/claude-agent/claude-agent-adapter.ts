@@ -3,8 +3,9 @@ import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { type Evaluation, isOpen } from '../../core/evaluations.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
 import type { SessionView } from '../../core/session-view.ts';
-import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
+import { checkRun, costLimitOf } from '../../loop/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
@@ -60,8 +61,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     catchUp,
     builtIn: { effect: builtInEffect, isSubagentCall },
     async ask(run, { turn, from, isOwn, running }) {
-      const evaluation = currentEvaluation(run);
-      checkSpending(evaluation.totalUsage, turn, run.options);
+      checkRun(run, turn);
       const sdk = await loadClaudeSdk(options.sdk);
       const { session } = run;
       const sessions = claudeSessionStore(session.store, {
@@ -72,7 +72,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
       if (!start.prompt) await new ThreadRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
       const startedAt = nowOf(run);
       const cost = costsOf(start.costUsd, from, isOwn);
-      const left = leftOf(run.options.budget?.maxCostUsd, cost);
+      const left = leftOf(costLimitOf(run), cost);
       await runClaudeQuery(run, {
         sdk,
         running,
@@ -84,7 +84,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
           cwd,
           ...(options.model !== undefined && { model: options.model }),
           ...(options.env && { env: options.env }),
-          ...systemPrompt(evaluation, options.systemPrompt ?? 'append'),
+          ...systemPrompt(currentEvaluation(run), options.systemPrompt ?? 'append'),
           ...(start.resumes ? { resume: start.sessionId } : { sessionId: start.sessionId }),
           ...(left !== undefined && { maxBudgetUsd: left }),
           sessionStore: sessions,

@@ -1,8 +1,9 @@
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
-import { checkSpending, Suspension } from '../../loop/limits.ts';
+import { Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
+import { checkRun } from '../../loop/spending.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
@@ -196,14 +197,14 @@ class ClaudeQueryRun {
 
   /** Between two requests to the model: whether another one may be made (D23). */
   async #afterTools(input: ClaudeHookInput): Promise<Record<string, unknown>> {
-    const { totalUsage, turn } = currentEvaluation(this.#run);
+    const { turn } = currentEvaluation(this.#run);
     if (input.agent_id !== undefined) {
       // A subagent's turns are its own; what it costs is everyone's (D52).
-      checkSpending(totalUsage, 0, this.#run.options);
+      checkRun(this.#run, 0);
       return {};
     }
     try {
-      checkSpending(totalUsage, turn + 1, this.#run.options);
+      checkRun(this.#run, turn + 1);
       return {};
     } catch (error) {
       this.#limit = error;

@@ -6,8 +6,9 @@ import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { checkSpending, pause, Suspension } from '../../loop/limits.ts';
+import { pause, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
+import { checkRun } from '../../loop/spending.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
@@ -204,9 +205,9 @@ class OpenCodeRun {
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
     if (newest?.role === 'assistant') await this.#threads.told(sessionId, newest.id);
-    const { totalUsage, turn } = currentEvaluation(this.#run);
+    const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
-    checkSpending(totalUsage, sessionId === this.#sessionId ? turn + 1 : 0, this.#run.options);
+    checkRun(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
   }
 
   async #call(name: string, args: unknown): Promise<ToolOutcome> {

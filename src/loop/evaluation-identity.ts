@@ -1,0 +1,21 @@
+import { canonicalJson } from '../core/canonical-json.ts';
+import { sha256 } from '../session/contents.ts';
+import type { EvaluateOptions } from './provider-adapter.ts';
+
+/** What makes two requests of one prompt equal: to `resume: 'auto'` (D2, D64) and to a call that asks for its children again. */
+
+/** The hash of what a request says: its input, and the key that tells equal inputs apart. */
+export function inputHash(options: Pick<EvaluateOptions, 'input' | 'key'>): string {
+  return sha256(canonicalJson({ input: options.input ?? null, key: options.key ?? null }));
+}
+
+/** The hash of the values that are bound in the instructions, as the text that they become there. */
+export function paramsHash({ params = {} }: Pick<EvaluateOptions, 'params'>): string {
+  const given = Object.entries(params).filter(([, value]) => value !== undefined);
+  return sha256(canonicalJson(Object.fromEntries(given.map(([name, value]) => [name, String(value)]))));
+}
+
+/** Whether an evaluation was started with these params. Logs from before params were recorded do not tell: taken as equal. */
+export function hasParams(evaluation: { readonly paramsHash?: string }, hash: string): boolean {
+  return evaluation.paramsHash === undefined || evaluation.paramsHash === hash;
+}
