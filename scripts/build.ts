@@ -11,10 +11,10 @@ import { build } from 'rolldown';
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 
-/** Files that users or `package.json` address by their path, and the commands: `holdfast` loads each only when it is named. */
+/** The public entries, and the files of the command that are started, or that find other files, by their path. */
 const entries = [
   ...readdirSync(join(root, 'src')).filter((name) => name.endsWith('.ts')),
-  ...['cli/holdfast.ts', 'cli/demo.ts', 'cli/demo/agent.ts'],
+  ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent-process.ts', 'cli/demo/agent.ts'],
 ];
 
 rmSync(dist, { recursive: true, force: true });
@@ -24,5 +24,9 @@ await build({
   input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join('src', entry)])),
   platform: 'node',
   external: /^[^./]/, // every package, and Node's own modules
-  output: { dir: dist, chunkFileNames: 'chunks/[name]-[hash].js', comments: { annotation: true, jsdoc: false, legal: true } },
+  output: {
+    dir: dist,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    comments: { annotation: true, jsdoc: false, legal: true },
+  },
 });
