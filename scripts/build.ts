@@ -14,7 +14,7 @@ const dist = join(root, 'dist');
 /** The public entries, and the files of the command that are started, or that find other files, by their path. */
 const entries = [
   ...readdirSync(join(root, 'src')).filter((name) => name.endsWith('.ts')),
-  ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent-process.ts', 'cli/demo/agent.ts'],
+  ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent.ts'],
 ];
 
 rmSync(dist, { recursive: true, force: true });

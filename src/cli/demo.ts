@@ -30,6 +30,9 @@ const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boole
   },
 ];
 
+/** Beside this file: as a source, and in the built package, where this file keeps its place. */
+const SCRIPT = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+
 interface Seen {
   readonly mailed: boolean;
   readonly words: number;
@@ -59,7 +62,7 @@ answers, and resumed again. It takes seconds, needs no API key and writes only t
       if (outcome !== 'killed') return giveUp(outcome);
     }
     const outcome = await runAgent(dir, values.model);
-    if (outcome === 'killed' || outcome?.status !== 'completed') return giveUp(outcome);
+    if (outcome === 'killed' || outcome?.type !== 'done' || outcome.status !== 'completed') return giveUp(outcome);
     console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
     return summarize(root, dir, values.model);
   },
@@ -74,7 +77,7 @@ async function runAgent(
   kill?: (typeof KILLS)[number],
   quiet = false,
 ): Promise<AgentOutcome> {
-  const agent = startAgent(dir, model);
+  const agent = startAgent(SCRIPT, dir, model);
   const show = quiet ? () => {} : screen(agent.pid);
   let seen: Seen = { mailed: mailsIn(join(dir, 'workspace')).length > 0, words: 0 };
   let outcome: AgentOutcome;

@@ -6,7 +6,6 @@
  *     SIGKILL to the parent     → the pipe to its standard input closes, and it exits (see agent.ts)
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Progress } from './agent.ts';
@@ -22,9 +21,8 @@ export interface AgentProcess {
   kill(): void;
 }
 
-/** Starts the agent in `dir`; `model` names a real one. */
-export function startAgent(dir: string, model: string | undefined): AgentProcess {
-  const script = join(import.meta.dirname, import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+/** Starts the agent's script in `dir`; `model` names a real one. */
+export function startAgent(script: string, dir: string, model: string | undefined): AgentProcess {
   const args = ['--disable-warning=ExperimentalWarning', script, dir, ...(model ? [model] : [])];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.on('error', () => {}); // its end is visible in `progress`
