@@ -1,8 +1,32 @@
-/** `npm run build`: compiles src/ to dist/ with plain tsc. */
+/**
+ * `npm run build`: src/ to dist/. Declarations come from tsc, one per source file. JavaScript is bundled into one file per
+ * entry and shared chunks: Node loads a dozen files faster than three hundred. Nothing is minified and the comments that
+ * name a function's purpose stay in the declarations, so stack traces are readable without source maps.
+ */
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'rolldown';
 
 const root = join(import.meta.dirname, '..');
-rmSync(join(root, 'dist'), { recursive: true, force: true });
+const dist = join(root, 'dist');
+
+/** The public entries, and the files of the command that are started, or that find other files, by their path. */
+const entries = [
+  ...readdirSync(join(root, 'src')).filter((name) => name.endsWith('.ts')),
+  ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent.ts'],
+];
+
+rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
+await build({
+  cwd: root,
+  input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join('src', entry)])),
+  platform: 'node',
+  external: /^[^./]/, // every package, and Node's own modules
+  output: {
+    dir: dist,
+    chunkFileNames: 'chunks/[name]-[hash].js',
+    comments: { annotation: true, jsdoc: false, legal: true },
+  },
+});

@@ -13,6 +13,7 @@ const STEPS: readonly (readonly [what: string, command: string, ...args: string[
   ['unused code', 'knip'],
   ['package shape (publint)', 'publint', '--strict'],
   ['package types (attw)', 'attw', '--pack', '.', '--profile', 'esm-only'],
+  ['package as installed: links, loading, types (TypeScript 5.5 to 7)', 'node', 'scripts/check-package.ts'],
 ];
 
 const failed: string[] = [];

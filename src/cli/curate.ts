@@ -13,6 +13,7 @@ import { truncateToolResults } from '../history/truncate-tool-results.ts';
 import { openSession } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Command } from './main.ts';
+import { printable } from './printable.ts';
 
 const OPTIONS = {
   db: { type: 'string', default: 'agent.db' },
@@ -46,7 +47,8 @@ of it a provider's prompt cache could have kept, beside sending everything. The 
     try {
       const session = await openSession({ store, id: sessionId, readOnly: true });
       const replays = managers.map((manager) => replayCuration(session, manager));
-      console.log(formatReplays(replays, { rows, width: Math.min(80, (process.stdout.columns ?? 80) - 30) }));
+      const width = Math.min(80, (process.stdout.columns ?? 80) - 30);
+      console.log(printable(formatReplays(replays, { rows, width })));
       return 0;
     } finally {
       await store.close();

@@ -1,22 +1,24 @@
 /** `holdfast demo`: an agent that is killed twice on the way and finishes its job all the same. */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { HoldfastError } from '../core/errors.ts';
 import { type ConversationMessage, textOf } from '../core/messages.ts';
 import { getMessages } from '../core/views.ts';
 import { openSession } from '../session/session.ts';
 import { sqliteStore } from '../stores/sqlite/sqlite-store.ts';
 import type { Progress } from './demo/agent.ts';
+import { startAgent } from './demo/agent-process.ts';
 import { executionsIn, mailsIn, prepareWorkspace } from './demo/job.ts';
+import { namedModel } from './demo/named-model.ts';
 import type { Command } from './main.ts';
+import { printable, printableLine } from './printable.ts';
 import { terminal } from './terminal.ts';
 
 const { bold, dim, green, red, cyan, yellow } = terminal;
 
-/** Where to kill: when the mail has left and its tool still runs, then in the middle of the final answer. */
+/** Where to kill: when the mail has left and its tool still runs, then in the middle of the final response. */
 const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boolean; readonly told: string }[] = [
   {
     when: (progress) => progress.type === 'acted',
@@ -28,6 +30,9 @@ const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boole
   },
 ];
 
+/** Beside this file: as a source, and in the built package, where this file keeps its place. */
+const SCRIPT = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
+
 interface Seen {
   readonly mailed: boolean;
   readonly words: number;
@@ -37,9 +42,16 @@ export const demo: Command = {
   usage: `holdfast demo [--model <provider/model>] [--dir <directory>]
 
 An agent files an expense report. Its process is killed inside a tool, resumed by a new one, killed again while the model
-answers, and resumed again. Without --model the answers come from rules; with it, from openai/<model> or anthropic/<model>.`,
+answers, and resumed again. It takes seconds, needs no API key and writes only to its directory.
+
+  --model name   a real model instead of rules: openai/<model> (needs @ai-sdk/openai and OPENAI_API_KEY)
+                 or anthropic/<model> (needs @ai-sdk/anthropic and ANTHROPIC_API_KEY)
+  --dir path     where to put the database and the files; a new temporary directory by default`,
   async run(args) {
     const { values } = parseArgs({ args: [...args], options: { model: { type: 'string' }, dir: { type: 'string' } } });
+    if (values.model !== undefined) await namedModel(values.model); // a wrong name or a missing key: known before a process starts
+    if (values.dir !== undefined && existsSync(join(values.dir, 'killed')))
+      throw new HoldfastError('INVALID_ARGUMENT', `${values.dir} already holds a demo; name another directory`);
     const root = values.dir ?? mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
     const dir = join(root, 'killed');
     const began = performance.now();
@@ -50,40 +62,32 @@ answers, and resumed again. Without --model the answers come from rules; with it
       if (outcome !== 'killed') return giveUp(outcome);
     }
     const outcome = await runAgent(dir, values.model);
-    if (outcome === 'killed' || outcome?.status !== 'completed') return giveUp(outcome);
+    if (outcome === 'killed' || outcome?.type !== 'done' || outcome.status !== 'completed') return giveUp(outcome);
     console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
     return summarize(root, dir, values.model);
   },
 };
 
-type AgentOutcome = 'killed' | Extract<Progress, { readonly type: 'done' }> | undefined;
+type AgentOutcome = 'killed' | Extract<Progress, { readonly type: 'done' | 'failed' }> | undefined;
 
-/** Runs the agent's process and shows what it tells; kills it for real where it is told to. */
+/** Runs the agent's process and shows its progress; kills it for real where `kill` says so. */
 async function runAgent(
   dir: string,
   model: string | undefined,
   kill?: (typeof KILLS)[number],
   quiet = false,
 ): Promise<AgentOutcome> {
-  const script = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', script, dir, ...(model ? [model] : [])],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const show = quiet ? () => {} : screen(child.pid ?? 0);
+  const agent = startAgent(SCRIPT, dir, model);
+  const show = quiet ? () => {} : screen(agent.pid);
   let seen: Seen = { mailed: mailsIn(join(dir, 'workspace')).length > 0, words: 0 };
   let outcome: AgentOutcome;
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const progress of agent.progress) {
     if (outcome === 'killed') continue; // what was in the pipe when it died
-    const progress = JSON.parse(line) as Progress;
     seen = { mailed: seen.mailed || progress.type === 'acted', words: progress.type === 'said' ? seen.words + 1 : 0 };
-    if (progress.type === 'done') outcome = progress;
+    if (progress.type === 'done' || progress.type === 'failed') outcome = progress;
     show(progress);
     if (!kill?.when(progress, seen)) continue;
-    child.kill('SIGKILL');
+    agent.kill();
     outcome = 'killed';
     console.log(`\n  ${red('✗ SIGKILL')} ${kill.told}\n`);
   }
@@ -102,14 +106,14 @@ function screen(pid: number): (progress: Progress) => void {
   return (progress) => {
     switch (progress.type) {
       case 'said':
-        process.stdout.write(speaking ? progress.delta : `  ${dim('model')}  ${progress.delta}`);
+        process.stdout.write(`${speaking ? '' : `  ${dim('model')}  `}${indented(printable(progress.delta))}`);
         speaking = true;
         return;
       case 'called':
-        return line(`${dim('call ')}  ${progress.name} ${dim(brief(progress.arguments))}`);
+        return line(`${dim('call ')}  ${printableLine(progress.name)} ${dim(brief(progress.arguments))}`);
       case 'answered':
         return line(
-          `${progress.isError ? red('error') : green('  ok ')}  ${progress.name} ${dim(brief(progress.text))}`,
+          `${progress.isError ? red('error') : green('  ok ')}  ${printableLine(progress.name)} ${dim(brief(progress.text))}`,
         );
       case 'interrupted':
         return line(yellow(`kept   what it was saying: “${brief(progress.text)}”`));
@@ -127,8 +131,13 @@ function screen(pid: number): (progress: Progress) => void {
   };
 }
 
+/** Further lines of a model's text stay in its column: they cannot pass for lines of the demo. */
+function indented(text: string): string {
+  return text.replaceAll('\n', `\n${' '.repeat('  model  '.length)}`);
+}
+
 function brief(text: string): string {
-  const one = text.replace(/\s+/g, ' ').trim();
+  const one = printableLine(text);
   return one.length > 60 ? `${one.slice(0, 59)}…` : one;
 }
 
@@ -161,12 +170,23 @@ async function summarize(root: string, dir: string, model: string | undefined): 
   rows.push(['database', join(dir, 'agent.db')], ['report', join(dir, 'workspace', 'report.md')]);
   console.log(bold('What happened'));
   for (const [what, is] of rows) console.log(`  ${dim(what.padEnd(11))} ${is}`);
-  console.log(`\n${bold('What to try next')}
-  ${dim('a real model')}  OPENAI_API_KEY=… npm start -- --model openai/gpt-5
-  ${dim('your agent  ')}  the README's first example: createAdapter, definePrompt, resume: 'auto'
-  ${dim('the code    ')}  src/cli/demo/job.ts: the tools; send_mail is a 'once' tool with reconcile
-`);
+  console.log(`\n${bold('What to try next')}`);
+  for (const [what, how] of adviceFor(join(dir, 'agent.db'))) console.log(`  ${dim(what.padEnd(12))}  ${how}`);
+  console.log();
   return same ? 0 : 1;
+}
+
+/** Commands that work where the demo was started: in this repository, or where the package is installed. */
+function adviceFor(database: string): readonly (readonly [what: string, how: string])[] {
+  const source = import.meta.filename.endsWith('.ts');
+  const run = source ? 'npm start --' : 'npx holdfast demo';
+  const install = source ? '' : 'npm install holdfast @ai-sdk/openai && ';
+  const curate = source ? 'npx node src/cli/holdfast.ts curate' : 'npx holdfast curate';
+  return [
+    ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
+    ['the requests', `${curate} expenses --db ${database}`],
+    ['your agent', `the first example in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
+  ];
 }
 
 interface Look {
@@ -208,7 +228,8 @@ function giveUp(outcome: AgentOutcome): number {
   const why =
     outcome === 'killed' || outcome === undefined
       ? 'its process ended early'
-      : (outcome.message ?? `it ended as ${outcome.status} before we could kill it`);
-  console.error(red(`\nThe agent did not get through the demo: ${why}`));
+      : (outcome.message ??
+        `it ended as ${outcome.type === 'done' ? outcome.status : outcome.type} before we could kill it`);
+  console.error(red(`\nThe agent did not get through the demo: ${printableLine(why)}`));
   return 1;
 }

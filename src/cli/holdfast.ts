@@ -11,5 +11,11 @@ try {
   process.exit(1);
 }
 
+// The reader of our output has ended (`holdfast demo | head`): there is nobody left to write for.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(1);
+});
+
 const { main } = await import('./main.ts');
 process.exitCode = await main(process.argv.slice(2));

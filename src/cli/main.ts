@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isHoldfastError, messageOf } from '../core/errors.ts';
+import { printable, printableLine } from './printable.ts';
 
 /** A command: one file each, loaded when it is asked for. */
 export interface Command {
@@ -18,13 +21,19 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
   },
 };
 
-/** Runs the command that the arguments name; answers the exit code. */
+/** Runs the command that the arguments name; returns the exit code: 1 when it fails, 2 when it is called wrongly. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args;
+  if (name === '--version' || name === '-v') {
+    console.log(version());
+    return 0;
+  }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) {
     const asked = ['help', '--help', '-h'].includes(name);
-    (asked ? console.log : console.error)(asked ? help() : `holdfast: there is no command "${name}"\n\n${help()}`);
+    (asked ? console.log : console.error)(
+      asked ? help() : `holdfast: there is no command "${printableLine(name)}"\n\n${help()}`,
+    );
     return asked ? 0 : 2;
   }
   const { run, usage } = await command.load();
@@ -36,13 +45,23 @@ export async function main(args: readonly string[]): Promise<number> {
     return await run(rest);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS')) {
-      console.error(`holdfast ${name}: ${messageOf(error)}\n\n${usage}`);
+      console.error(`holdfast ${name}: ${printable(messageOf(error))}\n\n${usage}`);
       return 2;
     }
-    if (!isHoldfastError(error)) throw error;
-    console.error(`holdfast ${name}: ${error.message} (${error.code})`);
+    if (!isHoldfastError(error) && !isSystemError(error)) throw error;
+    console.error(`holdfast ${name}: ${printable(error.message)} (${error.code})`);
     return 1;
   }
+}
+
+/** A directory that cannot be written, a full disk: the system's own sentence is enough. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'errno' in error && 'syscall' in error;
+}
+
+function version(): string {
+  const file = join(import.meta.dirname, '..', '..', 'package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
 
 function help(): string {
@@ -53,6 +72,6 @@ function help(): string {
     '',
     ...lines,
     '',
-    'holdfast <command> --help says more.',
+    'holdfast <command> --help says more; holdfast --version prints the version.',
   ].join('\n');
 }

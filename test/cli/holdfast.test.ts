@@ -67,6 +67,21 @@ test.for([
   expect(stderr).not.toContain('    at ');
 });
 
+test.for([
+  ['\u001b]0;owned\u0007', '␛]0;owned␇'],
+  ['curate', 'no such session', '--db', '\u001b[2J.db', '␛[2J.db'],
+])('an argument is repeated without its control characters: %o', async (words) => {
+  const { stderr } = await holdfast(...words.slice(0, -1));
+  expect(stderr).toContain(words.at(-1));
+  expect(stderr).not.toMatch(/[^\P{Cc}\n]/u);
+});
+
+test('the version is that of the package', async () => {
+  const file = join(import.meta.dirname, '..', '..', 'package.json');
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };
+  expect(await holdfast('--version')).toMatchObject({ code: 0, stdout: `${version}\n` });
+});
+
 test('help lists the commands', async () => {
   const { code, stdout } = await holdfast('--help');
   expect(code).toBe(0);

@@ -1,9 +1,11 @@
 /**
  * The demo's agent, as a process of its own: `agent.ts <directory> [<model>]`. It evaluates its prompt in the directory's database,
- * beginning or going on, and tells what happens as lines of JSON. It knows nothing of being killed.
+ * from the start or from where the last process was killed, and reports what happens as lines of JSON on its standard output.
+ * It exits when its parent's end of a pipe closes: an agent whose parent was killed must not go on alone.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../core/errors.ts';
 import { isBuiltInEvent } from '../../core/events.ts';
 import { textOf } from '../../core/messages.ts';
 import { createAdapter } from '../../loop/create-adapter.ts';
@@ -13,7 +15,7 @@ import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
 import { expensePrompt, REQUEST, ruleModel } from './job.ts';
 import { namedModel } from './named-model.ts';
 
-/** What the agent tells whoever started it. */
+/** What the agent reports to its parent. `failed` is an error that no response carries. */
 export type Progress =
   | { readonly type: 'said'; readonly delta: string; readonly turn: number }
   | { readonly type: 'called'; readonly name: string; readonly arguments: string }
@@ -21,32 +23,49 @@ export type Progress =
   | { readonly type: 'lookedUp'; readonly name: string; readonly happened: boolean }
   | { readonly type: 'answered'; readonly name: string; readonly text: string; readonly isError: boolean }
   | { readonly type: 'interrupted'; readonly text: string }
-  | { readonly type: 'done'; readonly status: string; readonly text: string; readonly message?: string };
+  | { readonly type: 'done'; readonly status: string; readonly text: string; readonly message?: string }
+  | { readonly type: 'failed'; readonly message: string };
 
 const [dir = '.', modelName] = process.argv.slice(2);
 const tell = (progress: Progress): void => {
   process.stdout.write(`${JSON.stringify(progress)}\n`);
 };
 
-const store = await sqliteStore(join(dir, 'agent.db'));
-const session = await openSession({ store, id: 'expenses' });
-const prompt = expensePrompt(join(dir, 'workspace'), {
-  sent: () => tell({ type: 'acted', name: 'send_mail' }),
-  lookedUp: (happened) => tell({ type: 'lookedUp', name: 'send_mail', happened }),
-});
-const model = modelName ? await namedModel(modelName) : ruleModel(() => sleep(25));
+process.stdin.on('end', orphaned).on('error', orphaned).resume();
+process.stdin.unref(); // listening to the parent does not keep a finished agent alive
+process.stdout.on('error', orphaned);
 
-const response = await createAdapter({ model }).evaluate(prompt, {
-  session,
-  input: REQUEST,
-  resume: 'auto', // the first run and every run after a crash are the same call
-  maxTurns: 30,
-  onEvent: (event) => report(event),
-});
-const { status, text, message } = response;
-tell({ type: 'done', status, text, ...(message !== undefined && { message }) });
-await session.close();
-await store.close();
+try {
+  await run();
+} catch (error) {
+  tell({ type: 'failed', message: messageOf(error) });
+  process.exitCode = 1;
+}
+
+async function run(): Promise<void> {
+  const model = modelName ? await namedModel(modelName) : ruleModel(() => sleep(25));
+  const store = await sqliteStore(join(dir, 'agent.db'));
+  const session = await openSession({ store, id: 'expenses' });
+  const prompt = expensePrompt(join(dir, 'workspace'), {
+    sent: () => tell({ type: 'acted', name: 'send_mail' }),
+    lookedUp: (happened) => tell({ type: 'lookedUp', name: 'send_mail', happened }),
+  });
+  const response = await createAdapter({ model }).evaluate(prompt, {
+    session,
+    input: REQUEST,
+    resume: 'auto', // the first run and every run after a crash are the same call
+    maxTurns: 30,
+    onEvent: (event) => report(event),
+  });
+  const { status, text, message } = response;
+  tell({ type: 'done', status, text, ...(message !== undefined && { message }) });
+  await session.close();
+  await store.close();
+}
+
+function orphaned(): never {
+  process.exit(1);
+}
 
 function report(event: EvaluationEvent): void {
   if (isMessageDelta(event)) {

@@ -11,7 +11,7 @@ const PACKAGES: Readonly<Record<string, { readonly name: string; readonly key: s
 export async function namedModel(name: string): Promise<Model> {
   const [provider = '', ...rest] = name.split('/');
   const known = Object.hasOwn(PACKAGES, provider) ? PACKAGES[provider] : undefined;
-  if (!known || rest.length === 0) {
+  if (!known || rest.join('/') === '') {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
       `"${name}" names no model; write ${Object.keys(PACKAGES)
@@ -20,15 +20,19 @@ export async function namedModel(name: string): Promise<Model> {
     );
   }
   if (!process.env[known.key]) {
-    throw new HoldfastError('INVALID_ARGUMENT', `set ${known.key} to use ${name}`);
+    throw new HoldfastError('INVALID_ARGUMENT', `set ${known.key} in the environment to use ${name}`);
   }
   let loaded: Readonly<Record<string, (id: string) => unknown>>;
   try {
     loaded = await import(known.name);
   } catch (cause) {
-    throw new HoldfastError('DEPENDENCY_MISSING', `${known.name} is not installed; run: npm install ${known.name}`, {
-      cause,
-    });
+    throw new HoldfastError(
+      'DEPENDENCY_MISSING',
+      `${known.name} is not installed beside holdfast; run: npm install holdfast ${known.name}`,
+      {
+        cause,
+      },
+    );
   }
   return toModel(loaded[provider]?.(rest.join('/')) as Parameters<typeof toModel>[0]);
 }

@@ -1,0 +1,90 @@
+/**
+ * The package as users get it: packs it, installs it into an empty directory, and checks there that
+ *
+ * - every entry loads without optional peers, and `holdfast/conversation` loads no module of Node
+ * - the command runs, and the demo's advice is for someone who installed the package
+ * - every entry compiles with `skipLibCheck: false` under every supported TypeScript (`test/consumers`)
+ * - every link of a shipped document leads to a shipped file
+ * - no shipped file names a source map
+ *
+ * Prints one line for each problem and exits non-zero if there is one. `npm run check` builds first.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brokenLinks } from './package/broken-links.ts';
+import { typeErrors } from './package/type-errors.ts';
+
+/** Refuses every module of Node while the entry loads. */
+const WITHOUT_NODE = `
+import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier.startsWith('node:')) throw new Error(specifier + ' is imported by ' + context.parentURL);
+    return next(specifier, context);
+  },
+});
+await import('holdfast/conversation');
+`;
+
+const execute = promisify(execFile);
+const root = join(import.meta.dirname, '..');
+const place = mkdtempSync(join(tmpdir(), 'holdfast-package-'));
+try {
+  const { installed, entries } = await install();
+  const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
+  const problems = [
+    ...brokenLinks(installed, files),
+    ...files.filter((file) => isMapped(join(installed, file))).map((file) => `${file}: names a source map`),
+    ...(await loadingProblems(entries)),
+    ...(await typeErrors(root, place, entries)),
+  ];
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length > 0 ? 1 : 0;
+} finally {
+  rmSync(place, { recursive: true, force: true });
+}
+
+async function install(): Promise<{ readonly installed: string; readonly entries: readonly string[] }> {
+  const packed = await execute('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', place], {
+    cwd: root,
+  });
+  const [{ filename }] = JSON.parse(packed.stdout) as [{ readonly filename: string }];
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
+  await execute('npm', ['install', ...options, join(place, filename)], { cwd: place });
+  mkdirSync(join(place, 'node_modules', '@types'), { recursive: true });
+  symlinkSync(join(root, 'node_modules', '@types', 'node'), join(place, 'node_modules', '@types', 'node'), 'junction');
+  const installed = join(place, 'node_modules', 'holdfast');
+  const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
+    readonly exports: Readonly<Record<string, unknown>>;
+  };
+  const entries = Object.keys(exports)
+    .filter((path) => !path.endsWith('.json'))
+    .map((path) => path.replace('.', 'holdfast'));
+  return { installed, entries };
+}
+
+function isMapped(path: string): boolean {
+  return /\.[cm]?[jt]s$/.test(path) && /^\/\/# sourceMappingURL=/m.test(readFileSync(path, 'utf8'));
+}
+
+async function loadingProblems(entries: readonly string[]): Promise<readonly string[]> {
+  const scripts = [
+    ...entries.map((entry) => [entry, `await import('${entry}')`] as const),
+    ['holdfast/conversation without Node', WITHOUT_NODE] as const,
+  ];
+  const problems: string[] = [];
+  for (const [what, script] of scripts) {
+    const run = execute(process.execPath, ['--input-type=module', '--eval', script], { cwd: place });
+    await run.catch(({ stderr }: { readonly stderr: string }) => problems.push(`${what} does not load: ${stderr}`));
+  }
+  const command = join(place, 'node_modules', '.bin', 'holdfast');
+  const { stdout, stderr } = await execute(command, ['demo', '--dir', join(place, 'demo')]).catch(
+    (error: { readonly stdout: string; readonly stderr: string }) => error,
+  );
+  if (!stdout.includes('npx holdfast demo --model')) problems.push(`holdfast demo: ${stdout}${stderr}`);
+  return problems;
+}
