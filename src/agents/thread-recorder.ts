@@ -94,12 +94,12 @@ export class ThreadRecorder {
       ...(usage && { usage }),
       ...(model !== undefined && { model }),
     };
-    await record(this.run, [event]);
+    const endsDrafts = (await this.#draft?.end()) ?? [];
+    await record(this.run, [event], { endsDrafts });
     for (const { callId } of toolCalls) {
       const call = this.#calls.get(callId);
       if (call) call.inLog = true;
     }
-    this.run.background(this.#draft?.recorded());
     this.#draft = undefined;
     this.run.attempts = 0;
   }

@@ -39,6 +39,7 @@ export type ErrorCode =
   | 'STORE_UNSUPPORTED'
   | 'RUNTIME_UNSUPPORTED'
   | 'STORE_FAILED'
+  | 'STORE_REPLACED'
   | 'APPEND_ID_REUSED'
   | 'CONTENT_NOT_FOUND'
   // everything else

@@ -9,8 +9,8 @@ import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
 import { pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
-import { approvalRequest } from './request-approval.ts';
 import { withCost } from './prices.ts';
+import { approvalRequest } from './request-approval.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { checkRun, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
@@ -73,8 +73,8 @@ type AnswerRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly messag
 
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
-  await record(run, events, { now: true, plain });
-  run.background(run.draft?.recorded());
+  const endsDrafts = await run.draft?.end();
+  await record(run, events, { now: true, plain, ...(endsDrafts?.length && { endsDrafts }) });
   run.draft = undefined;
   run.attempts = 0;
 }

@@ -125,6 +125,7 @@ async function evaluateConversation(
     resumption: { event: found && resumedEvent(found) },
     attempts: 0,
     draft: undefined,
+    staleDrafts: new Set(),
     ...(place.parent && { parent: place.parent.run }),
     child: (parent, call, childPrompt, childOptions, { conversationId, evaluationId, signal }) => {
       const inner = { ...around, limits: narrowed(around.limits, signal) };

@@ -26,7 +26,8 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
     const plain = characters !== undefined && staged.length === 0 ? characters + ENVELOPE : undefined;
     const discarded = outcome.isError ? staged.length : 0;
     const guard = unlessOvertaken(run.fence, planned.call);
-    return record(run, recorded, { now: running === 0, plain, discarded, guard });
+    // A result that this process knows must not become unknown because a store is busy or full for a moment.
+    return record(run, recorded, { now: running === 0, plain, discarded, guard, untilStored: true });
   };
   const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
     if (result.type === 'waits') {

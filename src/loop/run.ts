@@ -46,6 +46,8 @@ export interface Run {
   /** Tells whoever watches, if anyone does. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
   readonly draftPace: DraftPace;
+  /** Drafts of turns that are recorded, which a dead process left: the next append ends them. */
+  readonly staleDrafts: Set<string>;
   /** Attempts made at the turn that is being asked for. */
   attempts: number;
   /** The draft of the answer that was given last, until it is recorded. */
@@ -126,8 +128,15 @@ export async function record(
   const { event: resumed } = run.resumption;
   run.resumption.event = undefined;
   const all = resumed ? events.toSpliced(options.discarded ?? 0, 0, resumed) : events;
+  const endsDrafts =
+    run.staleDrafts.size > 0 ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {
-    await run.session.append(all as readonly { readonly type: string }[], { fence: run.fence, ...options });
+    await run.session.append(all as readonly { readonly type: string }[], {
+      fence: run.fence,
+      ...options,
+      ...(endsDrafts && { endsDrafts }),
+    });
+    run.staleDrafts.clear();
   } catch (error) {
     if (resumed) run.resumption.event = resumed;
     const moved = isPlaceTaken(error) && movedResult(run, events);

@@ -46,11 +46,17 @@ const DRAFT_EVERY_MS = 200;
 export class DraftPace {
   readonly #clock: Clock;
   readonly #due = new Set<() => void>();
+  #chunks = 0;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** The number of the next chunk: they are counted over all drafts of the lease (D74). */
+  nextNumber(): number {
+    return ++this.#chunks;
   }
 
   /** Calls `write` the next time that drafts are written. */
@@ -101,7 +107,6 @@ export class Draft {
   readonly #blocks = new Map<string, DraftBlock>();
   #texts = 0;
   #interrupted = false;
-  #chunks = 0;
   readonly #write = (): void => this.#flush();
   #writing: Promise<void> | undefined;
 
@@ -129,23 +134,24 @@ export class Draft {
     this.#run.draftPace.ask(this.#write);
   }
 
-  /** The answer is recorded: nobody needs the draft any more. Most were never written. */
-  recorded(): Promise<void> | undefined {
+  /**
+   * The response is about to be recorded: returns the drafts that the append ends. Most were never written. A chunk that is being
+   * written is waited for, so that none comes after the append.
+   */
+  async end(): Promise<readonly string[]> {
+    this.#interrupted = true;
     this.#run.draftPace.forget(this.#write);
-    const { session, evaluationId } = this.#run;
-    return this.#writing?.then(() => session.store.deleteDraft(session.id, evaluationId));
+    await this.#writing;
+    return this.#writing ? [this.#run.evaluationId] : [];
   }
 
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
   async interrupt(error: unknown): Promise<void> {
-    this.#interrupted = true;
-    this.#run.draftPace.forget(this.#write);
+    const endsDrafts = await this.end();
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
-    await this.#writing;
     const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
-    await recordInterrupted(this.#run, currentEvaluation(this.#run), what);
-    if (this.#writing) await this.#run.session.store.deleteDraft(this.#run.session.id, this.#run.evaluationId);
+    await recordInterrupted(this.#run, currentEvaluation(this.#run), what, endsDrafts);
   }
 
   /** A block has the id that it will have in the recorded message (D46). */
@@ -168,16 +174,27 @@ export class Draft {
 
   /** Writes what is new of each block. */
   #flush(): void {
+    const { fence } = this.#run;
     const chunks: DraftChunk[] = [];
     for (const block of this.#blocks.values()) {
       if (block.written === block.text.length) continue;
       const delta = block.text.slice(block.written);
-      chunks.push({ ...this.#place(block), ...block.what, n: ++this.#chunks, delta });
+      chunks.push({
+        ...this.#place(block),
+        ...block.what,
+        draftId: this.#run.evaluationId,
+        conversationId: this.#conversationId,
+        fence,
+        n: this.#run.draftPace.nextNumber(),
+        delta,
+      });
       block.written = block.text.length;
     }
-    const { store, id } = this.#run.session;
+    const { store, id, incarnation } = this.#run.session;
     // A draft that cannot be written is not worth failing an answer for: the message itself is recorded durably.
-    this.#writing = (this.#writing ?? Promise.resolve()).then(() => store.appendDraft(id, chunks)).catch(() => {});
+    this.#writing = (this.#writing ?? Promise.resolve())
+      .then(() => store.appendDraft(id, chunks, { fence, incarnation }))
+      .catch(() => {});
   }
 }
 
@@ -188,8 +205,8 @@ const KINDS = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'tool-inpu
  * The evaluation is the run's own, or one whose place the run takes.
  */
 export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Promise<number> {
-  const { store, id } = run.session;
-  const chunks = await store.readDraft(id, evaluation.id);
+  const { store, id, incarnation } = run.session;
+  const chunks = await store.readDraft(id, { draftId: evaluation.id, incarnation });
   if (chunks.length === 0) return 0;
   const turn = evaluation.turn + 1;
   const left = chunks.filter((chunk) => chunk.turn === turn);
@@ -201,8 +218,8 @@ export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Prom
     said.set(blockId, { blockId, ...what, text: (said.get(blockId)?.text ?? '') + delta });
   }
   const blocks = [...said.values()];
-  if (blocks.length > 0) await recordInterrupted(run, evaluation, { turn, attempt, blocks });
-  await store.deleteDraft(id, evaluation.id);
+  if (blocks.length > 0) await recordInterrupted(run, evaluation, { turn, attempt, blocks }, [evaluation.id]);
+  else run.staleDrafts.add(evaluation.id);
   return attempt;
 }
 
@@ -214,6 +231,7 @@ async function recordInterrupted(
     readonly attempt: number;
     readonly blocks: MessageInterrupted['blocks'];
   },
+  endsDrafts: readonly string[],
 ): Promise<void> {
-  await record(run, [{ type: 'message/interrupted', evaluationId, conversationId, ...what }]);
+  await record(run, [{ type: 'message/interrupted', evaluationId, conversationId, ...what }], { endsDrafts });
 }

@@ -1,7 +1,8 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import type { Store } from '../ports/store.ts';
+import type { AppendOptions, ContentWrite, Store } from '../ports/store.ts';
+import type { AcceptedEvents } from './event-intake.ts';
 import { MessagePlaces } from './message-places.ts';
 import { StaleTransaction } from './run-transaction.ts';
 
@@ -9,6 +10,9 @@ import { StaleTransaction } from './run-transaction.ts';
 export interface AppendTarget {
   readonly store: Store;
   readonly sessionId: string;
+  /** The life of the session that was opened. */
+  readonly incarnation: number;
+  pause(ms: number): Promise<void>;
   /** What is folded. */
   state(): SessionState;
   /** Called after a commit, in log order: `events` ended at `seq`. */
@@ -27,39 +31,25 @@ export interface AppendTarget {
 export type AppendGuard = (state: SessionState) => void;
 
 /** How an append is made. */
-export interface AppendEntryOptions {
-  readonly fence?: number;
-  readonly now?: boolean;
+export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts' | 'callContents'> {
+  /** The entry is refused unless the log ends at this seq right before it. */
   readonly after?: number;
   readonly guard?: AppendGuard | undefined;
+  /** A store that is busy, full or failing is tried again until it stores the events, is closed, or the fence is stale. */
+  readonly untilStored?: boolean | undefined;
 }
 
-interface Entry {
-  /** A promise while a large content is being stored apart: the entry keeps its place in the log meanwhile. */
-  readonly events: readonly NewEvent[] | Promise<readonly NewEvent[]>;
-  readonly fence: number | undefined;
-  /** The entry is refused unless the log ends at this seq right before it. */
-  readonly after: number | undefined;
-  readonly guard: AppendGuard | undefined;
+interface Entry extends AcceptedEvents, AppendEntryOptions {
   readonly resolve: (seq: number) => void;
   readonly reject: (error: unknown) => void;
-}
-
-/** An entry whose events are all there. */
-interface Ready extends Entry {
-  readonly events: readonly NewEvent[];
 }
 
 /** Entries on their way into the log together. */
 interface Attempt {
   readonly id: string;
   readonly expectedSeq: number;
-  readonly entries: readonly Ready[];
+  readonly entries: readonly Entry[];
   readonly events: readonly NewEvent[];
-}
-
-function isReady(entry: Entry): entry is Ready {
-  return !(entry.events instanceof Promise);
 }
 
 /** Whether an entry's guard must see the events of every other entry. */
@@ -67,21 +57,11 @@ function isAlone({ guard, fence }: Entry): boolean {
   return guard !== undefined && fence === undefined;
 }
 
-/** The entries whose events are there in the end; who waits for the others is told why. */
-async function settled(batch: readonly Entry[]): Promise<readonly Ready[]> {
-  const ready: Ready[] = [];
-  for (const entry of batch) {
-    try {
-      ready.push({ ...entry, events: await entry.events });
-    } catch (error) {
-      entry.reject(error);
-    }
-  }
-  return ready;
-}
-
 /** One append in so many waits for the turn of the event loop to end, even when nothing else will come. */
 const MAX_AT_ONCE = 8;
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1000;
 
 /** Each refusal means that someone else has written: only a crowd can use this up. */
 const MAX_TRIES = 1_000;
@@ -113,13 +93,11 @@ export class AppendQueue {
    * `StaleTransaction` when the log does not end at `after` right before the events.
    */
   append(
-    events: readonly NewEvent[] | Promise<readonly NewEvent[]>,
-    { fence, now = false, after, guard }: AppendEntryOptions = {},
+    accepted: AcceptedEvents,
+    { now = false, ...options }: AppendEntryOptions & { readonly now?: boolean } = {},
   ): Promise<number> {
-    // Its failure is told to the caller when its turn comes; until then nobody listens.
-    if (events instanceof Promise) events.catch(() => {});
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, fence, after, guard, resolve, reject });
+      this.#waiting.push({ ...accepted, ...options, resolve, reject });
       const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
@@ -135,7 +113,7 @@ export class AppendQueue {
     await (now ? undefined : this.#gather());
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
-      await this.#append(batch.every(isReady) ? batch : await settled(batch), batch[0]?.fence);
+      await this.#append(batch, batch[0]?.fence);
     }
     this.#running = undefined;
   }
@@ -159,7 +137,7 @@ export class AppendQueue {
   }
 
   /** Appends entries together. Whatever fails is told to whom it concerns. */
-  async #append(ready: readonly Ready[], fence: number | undefined): Promise<void> {
+  async #append(ready: readonly Entry[], fence: number | undefined): Promise<void> {
     try {
       await this.#tryToAppend(ready, fence);
     } catch (error) {
@@ -167,16 +145,22 @@ export class AppendQueue {
     }
   }
 
-  async #tryToAppend(ready: readonly Ready[], fence: number | undefined): Promise<void> {
+  async #tryToAppend(ready: readonly Entry[], fence: number | undefined): Promise<void> {
     const { store, sessionId } = this.#target;
     let unanswered: Attempt | undefined;
+    let pauses = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const attempt: Attempt = unanswered ?? this.#prepare(ready);
       const { id, expectedSeq, entries, events } = attempt;
       if (events.length === 0) return;
       try {
-        const options = { id, expectedSeq, ...(fence !== undefined && { fence }) };
-        const { seq } = await store.append(sessionId, events, options);
+        const { seq } = await store.append(sessionId, events, {
+          id,
+          expectedSeq,
+          incarnation: this.#target.incarnation,
+          ...(fence !== undefined && { fence }),
+          ...besides(entries),
+        });
         // Others' events came before ours if the append was repeated: they are folded first.
         while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
         this.#committed(entries, events, seq);
@@ -187,6 +171,10 @@ export class AppendQueue {
           await this.#readUp(expectedSeq);
         } else if (isHoldfastError(error, 'STORE_FAILED') && !unanswered) {
           unanswered = attempt; // it may have been written: the same id and sequence tell
+        } else if (entries.some((entry) => entry.untilStored) && isPassing(error)) {
+          unanswered = attempt;
+          tries = 0;
+          await this.#target.pause(Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS));
         } else throw error;
       }
     }
@@ -198,10 +186,10 @@ export class AppendQueue {
   }
 
   /** The entries that may still be written after what is folded; those that may not are told so (D12). */
-  #prepare(ready: readonly Ready[]): Attempt {
+  #prepare(ready: readonly Entry[]): Attempt {
     const state = this.#target.state();
     const places = new MessagePlaces(state);
-    const entries: Ready[] = [];
+    const entries: Entry[] = [];
     let { seq } = state;
     for (const entry of ready) {
       try {
@@ -218,7 +206,7 @@ export class AppendQueue {
     return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events };
   }
 
-  #committed(entries: readonly Ready[], events: readonly NewEvent[], last: number): void {
+  #committed(entries: readonly Entry[], events: readonly NewEvent[], last: number): void {
     this.#target.committed(events, last);
     let seq = last - events.length;
     for (const entry of entries) {
@@ -231,7 +219,36 @@ export class AppendQueue {
   async #readUp(seq: number): Promise<void> {
     const { store, sessionId } = this.#target;
     await this.#target.refresh();
-    if (this.#target.state().seq > seq || (await store.head(sessionId)) >= seq) return;
+    if (this.#target.state().seq > seq) return;
+    const head = await store.head(sessionId);
+    if (head.incarnation === this.#target.incarnation && head.seq >= seq) return;
     throw new HoldfastError('SESSION_NOT_FOUND', `session ${sessionId} was deleted while it was open; open it again`);
   }
+}
+
+/** What entries that are committed together keep outside their events. */
+function besides(entries: readonly Entry[]): Pick<AppendOptions, 'contents' | 'callContents' | 'endsDrafts'> {
+  const contents: ContentWrite[] = [];
+  let before = 0;
+  for (const entry of entries) {
+    for (const content of entry.contents ?? []) contents.push({ ...content, event: content.event + before });
+    before += entry.events.length;
+  }
+  const endsDrafts = entries.flatMap((entry) => entry.endsDrafts ?? []);
+  const put = entries.flatMap((entry) => entry.callContents?.put ?? []);
+  const drop = entries.flatMap((entry) => entry.callContents?.drop ?? []);
+  return {
+    ...(contents.length > 0 && { contents }),
+    ...(endsDrafts.length > 0 && { endsDrafts }),
+    ...(put.length + drop.length > 0 && { callContents: { put, drop } }),
+  };
+}
+
+/** Whether a store that failed may work again. */
+function isPassing(error: unknown): boolean {
+  return (
+    isHoldfastError(error, 'STORE_BUSY') ||
+    isHoldfastError(error, 'STORE_FULL') ||
+    isHoldfastError(error, 'STORE_FAILED')
+  );
 }

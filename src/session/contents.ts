@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
 import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
-import type { Store } from '../ports/store.ts';
+import type { ContentWrite, Store } from '../ports/store.ts';
 
 /**
- * Large content (D58): a text or a medium over the limit is stored apart under its hash, and the message refers to it as
- * `sha256:…`, which is also the name the store knows it by. Reading brings it back, so the model is sent what the tool said.
+ * Large content (D58): a text or a medium over the limit is stored outside its event, under its hash, and the message refers to it
+ * as `sha256:…`. Resolving puts it back, so that the provider gets what the tool returned.
  */
 
 const PREFIX = 'sha256:';
@@ -42,79 +42,93 @@ export function messagesIn(event: SessionEvent): readonly ConversationMessage[] 
   return event.type === 'session/restored' ? ((event.slices.messages ?? []) as readonly ConversationMessage[]) : [];
 }
 
-/** Whether an event holds content that is stored apart. */
-export function hasLargeContent(event: NewEvent, maxInline: number): boolean {
-  return messageOfEvent(event)?.content.some((part) => isLarge(part, maxInline)) ?? false;
+/** Whether an event holds content that is to be stored outside it. */
+export function hasExternalContent(event: { readonly type: string }, maxInline: number): boolean {
+  const content: unknown = messageOfEvent(event)?.content;
+  return (
+    Array.isArray(content) && content.some((part: ContentPart | null) => part !== null && isExternal(part, maxInline))
+  );
 }
 
-/** Reasoning stays where it is: a signature may cover it, and it is replayed as it is. */
-function isLarge(part: ContentPart, maxInline: number): part is TextPart | MediaPart {
-  if (part.type === 'text') return part.text.length > maxInline;
-  return part.type !== 'reasoning' && part.data?.length > maxInline;
+/**
+ * Reasoning stays where it is: a signature may cover it, and it is replayed as it is. Data that looks like a reference is stored
+ * outside, too: only the session makes references, so that no tool can name a content of another session, or one that is not there.
+ */
+function isExternal(part: ContentPart, maxInline: number): part is TextPart | MediaPart {
+  if (part.type === 'text') return part.text?.length > maxInline;
+  return (
+    part.type !== 'reasoning' && typeof part.data === 'string' && (part.data.length > maxInline || isReference(part))
+  );
 }
 
-/** Stores the large parts of an event's message apart; the event itself when it has none. */
-export async function storeApart(
-  store: Store,
-  sessionId: string,
+/** An event without the large parts of its message, and the contents that it refers to instead. */
+export function moveContent(
   event: NewEvent,
+  position: number,
   maxInline: number,
-): Promise<NewEvent> {
+): { readonly event: NewEvent; readonly contents: readonly ContentWrite[] } {
   const message = messageOfEvent(event);
-  if (!message || !hasLargeContent(event, maxInline)) return event;
-  const content: ContentPart[] = [];
-  for (const part of message.content)
-    content.push(isLarge(part, maxInline) ? await moveApart(store, sessionId, part) : part);
-  return { ...event, message: { ...message, content } } as NewEvent;
+  if (!message || !hasExternalContent(event, maxInline)) return { event, contents: [] };
+  const contents: ContentWrite[] = [];
+  const content = message.content.map((part) => {
+    if (!isExternal(part, maxInline)) return part;
+    const text = part.type === 'text' ? part.text : part.data;
+    const hash = contentName(text);
+    contents.push({ event: position, hash, text });
+    if (part.type !== 'text') return { ...part, data: hash };
+    const { type: _, text: __, ...rest } = part;
+    return { ...rest, type: 'file', mediaType: 'text/plain', data: hash, standsFor: 'text' };
+  });
+  return { event: { ...event, message: { ...message, content } } as NewEvent, contents };
 }
 
-async function moveApart(store: Store, sessionId: string, part: TextPart | MediaPart): Promise<MediaPart> {
-  const text = part.type === 'text' ? part.text : part.data;
-  const data = contentName(text);
-  await store.writeContent(sessionId, data, text);
-  if (part.type !== 'text') return { ...part, data };
-  const { type: _, text: __, ...rest } = part;
-  return { ...rest, type: 'file', mediaType: 'text/plain', data, standsFor: 'text' };
-}
-
-/** Keeps contents that another session's messages refer to alive for this one. */
-export async function shareContents(store: Store, sessionId: string, hashes: Iterable<string>): Promise<void> {
-  for (const hash of new Set(hashes)) {
-    const text = await store.readContent(hash);
-    if (text !== undefined) await store.writeContent(sessionId, hash, text);
-  }
-}
-
-/** Brings content stored apart back into messages; messages without any are returned as they are. */
-export async function resolveContents(
+/** Contents that another session refers to, for an event of this one that will. */
+export async function borrowedContents(
   store: Store,
+  origin: string,
+  hashes: Iterable<string>,
+): Promise<readonly ContentWrite[]> {
+  const contents: ContentWrite[] = [];
+  for (const hash of new Set(hashes)) {
+    const text = await store.readContent(origin, hash);
+    if (text !== undefined) contents.push({ event: 0, hash, text });
+  }
+  return contents;
+}
+
+/** Where a session's contents are read. */
+export interface ContentSource {
+  readonly store: Store;
+  readonly id: string;
+  readonly incarnation: number;
+}
+
+/** Puts external content back into messages; messages without any are returned as they are. */
+export async function resolveContents(
+  source: ContentSource,
   messages: readonly ConversationMessage[],
 ): Promise<readonly ConversationMessage[]> {
   if (!messages.some(refersToContent)) return messages;
   return Promise.all(
     messages.map(async (message) => {
       if (!refersToContent(message)) return message;
-      const content = await Promise.all(message.content.map((part) => resolvePart(store, part)));
+      const content = await Promise.all(message.content.map((part) => resolvePart(source, part)));
       return { ...message, content } as ConversationMessage;
     }),
   );
 }
 
-async function resolvePart(store: Store, part: ContentPart): Promise<ContentPart> {
+/** Data that the session does not refer to was recorded before references were told apart: it is what it says. */
+async function resolvePart({ store, id, incarnation }: ContentSource, part: ContentPart): Promise<ContentPart> {
   if (!isReference(part)) return part;
-  const text = await store.readContent(part.data);
-  if (text === undefined) {
-    throw new HoldfastError(
-      'CONTENT_NOT_FOUND',
-      `content ${part.data} is missing from the store; run its integrity check, and restore it from a backup`,
-    );
-  }
+  const text = await store.readContent(id, part.data, { incarnation });
+  if (text === undefined) return part;
   if (part.standsFor !== 'text') return { ...part, data: text };
   const { providerData } = part;
   return { type: 'text', text, ...(providerData && { providerData }) };
 }
 
-function messageOfEvent(event: NewEvent): ConversationMessage | undefined {
+function messageOfEvent(event: { readonly type: string }): ConversationMessage | undefined {
   return event.type === 'message/recorded' ? (event as { readonly message?: ConversationMessage }).message : undefined;
 }
 

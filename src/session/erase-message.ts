@@ -3,6 +3,7 @@ import {
   type HistorySummarized,
   isBuiltInEvent,
   type MessageRecorded,
+  type SessionEvent,
   type SessionRestored,
   type ToolApproved,
   type ToolSettled,
@@ -20,10 +21,7 @@ import type { AnySession } from './session.ts';
  * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { message, recorded, settled, approved, restored, summarized, usedElsewhere } = await findTraces(
-    session,
-    messageId,
-  );
+  const { message, recorded, settled, approved, restored, summarized } = await findTraces(session, messageId);
   if (!message) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
@@ -31,16 +29,15 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
     );
   }
   await closeErasedCalls(session, message);
-  for (const event of recorded) {
-    const dropped = contentHashes(event.message).filter((hash) => !usedElsewhere.has(hash));
-    await session.store.replaceEvent(session.id, blank(event), dropped);
-  }
-  for (const event of restored) await session.store.replaceEvent(session.id, withoutMessage(event, messageId));
-  for (const event of settled) {
-    await session.store.replaceEvent(session.id, { ...event, how: erasedSettlement(event.how) });
-  }
-  for (const { arguments: _, ...event } of approved) await session.store.replaceEvent(session.id, event);
-  for (const event of summarized) await session.store.replaceEvent(session.id, erasedSummary(event));
+  const { store, id, incarnation } = session;
+  /** An event keeps the references of the messages that it still holds, and no other. */
+  const replace = (event: SessionEvent): Promise<void> =>
+    store.replaceEvent(id, event, { incarnation, contents: messagesIn(event).flatMap(contentHashes) });
+  for (const event of recorded) await replace(blank(event));
+  for (const event of restored) await replace(withoutMessage(event, messageId));
+  for (const event of settled) await replace({ ...event, how: erasedSettlement(event.how) });
+  for (const { arguments: _, ...event } of approved) await replace(event);
+  for (const event of summarized) await replace(erasedSummary(event));
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
 }
 
@@ -76,15 +73,12 @@ interface Traces {
   readonly restored: SessionRestored[];
   /** Summaries that were made since, each of which may tell of it. */
   readonly summarized: HistorySummarized[];
-  /** Contents stored apart that other messages of this session show, too. */
-  readonly usedElsewhere: Set<string>;
 }
 
 async function findTraces(session: AnySession, messageId: string): Promise<Traces> {
   const recorded: MessageRecorded[] = [];
   const restored: SessionRestored[] = [];
   const summarized: HistorySummarized[] = [];
-  const usedElsewhere = new Set<string>();
   const settlements: ToolSettled[] = [];
   const approvals: ToolApproved[] = [];
   for await (const event of session.events()) {
@@ -97,14 +91,11 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
       if (event.type === 'message/recorded') recorded.push(event);
       else if (event.type === 'session/restored') restored.push(event);
     }
-    for (const message of messages) {
-      if (message.id !== messageId) for (const hash of contentHashes(message)) usedElsewhere.add(hash);
-    }
   }
   const message = [...recorded, ...restored].flatMap(messagesIn).find(({ id }) => id === messageId);
   const settled = settlements.filter((event) => message && isResultOf(message, event));
   const approved = approvals.filter((event) => message && (isResultOf(message, event) || hasCall(message, event)));
-  return { message, recorded, settled, approved, restored, summarized, usedElsewhere };
+  return { message, recorded, settled, approved, restored, summarized };
 }
 
 function isResultOf(message: ConversationMessage, call: CallRef): boolean {

@@ -1,8 +1,8 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Store } from '../ports/store.ts';
-import { checkEventSize, hasLargeContent, LONGEST_ESCAPE, storeApart } from './contents.ts';
+import type { ContentWrite } from '../ports/store.ts';
+import { checkEventSize, hasExternalContent, LONGEST_ESCAPE, moveContent } from './contents.ts';
 import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
 import { validateEvent } from './validate-event.ts';
@@ -11,8 +11,6 @@ const DEFAULT_MAX_EVENT_LENGTH = 4 * 1024 * 1024;
 const DEFAULT_MAX_INLINE_LENGTH = 256 * 1024;
 
 export interface EventIntakeOptions {
-  readonly store: Store;
-  readonly id: string;
   readonly clock: Clock;
   readonly redact?: (event: NewEvent) => NewEvent;
   readonly maxEventLength?: number;
@@ -21,6 +19,12 @@ export interface EventIntakeOptions {
 
 /** An event as a program passes it. */
 type GivenEvent = { readonly type: string; readonly [field: string]: unknown };
+
+/** Events that may be appended, and the contents that they refer to. */
+export interface AcceptedEvents {
+  readonly events: readonly NewEvent[];
+  readonly contents?: readonly ContentWrite[];
+}
 
 /** An event that is ready, and how many characters it holds. */
 interface Accepted {
@@ -46,26 +50,26 @@ export class EventIntake {
   }
 
   /**
-   * Makes events ready to be appended; a promise when large content has to be stored apart first (D58). `plain` says that they
-   * are already what a copy of them would be, and how many characters they hold.
+   * Makes events ready to be appended; large content is moved out of them (D58). `plain` says that they are already what a copy of
+   * them would be, and how many characters they hold.
    */
-  accept(events: readonly GivenEvent[], plain?: number): readonly NewEvent[] | Promise<readonly NewEvent[]> {
-    const { store, id, maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
-    if (plain !== undefined && this.#isSmall(plain, maxInlineLength)) return this.#date(events);
+  accept(events: readonly GivenEvent[], plain?: number): AcceptedEvents {
+    const { maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;
+    const hasExternal = (event: { readonly type: string }): boolean => hasExternalContent(event, maxInlineLength);
+    if (plain !== undefined && this.#isSmall(plain, maxInlineLength) && !events.some(hasExternal)) {
+      return { events: this.#date(events) };
+    }
     const accepted = events.map((event): Accepted => {
       const characters = this.#prepared.get(event);
       return characters === undefined ? this.#take(event) : { ready: event as NewEvent, characters };
     });
-    const isLarge = ({ ready, characters }: Accepted): boolean =>
-      characters > maxInlineLength && hasLargeContent(ready, maxInlineLength);
-    if (!accepted.some(isLarge)) {
+    if (!accepted.some(({ ready }) => hasExternal(ready))) {
       for (const { ready, characters } of accepted) this.#checkSize(ready, characters);
-      return accepted.map(({ ready }) => ready);
+      return { events: accepted.map(({ ready }) => ready) };
     }
-    return Promise.all(accepted.map(({ ready }) => storeApart(store, id, ready, maxInlineLength))).then((moved) => {
-      for (const event of moved) this.#checkSize(event, undefined);
-      return moved;
-    });
+    const moved = accepted.map(({ ready }, i) => moveContent(ready, i, maxInlineLength));
+    for (const { event } of moved) this.#checkSize(event, undefined);
+    return { events: moved.map(({ event }) => event), contents: moved.flatMap(({ contents }) => contents) };
   }
 
   /** Whether events that hold so many characters need no more than their time. */

@@ -11,6 +11,8 @@ import { loadState } from './load-state.ts';
 export interface FoldedLogOptions {
   readonly store: Store;
   readonly sessionId: string;
+  /** The life of the session that was opened. */
+  readonly incarnation: number;
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
@@ -23,14 +25,16 @@ export class FoldedLog {
   readonly #options: FoldedLogOptions;
   #state: SessionState;
   #opaque: ReadonlyMap<string, SliceSnapshot>;
+  /** The revision of the log that was folded: a snapshot of another one may hold erased text. */
+  #revision: number;
   #refreshing: Promise<void> | undefined;
   #refreshingNext: Promise<void> | undefined;
   /** How many events had to be read on opening. */
   readonly replayed: number;
 
-  static async load(options: FoldedLogOptions): Promise<FoldedLog> {
+  static async load(options: FoldedLogOptions, revision: number): Promise<FoldedLog> {
     const { state, opaque, replayed } = await loadState(options.store, options.sessionId, options);
-    return new FoldedLog(options, state, opaque, replayed);
+    return new FoldedLog(options, state, opaque, replayed, revision);
   }
 
   private constructor(
@@ -38,11 +42,17 @@ export class FoldedLog {
     state: SessionState,
     opaque: ReadonlyMap<string, SliceSnapshot>,
     replayed: number,
+    revision: number,
   ) {
+    this.#revision = revision;
     this.#options = options;
     this.#state = state;
     this.#opaque = opaque;
     this.replayed = replayed;
+  }
+
+  get revision(): number {
+    return this.#revision;
   }
 
   get state(): SessionState {
@@ -56,8 +66,8 @@ export class FoldedLog {
 
   /** Events as they are called today. */
   async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
-    const { store, sessionId, upcasters } = this.#options;
-    for await (const event of store.read(sessionId, range)) yield upcast(event, upcasters);
+    const { store, sessionId, incarnation, upcasters } = this.#options;
+    for await (const event of store.read(sessionId, { ...range, incarnation })) yield upcast(event, upcasters);
   }
 
   /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */
@@ -104,6 +114,8 @@ export class FoldedLog {
   /** Folds the slices again from a log in which something was erased: none of them holds what it said any more (D58). */
   async refoldSlices(): Promise<void> {
     const { store, sessionId, fold } = this.#options;
+    // Before the log is read: what is erased meanwhile makes this revision an old one.
+    const { revision } = await store.head(sessionId);
     const loaded = await loadState(store, sessionId, this.#options);
     let { state } = loaded;
     // What was committed meanwhile is folded into the one that lacks it.
@@ -120,6 +132,7 @@ export class FoldedLog {
       if (canonicalJson(items) !== canonicalJson(slices.get(name))) slices.set(name, items);
     }
     this.#opaque = loaded.opaque;
+    this.#revision = revision;
     this.#become({ ...this.#state, slices }, []);
   }
 

@@ -26,7 +26,7 @@ export async function holdLease(
   const holder = thisProcess();
   let answer = await store.acquireLease(sessionId, { holder, ttlMs });
   if (!answer.acquired && isDead(answer.lease.holder)) {
-    answer = await store.acquireLease(sessionId, { holder, ttlMs, replacing: answer.lease.fence });
+    answer = await store.acquireLease(sessionId, { holder, ttlMs, replacing: answer.lease });
   }
   if (!answer.acquired) {
     const { holder: other, expiresAt } = answer.lease;

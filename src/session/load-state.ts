@@ -17,6 +17,7 @@ export interface LoadedState {
 }
 
 interface LoadOptions {
+  readonly incarnation: number;
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
@@ -29,7 +30,7 @@ interface LoadOptions {
  */
 export async function loadState(store: Store, sessionId: string, options: LoadOptions): Promise<LoadedState> {
   const nothing = fromNothing(options.fold);
-  const snapshot = await usableSnapshot(store, sessionId);
+  const snapshot = await usableSnapshot(store, sessionId, options.incarnation);
   const loaded = await replay(store, sessionId, snapshot ? startFrom(snapshot, options) : nothing, options);
   return loaded.erasedSince ? replay(store, sessionId, nothing, options) : loaded;
 }
@@ -96,13 +97,13 @@ async function replay(
   store: Store,
   sessionId: string,
   start: Start,
-  { fold, upcasters }: LoadOptions,
+  { fold, upcasters, incarnation }: LoadOptions,
 ): Promise<LoadedState & { readonly erasedSince: boolean }> {
   const { keptFrom = Number.POSITIVE_INFINITY, opaque } = start;
   let { state, late } = start;
   let replayed = 0;
   let erasedSince = false;
-  const reading = store.read(sessionId, { after: start.after });
+  const reading = store.read(sessionId, { after: start.after, incarnation });
   for await (const page of reading.pages?.() ?? onePage(reading)) {
     const events = upcastAll(page, upcasters);
     erasedSince = events.some((event) => event.type === 'message/erased' && event.seq > keptFrom);
@@ -129,12 +130,12 @@ function foldLate(fold: Fold, late: LateSlices, event: SessionEvent): LateSlices
 }
 
 /** The stored snapshot, unless it is damaged, of a newer version, or ahead of its log. */
-async function usableSnapshot(store: Store, sessionId: string): Promise<Snapshot | undefined> {
-  const stored = await store.readSnapshot(sessionId);
+async function usableSnapshot(store: Store, sessionId: string, incarnation: number): Promise<Snapshot | undefined> {
+  const stored = await store.readSnapshot(sessionId, { incarnation });
   if (!stored) return undefined;
   try {
     const snapshot = parseSnapshot(stored.data, { maxLength: Number.POSITIVE_INFINITY }); // it is our own
-    return snapshot.sessionId === sessionId && snapshot.seq <= (await store.head(sessionId)) ? snapshot : undefined;
+    return snapshot.sessionId === sessionId && snapshot.seq <= (await store.head(sessionId)).seq ? snapshot : undefined;
   } catch {
     return undefined;
   }

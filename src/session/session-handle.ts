@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
 import { AppendQueue } from './append-queue.ts';
-import { contentHashes, resolveContents, shareContents } from './contents.ts';
+import { borrowedContents, contentHashes, resolveContents } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
 import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
@@ -39,6 +39,7 @@ type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 export class SessionHandle<Slices extends readonly AnySlice[]> implements Session<Slices> {
   readonly id: string;
   readonly store: Store;
+  readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
   readonly #options: OpenSessionOptions<Slices>;
@@ -66,11 +67,12 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     });
     const listeners = new Listeners(report);
     const changed = listeners.notify.bind(listeners);
-    const log = await FoldedLog.load({ store, sessionId: id, fold, slices, upcasters, changed });
+    const { incarnation, revision } = await store.head(id);
+    const log = await FoldedLog.load({ store, sessionId: id, incarnation, fold, slices, upcasters, changed }, revision);
     if (readOnly && log.state.seq === 0) {
       throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
     }
-    const session = new SessionHandle(options, { fold, log, listeners, report });
+    const session = new SessionHandle(options, { fold, log, listeners, report, incarnation });
     await session.#compactIfDue();
     return session;
   }
@@ -82,12 +84,14 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       readonly log: FoldedLog;
       readonly listeners: Listeners;
       readonly report: (error: unknown) => void;
+      readonly incarnation: number;
     },
   ) {
     const { id, store, clock = systemClock, readOnly = false, slices = [] } = options;
     const { log } = parts;
     this.id = id;
     this.store = store;
+    this.incarnation = parts.incarnation;
     this.clock = clock;
     this.readOnly = readOnly;
     this.#options = options;
@@ -102,6 +106,8 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       {
         store,
         sessionId: id,
+        incarnation: parts.incarnation,
+        pause: (ms) => new Promise((resolve) => clock.after(ms, resolve)),
         state: () => log.state,
         committed: (events, seq) => log.committed(events, seq),
         refresh: () => log.refresh(),
@@ -227,9 +233,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       read: (limit) => this.#log.read({ limit }),
     });
     const messages = (slices.messages ?? []) as readonly ConversationMessage[];
-    await shareContents(this.store, this.id, messages.flatMap(contentHashes));
+    const contents = await borrowedContents(this.store, snapshot.sessionId, messages.flatMap(contentHashes));
     // However long it is: a conversation that is brought in is one event, and no limit may stand in its way.
-    await this.#queue.append([this.#intake.prepare({ type: 'session/restored', slices }, MAX_SNAPSHOT_DEPTH)]);
+    const events = [this.#intake.prepare({ type: 'session/restored', slices }, MAX_SNAPSHOT_DEPTH)];
+    await this.#queue.append({ events, contents });
   }
 
   async compact(): Promise<void> {
@@ -251,12 +258,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#assertWritable();
     await eraseMessage(this, messageId, reason);
     await this.#log.refoldSlices();
-    // A snapshot that another handle took before, and writes only now, is older than this one and changes nothing.
-    await this.#writeSnapshot();
   }
 
   resolve(messages: readonly ConversationMessage[]): Promise<readonly ConversationMessage[]> {
-    return resolveContents(this.store, messages);
+    return resolveContents(this, messages);
   }
 
   close(): Promise<void> {
@@ -290,7 +295,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     await this.#log.refresh();
     const { seq } = this;
     if (seq === 0) return;
-    await this.store.writeSnapshot(this.id, { seq, data: JSON.stringify(this.snapshot()) });
+    const { incarnation } = this;
+    const { revision } = this.#log;
+    const data = JSON.stringify(this.snapshot());
+    await this.store.writeSnapshot(this.id, { seq, data }, { incarnation, revision });
     this.#snapshotSeq = seq;
   }
 

@@ -9,7 +9,7 @@ import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
 import type { Upcasters } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
-import type { AppendGuard } from './append-queue.ts';
+import type { AppendEntryOptions, AppendGuard } from './append-queue.ts';
 import type { EventListener, SliceObserver } from './live.ts';
 import { SessionHandle } from './session-handle.ts';
 import { checkSessionId } from './session-id.ts';
@@ -61,7 +61,7 @@ export interface EventsOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface SessionAppendOptions {
+export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'callContents' | 'untilStored'> {
   /** Only while the lease with this fence holds. */
   readonly fence?: number;
   /** Nothing else is about to be appended: nothing is waited for. */
@@ -87,6 +87,8 @@ export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 export interface AnySession extends SessionView {
   readonly id: string;
   readonly store: Store;
+  /** The life of the session that was opened: one more after each deletion. */
+  readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
   /** The last seq folded. */

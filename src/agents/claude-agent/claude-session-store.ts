@@ -192,7 +192,7 @@ class Transcript {
   }
 
   async #readUp(): Promise<void> {
-    if (this.#seq > 0 && (await this.#store.head(this.#id)) < this.#seq) this.#forget(); // deleted meanwhile
+    if (this.#seq > 0 && (await this.#store.head(this.#id)).seq < this.#seq) this.#forget(); // deleted meanwhile
     for await (const event of this.#store.read(this.#id, { after: this.#seq })) this.#take(event, event.seq);
   }
 

@@ -35,7 +35,7 @@ export class FileGuard implements TransactionGuard {
     if (this.#identity() === this.#file) return;
     throw new GuardError(
       new HoldfastError(
-        'STORE_FAILED',
+        'STORE_REPLACED',
         `${this.#path} was removed or replaced while it was open: what is written to it is lost; put the file back, or open it again`,
       ),
     );
