@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent } from '../core/events.ts';
 import { createFold } from '../core/fold.ts';
 import { type Upcasters, upcast } from '../core/upcast.ts';
+import type { ForkOptions, Store } from '../ports/store.ts';
 import { closingResults } from './close-calls.ts';
 import type { AnySession } from './session.ts';
 import { checkSessionId } from './session-id.ts';
@@ -39,6 +40,17 @@ export async function forkSession(
     }
   }
   const forked: NewEvent = { type: 'session/forked', at: now, origin: { sessionId: session.id, seq: at } };
-  await store.forkSession(session.id, id, { at, incarnation, events: [forked, ...closing] });
+  await forkOnce(store, session.id, id, { at, incarnation, events: [forked, ...closing] });
   return id;
+}
+
+/** Forks; when the store failed and may have done it all the same, the target's length tells. */
+async function forkOnce(store: Store, origin: string, target: string, options: ForkOptions): Promise<void> {
+  try {
+    await store.forkSession(origin, target, options);
+  } catch (error) {
+    if (!isHoldfastError(error, 'STORE_FAILED')) throw error;
+    if ((await store.head(target)).seq === options.at + options.events.length) return;
+    await store.forkSession(origin, target, options);
+  }
 }

@@ -58,6 +58,14 @@ export function sessionGone(sessionId: string): HoldfastError {
   );
 }
 
+/** A session refers to a content that the store lost. */
+export function contentMissing(sessionId: string, hash: string): HoldfastError {
+  return new HoldfastError(
+    'CONTENT_NOT_FOUND',
+    `content ${hash} of session ${sessionId} is missing from the store; run check(), and restore it from a backup`,
+  );
+}
+
 export function forkTargetExists(target: string): HoldfastError {
   return new HoldfastError('SESSION_CONFLICT', `there is a session ${target} already; choose another id for the fork`);
 }

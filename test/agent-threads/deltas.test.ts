@@ -126,7 +126,7 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
     const clock = fakeClock(Date.UTC(2026, 0, 1));
     await asAgent((agent) => look(agent, clock), { clock });
   }
-  const draftOf = ({ run, session }: AgentRun) => session.store.readDraft(session.id, run.evaluationId);
+  const draftOf = ({ run, session }: AgentRun) => session.store.readDraft(session.id, { draftId: run.evaluationId });
 
   test('the blocks that are streamed have the ids, kinds and texts that they have when they are recorded', async () => {
     await during(async (agent) => {
@@ -237,9 +237,10 @@ test('what a subagent of a dead process was saying becomes an event when its par
     const { run, session } = agent;
     const child = await beginSubagent(run, 'call_1', { ns: 'test', type: 'agent' });
     const place = { evaluationId: child.evaluationId, turn: 1, attempt: 1, blockId: 'b', kind: 'text' as const };
-    await session.store.appendDraft(session.id, [{ ...place, n: 1, delta: 'half a ' }]);
+    const chunk = { ...place, draftId: child.evaluationId, fence: run.fence, n: 1, delta: 'half a ' };
+    await session.store.appendDraft(session.id, [chunk], { fence: run.fence });
     await interruptLeftSubagents(run);
-    expect(await session.store.readDraft(session.id, child.evaluationId)).toEqual([]);
+    expect(await session.store.readDraft(session.id, { draftId: child.evaluationId })).toEqual([]);
     const said = agent.events.filter(({ type }) => type === 'message/interrupted');
     expect(said).toMatchObject([{ evaluationId: child.evaluationId, blocks: [{ text: 'half a ' }] }]);
     expect([child.attempts, child.draft]).toEqual([0, undefined]);

@@ -50,7 +50,7 @@ test('curate prints what a window would have sent, and reads only', async () => 
   expect(stdout).toMatch(/passthrough +4 /);
   expect(stdout).toMatch(/sliding-window\(2\) +4 /);
   const reopened = await sqliteStore(db);
-  expect(await reopened.head('chat')).toBe(seq);
+  expect((await reopened.head('chat')).seq).toBe(seq);
   await reopened.close();
 });
 

@@ -288,7 +288,7 @@ describe('a child ends with the call that asked for it', () => {
     });
     expect(await evaluate({ signal: cancel.signal })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(session.state.record.evaluations.items.map(({ status }) => status)).toEqual(['suspended', 'suspended']);
-    expect(await store.head('session')).toBe(session.seq);
+    expect((await store.head('session')).seq).toBe(session.seq);
   });
 });
 

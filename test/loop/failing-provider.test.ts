@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Model, type ModelRequest, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { writeDraft } from '../support/write-draft.ts';
 import { advancing, agent, call, eventTypes, said, tool } from './agent.ts';
 
 /** A model whose first attempts at a turn go wrong. */
@@ -173,7 +174,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
     ]);
     for (const { messages } of requests) expect(JSON.stringify(messages)).not.toContain('about to');
     expect(said(session)).toEqual(['system: Do it.', 'user: Please.', 'assistant: Now I can.']);
-    expect(await store.readDraft(session.id, evaluationId)).toEqual([]);
+    expect(await store.readDraft(session.id)).toEqual([]);
   });
 
   test('nothing had been said: nothing is kept', async () => {
@@ -207,15 +208,15 @@ describe('D53: a connection that is cut in mid-answer', () => {
     const seen: string[] = [];
     const { promise: written, resolve } = Promise.withResolvers<void>();
     const appendDraft = store.appendDraft.bind(store);
-    store.appendDraft = async (id, chunks) => {
-      await appendDraft(id, chunks);
+    store.appendDraft = async (id, chunks, options) => {
+      await appendDraft(id, chunks, options);
       seen.push(...chunks.map((chunk) => chunk.delta));
       resolve();
     };
     const response = await evaluate();
     await written;
     expect(seen.join('')).toBe('one two three'.slice(0, seen.join('').length));
-    expect(await store.readDraft(session.id, response.evaluationId)).toEqual([]);
+    expect(await store.readDraft(session.id)).toEqual([]);
   });
 
   test('a draft that cannot be written does not cost the answer', async () => {
@@ -232,10 +233,10 @@ describe('D53: a connection that is cut in mid-answer', () => {
     for (const resume of ['auto', false] as const) {
       const first = await agent({ script: [{ error: { status: 400 } }] });
       const { evaluationId } = await first.evaluate();
-      const place = { evaluationId, turn: 1, attempt: 3, n: 1, blockId: `${evaluationId}:2:0` };
+      const place = { evaluationId, turn: 1, attempt: 3, blockId: `${evaluationId}:2:0` };
       const chunk = { ...place, kind: 'reasoning' as const, delta: 'I was' };
       const earlier = { ...chunk, attempt: 2, delta: 'An attempt that broke before. ' };
-      await first.store.appendDraft('session', [earlier, chunk, { ...chunk, n: 2, delta: ' saying' }]);
+      await writeDraft(first.store, 'session', [earlier, chunk, { ...chunk, delta: ' saying' }]);
       const second = await agent({ script: ['ok'], store: first.store });
       await second.evaluate({ resume });
       const interrupted = [];
@@ -249,7 +250,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
           blocks: [{ blockId: chunk.blockId, kind: 'reasoning', text: 'I was saying' }],
         },
       ]);
-      expect(await first.store.readDraft('session', evaluationId)).toEqual([]);
+      expect(await first.store.readDraft('session')).toEqual([]);
       const deltas = second.events.flatMap((event) => (event.type === 'message/delta' ? [event.attempt] : []));
       expect(new Set(deltas)).toEqual(new Set([resume === 'auto' ? 4 : 1])); // a reader of the old attempt starts anew
     }
@@ -261,11 +262,9 @@ describe('D53: a connection that is cut in mid-answer', () => {
       tools: [tool('ask', () => 'yes', { needsApproval: true })],
     });
     const { evaluationId } = await first.evaluate();
-    await first.store.appendDraft('session', [
-      { evaluationId, turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'said' },
-    ]);
+    await writeDraft(first.store, 'session', [{ evaluationId, turn: 1, attempt: 1, blockId: 'b', delta: 'said' }]);
     await first.evaluate({ resume: true });
     expect(await eventTypes(first.session)).not.toContain('message/interrupted');
-    expect(await first.store.readDraft('session', evaluationId)).toEqual([]);
+    expect(await first.store.readDraft('session')).toEqual([]);
   });
 });

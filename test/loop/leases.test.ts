@@ -114,7 +114,7 @@ describe('D51: one runs a session at a time', () => {
     await other.session.describe({ title: 'A title' });
     gate.resolve('done');
     expect(await response).toMatchObject({ status: 'completed', text: 'ok' });
-    expect(await store.head('session')).toBe(10);
+    expect((await store.head('session')).seq).toBe(10);
   });
 
   test('the lease is given back whatever happens', async () => {

@@ -34,7 +34,7 @@ describe('with a store', () => {
     const script = [{ toolCalls: [call('look')] }, 'ok'];
     const hang = loopWith({ store, script, tools: [tool('look', () => new Promise(() => {}), { effect: 'read' })] });
     void hang.loop.execute(request).catch(() => {});
-    while (hang.requests.length === 0 || (await store.head('r1')) < 4) await setImmediate();
+    while (hang.requests.length === 0 || (await store.head('r1')).seq < 4) await setImmediate();
     await store.releaseLease('r1', (await store.readLease('r1'))?.fence ?? 0); // the process died
     const tools = [tool('look', () => 'seen', { effect: 'read' })];
     const second = loopWith({ store, script, tools });
@@ -117,7 +117,7 @@ describe('onInvalid: a recorded conversation that cannot be continued', () => {
     const before = await store.head('r1');
     const { loop } = loopWith({ store, instructions: 'Study {{topic}} well.' });
     await expect(loop.execute(request)).rejects.toMatchObject({ code: 'PROMPT_MISMATCH' });
-    expect(await store.head('r1')).toBe(before);
+    expect(await store.head('r1')).toEqual(before);
   });
 
   test('restart: begins again', async () => {

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 export const ROOT: string = join(import.meta.dirname, '..', '..');
 
 /** npm's own script, which npm names to every script it runs. */
-const NPM = process.env['npm_execpath'];
+const NPM = process.env.npm_execpath;
 
 /** The program and the arguments that run npm, for `execFile`. */
 export function npm(...args: string[]): [program: string, args: string[]] {
@@ -54,7 +54,7 @@ export function runTests(node: string, ...folders: string[]): Promise<Ended> {
   const bin = join(node, '..');
   const env = {
     ...process.env,
-    PATH: `${bin}${delimiter}${process.env['PATH']}`,
+    PATH: `${bin}${delimiter}${process.env.PATH}`,
     VITEST: undefined,
     NODE_OPTIONS: undefined,
   };

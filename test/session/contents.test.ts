@@ -59,7 +59,7 @@ describe.for(STORES)('D58: large content, on %s', ([, create]) => {
     const [hash = ''] = getMessages(other).flatMap(contentHashes);
     await store.deleteSession('s2');
     expect(hash).toMatch(/^sha256:/);
-    expect(await store.readContent(hash)).toBeUndefined();
+    expect(await store.readContent('s2', hash)).toBeUndefined();
   });
 });
 
@@ -70,30 +70,15 @@ test('messages without any are given back as they are', async () => {
   expect(await session.resolve(messages)).toBe(messages);
 });
 
-test('content that is missing says which, and what to do', async () => {
-  const session = await openSession({ store: memoryStore(), id: 's1' });
-  const lost = withParts({ type: 'file', mediaType: 'text/plain', data: 'sha256:abc' });
-  const error = await rejection(session.resolve([lost]));
-  expect(error).toMatchObject({ code: 'CONTENT_NOT_FOUND', message: expect.stringContaining('sha256:abc') });
-});
-
-test('content that cannot be stored apart fails its own dispatch, and is no one’s unhandled error', async () => {
-  const memory = memoryStore();
-  const unhandled: unknown[] = [];
-  const listen = (error: unknown) => unhandled.push(error);
-  process.on('unhandledRejection', listen);
-  const full = new Error('full');
-  const session = await openSession({
-    store: { ...memory, writeContent: () => Promise.reject(full) },
-    id: 's1',
-    maxInlineLength: 20,
-  });
-  const first = session.dispatch({ type: 'a/a' });
-  const second = session.append([user(LARGE, 0)]);
-  const third = session.dispatch({ type: 'b/b' });
-  expect(await rejection(second)).toBe(full);
-  await Promise.all([first, third]);
-  process.off('unhandledRejection', listen);
-  expect(unhandled).toEqual([]);
-  expect((await logIn(memory)).map((event) => event.type)).toEqual(['a/a', 'b/b']);
+test('data that looks like a reference is what it says: it names no content of another session, and blocks nothing', async () => {
+  const store = memoryStore();
+  const victim = await openSession({ store, id: 'victim', maxInlineLength: 20 });
+  await victim.append([user(LARGE, 0)]);
+  const [hash = ''] = getMessages(victim).flatMap(contentHashes);
+  const session = await openSession({ store, id: 's1' });
+  const parts = [hash, 'sha256:invented'].map((data) => ({ type: 'file', mediaType: 'text/plain', data }) as const);
+  await session.append([recorded(withParts(...parts))]);
+  const [message] = await session.resolve(getMessages(session));
+  expect(message?.content).toEqual(parts);
+  expect((await store.check()).problems).toEqual([]);
 });

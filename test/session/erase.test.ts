@@ -19,7 +19,7 @@ async function everythingIn(store: Store): Promise<string> {
   return JSON.stringify([
     await logIn(store),
     await store.readSnapshot('s1'),
-    await store.search('ossifrage'),
+    await store.search?.('ossifrage'),
     await store.listSessions(),
   ]);
 }
@@ -38,7 +38,7 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
     ]);
     await session.compact();
     await other.refresh();
-    expect(await store.search('ossifrage')).toHaveLength(2);
+    expect(await store.search?.('ossifrage')).toHaveLength(2);
 
     await session.eraseMessage('e1:0', 'asked for');
     await session.eraseMessage('e1:1');
@@ -78,10 +78,10 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
       message.content.map((part) => ('data' in part ? part.data : '')),
     );
     await session.eraseMessage('e1:0');
-    expect(await store.readContent(hashes[0] ?? '')).toBeUndefined();
+    expect(await store.readContent('s1', hashes[0] ?? '')).toBeUndefined();
     expect((await session.resolve(getMessages(session)))[1]?.content).toEqual([{ type: 'text', text: shared }]);
     await session.eraseMessage('e1:1');
-    expect(await store.readContent(hashes[1] ?? '')).toBeUndefined();
+    expect(await store.readContent('s1', hashes[1] ?? '')).toBeUndefined();
     expect((await store.check()).problems).toEqual([]);
   });
 });
@@ -156,8 +156,9 @@ describe('D58: no trace is left', () => {
     const session = await openSession({ store, id: 's1', slices: [said] });
     await session.append([user(SECRET, 0)]);
     const late = { seq: session.seq, data: JSON.stringify(session.snapshot()) };
+    const { revision } = await store.head('s1');
     await session.eraseMessage('e1:0');
-    await store.writeSnapshot('s1', late);
+    await store.writeSnapshot('s1', late, { revision });
     expect(await everythingIn(store)).not.toContain('ossifrage');
   });
 

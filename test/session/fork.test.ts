@@ -6,8 +6,9 @@ import { getMessages, getPendingToolCalls } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { answer, messageOf, plain, recorded, result, started, toolStarted, user } from '../core/log.ts';
+import { writeDraft } from '../support/write-draft.ts';
 import { expectGapless, logIn, rejection } from './log-of.ts';
-import { failingStore, STORES } from './stores.ts';
+import { STORES, withChanges } from './stores.ts';
 
 const plan = defineSlice({ name: 'plan', initial: [], on: { 'plan/added': appendAll } });
 
@@ -48,11 +49,12 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
   test('copies neither lease nor draft', async () => {
     const { store, session } = await opened();
     await session.append([started()]);
+    await writeDraft(store, 's1', [{ evaluationId: 'e1', turn: 1, attempt: 1, blockId: 'b', delta: 'x' }]);
     await store.acquireLease('s1', { holder: { id: 'h', host: 'h', pid: 1, startedAt: '0' }, ttlMs: 1e6 });
-    await store.appendDraft('s1', [{ evaluationId: 'e1', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'x' }]);
     await session.fork({ id: 's2' });
     expect(await store.readLease('s2')).toBeUndefined();
-    expect(await store.readDraft('s2', 'e1')).toEqual([]);
+    expect(await store.readDraft('s2')).toEqual([]);
+    expect(await store.readDraft('s1')).toHaveLength(1);
   });
 
   test('closes calls that were open as failed: two sessions never carry out the same call', async () => {
@@ -99,7 +101,7 @@ describe('D55: where a fork begins', () => {
     const session = await openSession({ store, id: 's1' });
     await session.append(log);
     expect(await rejection(session.fork({ id: 's2', at }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
-    expect(await store.head('s2')).toBe(0);
+    expect((await store.head('s2')).seq).toBe(0);
   });
 
   test('an empty session has none', async () => {
@@ -170,10 +172,16 @@ test('D51: a fork whose acknowledgement was lost is there once', async () => {
   const session = await openSession({ store: memory, id: 's1' });
   await session.append([started()]);
   let faults = 1;
-  const broken = await openSession({ store: failingStore(memory, () => (faults-- > 0 ? 'after' : 'none')), id: 's1' });
-  expect((await broken.fork({ id: 's2' })).seq).toBe(2);
+  const lost = withChanges(memory, {
+    async forkSession(...args) {
+      const forked = await memory.forkSession(...args);
+      if (faults-- > 0) throw new HoldfastError('STORE_FAILED', 'the connection was lost');
+      return forked;
+    },
+  });
+  expect((await (await openSession({ store: lost, id: 's1' })).fork({ id: 's2' })).seq).toBe(2);
   expect(await logIn(memory, 's2')).toHaveLength(2);
-  const full = { ...memory, append: () => Promise.reject(new HoldfastError('STORE_FULL', 'full')) };
+  const full = withChanges(memory, { forkSession: () => Promise.reject(new HoldfastError('STORE_FULL', 'full')) });
   const error = await rejection((await openSession({ store: full, id: 's1' })).fork({ id: 's3' }));
   expect(error).toMatchObject({ code: 'STORE_FULL' });
 });

@@ -229,7 +229,7 @@ describe('I6: a stale fence', () => {
     const other = await openSession({ store, ...LIMITS });
     const first = await store.acquireLease('s1', { holder, ttlMs: 1000 });
     await session.append([{ type: 'plan/added', step: 'held' }], { fence: first.lease.fence });
-    const second = await store.acquireLease('s1', { holder, ttlMs: 1000, replacing: first.lease.fence });
+    const second = await store.acquireLease('s1', { holder, ttlMs: 1000, replacing: first.lease });
     await other.append([{ type: 'plan/added', step: 'taken over' }], { fence: second.lease.fence });
     const before = await logIn(store);
 

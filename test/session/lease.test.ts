@@ -72,7 +72,7 @@ describe('D51: a lease', () => {
   test('that was taken over tells its holder, and is renewed no more', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
-    await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1e9, replacing: lease.fence });
+    await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1e9, replacing: { fence: lease.fence, renewals: 0 } });
     await advance(clock, 1000);
     expect(lease.lost.aborted).toBe(true);
     expect(lease.lost.reason).toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence' });

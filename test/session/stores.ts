@@ -94,9 +94,5 @@ export function slowStore(store: Store, turns: () => number): Store {
       await pause();
       return store.head(...args);
     },
-    async writeContent(...args) {
-      await pause();
-      return store.writeContent(...args);
-    },
   });
 }

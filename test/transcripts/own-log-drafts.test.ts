@@ -13,7 +13,7 @@ import { type LogItem, logConverter, messagesToEvents } from '../../src/transcri
 import { lines, logOf, makeMessages, started, stateOf, toolCall } from './own-log-builders.ts';
 
 function chunk(n: number, blockId: string, delta: string, more: Partial<DraftChunk> = {}): DraftChunk {
-  return { evaluationId: 'ev', turn: 1, attempt: 1, n, blockId, delta, ...more };
+  return { draftId: 'ev', fence: 1, evaluationId: 'ev', turn: 1, attempt: 1, n, blockId, delta, ...more };
 }
 
 describe('D53: drafts', () => {

@@ -1,6 +1,6 @@
 import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { currentEvaluation, nowOf } from '../../loop/run.ts';
+import { nowOf } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';

@@ -9,7 +9,7 @@ export class ContentTable {
   readonly #insert: Statement<[string, string]>;
   readonly #refer: Statement<[number, number, string]>;
   readonly #copy: Statement<[number, number, number, number]>;
-  readonly #read: ValueStatement<[string, number, string], string>;
+  readonly #read: Statement<[string, number, string], readonly [text: string | null]>;
   readonly #referred: ValueStatement<[number, number], string>;
   readonly #forget: Statement<[number, number, string]>;
   readonly #deleteUnreferred: ValueStatement<[string, string], number>;
@@ -25,8 +25,8 @@ export class ContentTable {
     this.#copy = database.prepare(
       'INSERT INTO event_contents SELECT ?, seq, hash FROM event_contents WHERE key = ? AND seq > ? AND seq <= ?',
     );
-    this.#read = database.prepareValue(
-      'SELECT text FROM contents WHERE hash = ? AND EXISTS (SELECT 1 FROM event_contents WHERE key = ? AND hash = ?)',
+    this.#read = database.prepareRows(
+      'SELECT (SELECT text FROM contents WHERE hash = ?) FROM event_contents WHERE key = ? AND hash = ? LIMIT 1',
     );
     this.#referred = database.prepareValue('SELECT hash FROM event_contents WHERE key = ? AND seq = ?');
     this.#forget = database.prepare('DELETE FROM event_contents WHERE key = ? AND seq = ? AND hash = ?');
@@ -50,9 +50,10 @@ export class ContentTable {
     this.#copy.run(target, origin, after, until);
   }
 
-  read(key: number, hash: string): string | undefined {
-    const text = this.#read.get(hash, key, hash);
-    return text === undefined ? undefined : (JSON.parse(text) as string);
+  /** The text; undefined when the session does not refer to it, null when it is missing. */
+  read(key: number, hash: string): string | null | undefined {
+    const row = this.#read.get(hash, key, hash);
+    return row && (row[0] === null ? null : (JSON.parse(row[0]) as string));
   }
 
   /** Ends an event's references, except those to keep; a content without any is removed. Returns how long the removed ones were. */

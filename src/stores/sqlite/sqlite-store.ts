@@ -4,7 +4,14 @@ import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
 import { checkAppend, checkCount, checkDraft, checkSessionId, checkTtl } from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { keepLeaseByTimer } from '../keep-lease.ts';
-import { eventNotFound, fenceConflict, sessionNotFound, snapshotBeyondLog, storeClosed } from '../refusals.ts';
+import {
+  contentMissing,
+  eventNotFound,
+  fenceConflict,
+  sessionNotFound,
+  snapshotBeyondLog,
+  storeClosed,
+} from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
@@ -252,7 +259,9 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       enter(sessionId);
       return query(() => {
         const session = sessions.findLiving(sessionId, incarnation);
-        return session && contents.read(session.key, hash);
+        const text = session && contents.read(session.key, hash);
+        if (text === null) throw contentMissing(sessionId, hash);
+        return text;
       });
     },
 

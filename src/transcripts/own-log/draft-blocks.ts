@@ -14,7 +14,7 @@ export interface DraftPiece {
   readonly blockId: string;
   readonly delta: string;
   /** A piece that does not say so leaves it to its id, which tells calls from texts. */
-  readonly kind?: 'text' | 'reasoning' | 'tool-input';
+  readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly offset?: number;
   readonly toolName?: string;
   readonly conversationId?: string;
@@ -36,7 +36,8 @@ export class DraftBlocks {
   /** Shows a piece: its block when it is the first, then the text. */
   *add(piece: DraftPiece, conversationId: string, timestamp: string): Iterable<ConversationEvent> {
     const { evaluationId, turn, attempt, blockId } = piece;
-    if (turn <= (this.#recorded.get(evaluationId) ?? 0)) return;
+    // A call's progress is no block of its own.
+    if (piece.kind === 'progress' || turn <= (this.#recorded.get(evaluationId) ?? 0)) return;
     let draft = this.#drafts.get(evaluationId);
     if (draft && (draft.turn > turn || (draft.turn === turn && draft.attempt > attempt))) return;
     if (!draft || draft.turn !== turn || draft.attempt !== attempt) {
@@ -96,6 +97,7 @@ function draftBlock(piece: DraftPiece, conversationId: string): ConversationBloc
   const base = { id: piece.blockId, conversationId, timestamp: '', status: 'pending' } as const;
   switch (piece.kind ?? kindOf(piece)) {
     case 'text':
+    case 'progress': // is not shown as a block
       return { ...base, type: 'assistant_text', content: '' };
     case 'reasoning':
       return { ...base, type: 'thinking', content: '' };
