@@ -41,9 +41,10 @@ const WRITES = [
   'acquireLease',
   'releaseLease',
   'appendDraft',
-  'deleteDraft',
-  'writeContent',
   'writeSnapshot',
+  'replaceEvent',
+  'forkSession',
+  'deleteSession',
 ] as const;
 
 /** A store with a crash point on both sides of everything it writes. */

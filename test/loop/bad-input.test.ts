@@ -333,9 +333,3 @@ function hostileError(): Error {
   });
   return error;
 }
-
-function deep(depth: number): unknown {
-  let value: unknown = 1;
-  for (let i = 0; i < depth; i++) value = [value];
-  return value;
-}

@@ -213,7 +213,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
       seen.push(...chunks.map((chunk) => chunk.delta));
       resolve();
     };
-    const response = await evaluate();
+    await evaluate();
     await written;
     expect(seen.join('')).toBe('one two three'.slice(0, seen.join('').length));
     expect(await store.readDraft(session.id)).toEqual([]);

@@ -5,7 +5,7 @@ import { contentHashes } from '../../src/session/contents.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { messageOf, recorded, user } from '../core/log.ts';
-import { logIn, rejection } from './log-of.ts';
+import { logIn } from './log-of.ts';
 import { STORES } from './stores.ts';
 
 const LARGE = 'large '.repeat(10);

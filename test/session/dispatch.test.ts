@@ -11,7 +11,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';
 import { foldLog, messageOf, plain, started, timeOf, user } from '../core/log.ts';
 import { appendDraft, expectGapless, logIn, rejection } from './log-of.ts';
-import { countingStore, failingStore, STORES, withChanges } from './stores.ts';
+import { countingStore, failingStore, STORES } from './stores.ts';
 
 const things = defineSlice({ name: 'things', initial: [], on: { 'thing/happened': appendAll } });
 

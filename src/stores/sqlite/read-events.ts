@@ -9,6 +9,8 @@ import type { SessionTable } from './session-table.ts';
 
 const FIRST_PAGE = 128;
 const MAX_PAGE = 512;
+/** A long log is read in pages; after this long the event loop has its turn. */
+const MAX_BLOCKING_MS = 8;
 /** Large events make small pages: a session is never one array. */
 const PAGE_CHARACTERS = 512 * 1024;
 
@@ -25,6 +27,7 @@ export function readEvents(
 ): AsyncIterable<SessionEvent> {
   let after = options.after ?? 0;
   let count = FIRST_PAGE;
+  let began = performance.now();
   let range: { readonly key: number; readonly until: number } | undefined;
 
   return eventsFromPages(async () => {
@@ -35,6 +38,10 @@ export function readEvents(
     });
     const { key, until } = range;
     if (after >= until) return [];
+    if (performance.now() - began > MAX_BLOCKING_MS) {
+      await new Promise((resolve) => setImmediate(resolve));
+      began = performance.now();
+    }
     const rows = await query(() => table.read(key, after, until, count));
     if (rows[0]?.[0] !== after + 1 || rows.at(-1)?.[0] !== after + rows.length) {
       // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
