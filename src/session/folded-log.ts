@@ -4,7 +4,7 @@ import type { Fold, SessionState } from '../core/fold.ts';
 import { frozen } from '../core/frozen.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcast, upcastAll } from '../core/upcast.ts';
+import { type UpcastErrorHandler, type Upcasters, upcastLogged, upcastPage } from '../core/upcast.ts';
 import type { ReadOptions, Store } from '../ports/store.ts';
 import { loadState } from './load-state.ts';
 
@@ -16,6 +16,7 @@ export interface FoldedLogOptions {
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
+  readonly onUpcastError: UpcastErrorHandler;
   /** Called after each change of the state, with the events that made it. */
   readonly changed: (before: SessionState, after: SessionState, events: readonly SessionEvent[]) => void;
 }
@@ -66,15 +67,18 @@ export class FoldedLog {
 
   /** Events as they are called today. */
   async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
-    const { store, sessionId, incarnation, upcasters } = this.#options;
-    for await (const event of store.read(sessionId, { ...range, incarnation })) yield upcast(event, upcasters);
+    const { store, sessionId, incarnation, upcasters, onUpcastError } = this.#options;
+    for await (const event of store.read(sessionId, { ...range, incarnation })) {
+      yield upcastLogged(event, upcasters, onUpcastError);
+    }
   }
 
   /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */
   committed(events: readonly NewEvent[], last: number): void {
     let seq = last - events.length;
     for (const event of events as readonly { seq?: number }[]) event.seq = ++seq; // what was accepted is our own copy
-    this.#ingest(upcastAll(events as readonly SessionEvent[], this.#options.upcasters));
+    const { upcasters, onUpcastError } = this.#options;
+    this.#ingest(upcastPage(events as readonly SessionEvent[], upcasters, onUpcastError));
   }
 
   /** Folds committed events, in order. Those already folded are skipped (I7). */

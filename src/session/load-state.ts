@@ -4,7 +4,7 @@ import { frozen } from '../core/frozen.ts';
 import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
 import type { AnySlice, SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcastAll } from '../core/upcast.ts';
+import { type UpcastErrorHandler, type Upcasters, upcastPage } from '../core/upcast.ts';
 import type { Store } from '../ports/store.ts';
 
 /** A session's state as it was loaded, and how much of the log that took. */
@@ -21,6 +21,7 @@ interface LoadOptions {
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
+  readonly onUpcastError: UpcastErrorHandler;
 }
 
 /**
@@ -97,7 +98,7 @@ async function replay(
   store: Store,
   sessionId: string,
   start: Start,
-  { fold, upcasters, incarnation }: LoadOptions,
+  { fold, upcasters, incarnation, onUpcastError }: LoadOptions,
 ): Promise<LoadedState & { readonly erasedSince: boolean }> {
   const { keptFrom = Number.POSITIVE_INFINITY, opaque } = start;
   let { state, late } = start;
@@ -105,7 +106,7 @@ async function replay(
   let erasedSince = false;
   const reading = store.read(sessionId, { after: start.after, incarnation });
   for await (const page of reading.pages?.() ?? onePage(reading)) {
-    const events = upcastAll(page, upcasters);
+    const events = upcastPage(page, upcasters, onUpcastError);
     erasedSince = events.some((event) => event.type === 'message/erased' && event.seq > keptFrom);
     if (erasedSince) break;
     replayed += events.length;

@@ -7,6 +7,7 @@ import type { SessionSummary } from '../core/session-summary.ts';
 import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
 import type { AnySlice, ItemOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot, takeSnapshot } from '../core/snapshot.ts';
+import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
@@ -68,7 +69,11 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     const listeners = new Listeners(report);
     const changed = listeners.notify.bind(listeners);
     const { incarnation, revision } = await store.head(id);
-    const log = await FoldedLog.load({ store, sessionId: id, incarnation, fold, slices, upcasters, changed }, revision);
+    const onUpcastError = oncePerEvent(report);
+    const log = await FoldedLog.load(
+      { store, sessionId: id, incarnation, fold, slices, upcasters, changed, onUpcastError },
+      revision,
+    );
     if (readOnly && log.state.seq === 0) {
       throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
     }
@@ -328,6 +333,16 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 function checkFrom(from: number): void {
   if (Number.isSafeInteger(from) && from >= 1) return;
   throw new HoldfastError('INVALID_ARGUMENT', `from is the seq of an event, 1 being the first, not ${from}`);
+}
+
+/** Reports an event that could not be translated, once, however often it is read. */
+function oncePerEvent(report: (error: unknown) => void): UpcastErrorHandler {
+  const reported = new Set<number>();
+  return ({ seq }, error) => {
+    if (reported.has(seq)) return;
+    reported.add(seq);
+    report(error);
+  };
 }
 
 /** Who is told of an error that is nobody's answer. What goes wrong while telling goes no further. */
