@@ -1,12 +1,12 @@
-import { canonicalJson } from '../core/canonical-json.ts';
+import { sameValue } from '../conversation/same-value.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { frozen } from '../core/frozen.ts';
-import type { AnySlice } from '../core/slices.ts';
+import { type AnySlice, itemsAsArray } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
 import { type UpcastErrorHandler, type Upcasters, upcastLogged, upcastPage } from '../core/upcast.ts';
 import type { ReadOptions, Store } from '../ports/store.ts';
-import { loadState } from './load-state.ts';
+import { loadState, storedOpaque, withRestoredSlices } from './load-state.ts';
 
 export interface FoldedLogOptions {
   readonly store: Store;
@@ -88,6 +88,7 @@ export class FoldedLog {
     const fresh = events.every(isNew) ? events : events.filter(isNew);
     if (fresh.length === 0) return;
     for (const event of fresh) frozen(event);
+    this.#opaque = withRestoredSlices(this.#opaque, fresh, this.#options.slices);
     this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }
 
@@ -133,11 +134,22 @@ export class FoldedLog {
     }
     const slices = new Map(this.#state.slices);
     for (const [name, items] of state.slices) {
-      if (canonicalJson(items) !== canonicalJson(slices.get(name))) slices.set(name, items);
+      if (!sameValue(itemsAsArray(items), itemsAsArray(slices.get(name) ?? []))) slices.set(name, items);
     }
     this.#opaque = loaded.opaque;
     this.#revision = revision;
     this.#become({ ...this.#state, slices }, []);
+  }
+
+  /** Takes over slices of the stored snapshot that another process folded further. What may hold erased content is left (D58). */
+  async refreshOpaque(): Promise<void> {
+    const { store, sessionId } = this.#options;
+    const newer = new Map(this.#opaque);
+    for (const [name, slice] of await storedOpaque(store, sessionId, this.#options)) {
+      const isClean = (this.#state.erasedSeq ?? 0) <= slice.seq;
+      if (isClean && slice.seq <= this.#state.seq && slice.seq >= (newer.get(name)?.seq ?? 0)) newer.set(name, slice);
+    }
+    this.#opaque = newer;
   }
 
   #become(state: SessionState, events: readonly SessionEvent[]): void {

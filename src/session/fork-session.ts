@@ -29,7 +29,10 @@ export async function forkSession(
   let state = fold.initial;
   for await (const event of store.read(session.id, { limit: at, incarnation })) {
     // An event that cannot be translated is reported by the handles that read it.
-    state = fold.apply(state, upcastLogged(event, options.upcasters ?? {}, () => {}));
+    state = fold.apply(
+      state,
+      upcastLogged(event, options.upcasters ?? {}, () => {}),
+    );
   }
   const now = new Date(session.clock.now()).toISOString();
   const closing: NewEvent[] = [];

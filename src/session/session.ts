@@ -117,9 +117,16 @@ export interface AnySession extends SessionView {
   /** Reads and folds what others have appended. */
   refresh(): Promise<void>;
 
-  /** The state as a value that `parseSnapshot` reads and `restore` takes. */
-  snapshot(): Snapshot;
-  /** Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation (D21). */
+  /**
+   * The state as a value that `parseSnapshot` reads and `restore` takes. It names the external contents that it lacks; with `contents`
+   * it includes them, and is a promise. Slices that this process does not define are kept as they were last stored (D63).
+   */
+  snapshot(options?: { readonly contents?: false }): Snapshot;
+  snapshot(options: { readonly contents: true }): Promise<Snapshot>;
+  /**
+   * Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation and its contents (D21).
+   * A session that has events takes only snapshots of itself.
+   */
   restore(snapshot: Snapshot | string, options?: RestoreOptions): Promise<void>;
   /** Writes a snapshot to the store, so that opening replays only what comes after. */
   compact(): Promise<void>;

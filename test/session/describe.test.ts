@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../src/core/events.ts';
 import { defineSlice } from '../../src/core/slices.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { rejection } from './log-of.ts';
+
 import { STORES } from './stores.ts';
 
 describe.for(STORES)('title, tags and metadata, on %s', ([, create]) => {
