@@ -1,4 +1,4 @@
-import { HoldfastError } from './errors.ts';
+import { HoldfastError, messageOf } from './errors.ts';
 import type { SessionState } from './fold.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
@@ -95,11 +95,14 @@ export function sealSnapshot(snapshot: Snapshot, hash: HashText): Snapshot {
   }
 }
 
-/** How long a string can be: half a billion characters. */
+/** How long a string can be, in the engines that we know. */
+const LONGEST_TEXT = 2 ** 29 - 24;
 const TOO_LONG = 'it has more than half a billion characters';
 
 function stringify(snapshot: Snapshot): string {
   try {
+    // Most that do not fit are found by counting: writing half a billion characters in vain takes seconds.
+    if (textLength(snapshot, LONGEST_TEXT) > LONGEST_TEXT) throw new RangeError(TOO_LONG);
     return JSON.stringify(snapshot);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
@@ -163,7 +166,7 @@ function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (error) {
-    return refuse(error instanceof RangeError ? TOO_LONG : 'it is not plain data', error);
+    return refuse(/string length/i.test(messageOf(error)) ? TOO_LONG : 'it is not plain data', error);
   }
 }
 
@@ -230,6 +233,18 @@ function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotO
 
 function isText(value: unknown): boolean {
   return typeof value === 'string';
+}
+
+/** How long the texts in a value are together, counted up to `limit`. */
+function textLength(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let length = 0;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    length += textLength(inner, limit - length);
+    if (length > limit) break;
+  }
+  return length;
 }
 
 /** What is wrong with the items of a record, or undefined when folding can go on from them. Other slices are not looked at. */

@@ -51,7 +51,7 @@ describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
     await session.append([user(LARGE, 0), user(`${LARGE}y`, 1)]);
     const [first = '', second = ''] = session.snapshot().missingContents ?? [];
     const lossy = withChanges(store, {
-      readContent: async (name) => (name === first ? undefined : store.readContent(name)),
+      readContent: async (id, name) => (name === first ? undefined : store.readContent(id, name)),
     });
     const partial = await (await open(lossy)).snapshot({ contents: true });
     expect(partial).toMatchObject({ missingContents: [first], contents: { [second]: `${LARGE}y` } });
@@ -156,12 +156,11 @@ describe('a snapshot that was altered but is valid JSON', () => {
 });
 
 describe('a state of more than half a billion characters', () => {
-  /** Each control character is six in JSON. */
-  const huge = '\u0001'.repeat(90_000_000);
+  const half = 'x'.repeat(2 ** 28);
   const swollen = defineSlice({
     name: 'swollen',
     initial: [] as string[],
-    on: { 'plan/added': (items) => (items.length > 0 ? items : [huge]) },
+    on: { 'plan/added': (items) => (items.length > 0 ? items : [half, half]) },
   });
 
   test('cannot be compacted, with a typed error; closing and opening skip its snapshot', {
@@ -179,10 +178,6 @@ describe('a state of more than half a billion characters', () => {
     expect((await openSession(options)).seq).toBe(10_003);
     expect(await store.readSnapshot('s1')).toBeUndefined();
     expect(errors).toEqual([]);
-    const copy = await openSession({ store, id: 's2', slices: [swollen] });
-    expect(await rejection(copy.restore(session.snapshot()))).toMatchObject({
-      code: 'SNAPSHOT_INVALID',
-      message: expect.stringContaining('half a billion'),
-    });
+    expect(session.snapshot().checksum).toBeUndefined();
   });
 });
