@@ -22,6 +22,7 @@ import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
 import type {
   Dispatched,
+  DraftPolicy,
   EventsOptions,
   OpenSessionOptions,
   RestoreOptions,
@@ -44,6 +45,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
+  readonly drafts: DraftPolicy;
   readonly #options: OpenSessionOptions<Slices>;
   readonly #slices: readonly AnySlice[];
   readonly #fold: Fold;
@@ -94,13 +96,14 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       readonly incarnation: number;
     },
   ) {
-    const { id, store, clock = systemClock, readOnly = false, slices = [] } = options;
+    const { id, store, clock = systemClock, readOnly = false, slices = [], redactText } = options;
     const { log } = parts;
     this.id = id;
     this.store = store;
     this.incarnation = parts.incarnation;
     this.clock = clock;
     this.readOnly = readOnly;
+    this.drafts = redactText ? { stored: true, redactText } : { stored: !options.redact };
     this.#options = options;
     this.#slices = slices;
     this.#fold = parts.fold;
