@@ -50,6 +50,8 @@ export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
   /** The items of every slice that rolls back. */
   readonly slices: Readonly<Record<string, readonly unknown[]>>;
+  /** The versions of slices that the process which restored them does not define: it keeps them for others (D6). */
+  readonly versions?: Readonly<Record<string, number>>;
 };
 export type EvaluationStarted = EventEnvelope & {
   readonly type: 'evaluation/started';

@@ -6,6 +6,7 @@ import { evaluationOf, foldRecord, type RunEvent, recordRun, type SessionRecord 
 import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
+import { isUntranslated } from './upcast.ts';
 
 /** Everything a log adds up to, for one set of slices. Immutable; a fold shares what it did not touch. */
 export interface SessionState {
@@ -54,6 +55,7 @@ export function createFold(
   };
 
   const applyToSlices: Fold['applyToSlices'] = (before, event, only) => {
+    if (isUntranslated(event)) return before;
     if (!byType.has(event.type) && event.type !== 'session/restored') return before; // most events are nobody's
     let after: Map<string, SliceItems> | undefined;
     const change = (name: string, items: SliceItems): void => {
@@ -84,6 +86,7 @@ export function createFold(
 
   const apply: Fold['apply'] = (state, event) => {
     if (event.seq <= state.seq) return state;
+    if (isUntranslated(event)) return { ...state, seq: event.seq };
     let { record, summary } = state;
     try {
       if (isBuiltInEvent(event)) record = foldRecord(record, event);
@@ -132,6 +135,7 @@ function runAt(events: readonly SessionEvent[], start: number, seq: number): rea
   for (; end < events.length; end++) {
     const event = events[end] as RunEvent & { readonly message?: Partial<ConversationMessage> };
     if ((event.type !== 'message/recorded' && event.type !== 'tool/started') || event.seq <= last) break;
+    if (isUntranslated(event)) break;
     if (event.type === 'message/recorded' && !event.message) break; // a foreign program's: it lacks what its type promises
     const id: unknown = evaluationOf(event);
     evaluationId ??= id;

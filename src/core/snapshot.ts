@@ -1,4 +1,4 @@
-import { HoldfastError } from './errors.ts';
+import { HoldfastError, messageOf } from './errors.ts';
 import type { SessionState } from './fold.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
@@ -19,7 +19,16 @@ export interface Snapshot {
   readonly at: string;
   readonly summary?: SessionSummary;
   readonly slices: Readonly<Record<string, SliceSnapshot>>;
+  /** External contents that its messages refer to, by name. */
+  readonly contents?: Readonly<Record<string, string>>;
+  /** The names of external contents that its messages refer to and that are not in it (D63). */
+  readonly missingContents?: readonly string[];
+  /** The hash of the text of all the rest: a snapshot that was altered is not used. */
+  readonly checksum?: string;
 }
+
+/** Hashes a text: this folder has no hash of its own. */
+export type HashText = (text: string) => string;
 
 export interface SliceSnapshot {
   readonly version: number;
@@ -44,6 +53,8 @@ export function takeSnapshot(
     readonly at: string;
     readonly slices: readonly AnySlice[];
     readonly opaque?: ReadonlyMap<string, SliceSnapshot>;
+    readonly contents?: Readonly<Record<string, string>>;
+    readonly missingContents?: readonly string[];
   },
 ): Snapshot {
   const slices: Record<string, SliceSnapshot> = {};
@@ -64,7 +75,43 @@ export function takeSnapshot(
     at: options.at,
     ...(state.summary && { summary: state.summary }),
     slices,
+    ...(options.contents && { contents: options.contents }),
+    ...(options.missingContents && options.missingContents.length > 0 && { missingContents: options.missingContents }),
   });
+}
+
+/** A snapshot as text, with its checksum. Throws `SNAPSHOT_TOO_LARGE` beyond what a string can hold. */
+export function snapshotText(snapshot: Snapshot, hash: HashText): string {
+  const text = stringify(snapshot);
+  return `${text.slice(0, -1)},"checksum":"${hash(text)}"}`;
+}
+
+/** A snapshot with its checksum; without one when it is larger than any text, which nobody can then alter. */
+export function sealSnapshot(snapshot: Snapshot, hash: HashText): Snapshot {
+  try {
+    return frozen({ ...snapshot, checksum: hash(stringify(snapshot)) });
+  } catch {
+    return snapshot;
+  }
+}
+
+/** How long a string can be, in the engines that we know. */
+const LONGEST_TEXT = 2 ** 29 - 24;
+const TOO_LONG = 'it has more than half a billion characters';
+
+function stringify(snapshot: Snapshot): string {
+  try {
+    // Most that do not fit are found by counting: writing half a billion characters in vain takes seconds.
+    if (textLength(snapshot, LONGEST_TEXT) > LONGEST_TEXT) throw new RangeError(TOO_LONG);
+    return JSON.stringify(snapshot);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    throw new HoldfastError(
+      'SNAPSHOT_TOO_LARGE',
+      `the snapshot of session ${snapshot.sessionId} cannot be written: ${TOO_LONG}. The session opens from its log; store large content outside its slices`,
+      { cause },
+    );
+  }
 }
 
 export interface ParseSnapshotOptions {
@@ -75,6 +122,8 @@ export interface ParseSnapshotOptions {
   /** The longest text that is read; 64 Mi characters unless given. */
   readonly maxLength?: number;
   readonly migrations?: SnapshotMigrations;
+  /** Refuse a snapshot whose checksum is not this hash of the rest. One without a checksum is taken as it is. */
+  readonly hash?: HashText;
 }
 
 const MAX_LENGTH = 64 * 1024 * 1024;
@@ -94,7 +143,22 @@ export function parseSnapshot(input: unknown, options: ParseSnapshotOptions = {}
     refuse('it is not JSON; it may have been cut', error);
   }
   if (!isRecord(value) || value.format !== 'holdfast-snapshot') refuse('it is not a snapshot of Holdfast');
+  if (options.hash && !isUnaltered(text, value, options.hash)) {
+    refuse(
+      'it was altered since it was taken, or its fields were reordered (restore it without `checksum` if you trust it)',
+    );
+  }
   return check(migrate(value, migrations), options);
+}
+
+const SEAL = /,"checksum":"([^"]{1,200})"\}$/;
+
+/** Whether the rest of a snapshot is what its checksum was made of. */
+function isUnaltered(text: string, { checksum, ...rest }: Readonly<Record<string, unknown>>, hash: HashText): boolean {
+  if (checksum === undefined) return true;
+  const seal = SEAL.exec(text.slice(-300)); // where we write it: then nothing needs to be made into text again
+  if (seal?.[1] === checksum && hash(`${text.slice(0, -seal[0].length)}}`) === checksum) return true;
+  return hash(JSON.stringify(rest)) === checksum;
 }
 
 /** A value as text: what is checked is then a copy that nobody else can change, without getters, cycles or prototypes. */
@@ -102,7 +166,7 @@ function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
   } catch (error) {
-    return refuse('it is not plain data', error);
+    return refuse(/string length/i.test(messageOf(error)) ? TOO_LONG : 'it is not plain data', error);
   }
 }
 
@@ -127,11 +191,17 @@ function migrate(
 }
 
 function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotOptions): Snapshot {
-  const { sessionId, seq, at, summary, slices, version } = value;
+  const { sessionId, seq, at, summary, slices, version, contents, missingContents, checksum } = value;
   if (typeof sessionId !== 'string' || typeof at !== 'string') refuse('its session or time is missing');
   if (!isCount(seq)) refuse('its seq is not a count');
   if (!isRecord(slices)) refuse('its slices are missing');
   if (summary !== undefined && !isSummary(summary)) refuse('its summary is damaged');
+  if (contents !== undefined && !(isRecord(contents) && Object.values(contents).every(isText))) {
+    refuse('its contents are damaged');
+  }
+  if (missingContents !== undefined && !(Array.isArray(missingContents) && missingContents.every(isText))) {
+    refuse('its list of missing contents is damaged');
+  }
   const known = options.strict && new Set<string>([...RECORD_SLICES, ...(options.known ?? [])]);
   const checked: Record<string, SliceSnapshot> = {};
   for (const [name, slice] of Object.entries(slices)) {
@@ -155,7 +225,26 @@ function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotO
     at,
     ...(summary !== undefined && { summary: summary as SessionSummary }),
     slices: checked,
+    ...(contents !== undefined && { contents: contents as Snapshot['contents'] & {} }),
+    ...(missingContents !== undefined && { missingContents: missingContents as readonly string[] }),
+    ...(typeof checksum === 'string' && { checksum }),
   };
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+/** How long the texts in a value are together, counted up to `limit`. */
+function textLength(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let length = 0;
+  for (const inner of Array.isArray(value) ? value : Object.values(value)) {
+    length += textLength(inner, limit - length);
+    if (length > limit) break;
+  }
+  return length;
 }
 
 /** What is wrong with the items of a record, or undefined when folding can go on from them. Other slices are not looked at. */

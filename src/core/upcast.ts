@@ -5,7 +5,8 @@ import type { SessionEvent } from './events.ts';
  * Turns an event as it was written long ago into what it is called today. Events are persisted as they are and never
  * rewritten; reading is where the past is translated.
  *
- * Contract: pure; keeps `seq` and `at`; an event it does not recognise is returned as it is.
+ * Contract: pure; keeps `seq` and `at`; an event it does not recognise is returned as it is. It also runs before an append, on events
+ * that have no `seq` yet (0): what it throws then rejects the append.
  */
 export type Upcaster = (event: SessionEvent) => SessionEvent;
 
@@ -30,10 +31,47 @@ export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionE
   return current;
 }
 
+/** Receives the error of an event that could not be translated. */
+export type UpcastErrorHandler = (event: SessionEvent, error: unknown) => void;
+
+/**
+ * Brings an event of a log up to date. One that cannot be translated is kept as it was written and reported: no reducer folds it, as
+ * if its type were unknown, and the log can be read.
+ */
+export function upcastLogged(event: SessionEvent, upcasters: Upcasters, onError: UpcastErrorHandler): SessionEvent {
+  try {
+    return upcast(event, upcasters);
+  } catch (error) {
+    onError(event, error);
+    return Object.defineProperty({ ...event }, UNTRANSLATED, { value: true });
+  }
+}
+
 /** Brings a page of a log up to date: the same page when there is nothing to translate. */
-export function upcastAll(events: readonly SessionEvent[], upcasters: Upcasters = {}): readonly SessionEvent[] {
-  const isNeeded = Object.keys(BUILT_IN_UPCASTERS).length + Object.keys(upcasters).length > 0;
-  return isNeeded ? events.map((event) => upcast(event, upcasters)) : events;
+export function upcastPage(
+  events: readonly SessionEvent[],
+  upcasters: Upcasters,
+  onError: UpcastErrorHandler,
+): readonly SessionEvent[] {
+  return hasUpcasters(upcasters) ? events.map((event) => upcastLogged(event, upcasters, onError)) : events;
+}
+
+/** Throws `EVENT_INVALID` when an event on its way into a log could not be translated when it is read. */
+export function checkUpcast(event: { readonly type: string }, at: string, upcasters: Upcasters): void {
+  if (hasUpcasters(upcasters)) upcast({ ...event, seq: 0, at }, upcasters);
+}
+
+const UNTRANSLATED = Symbol('untranslated');
+
+/** Whether an event was kept as it was written because its upcaster failed. */
+export function isUntranslated(event: SessionEvent): boolean {
+  return (event as { readonly [UNTRANSLATED]?: true })[UNTRANSLATED] === true;
+}
+
+function hasUpcasters(upcasters: Upcasters): boolean {
+  for (const _ in upcasters) return true;
+  for (const _ in BUILT_IN_UPCASTERS) return true;
+  return false;
 }
 
 function translate(up: Upcaster, event: SessionEvent): SessionEvent {
@@ -48,7 +86,7 @@ function translate(up: Upcaster, event: SessionEvent): SessionEvent {
   }
   throw new HoldfastError(
     'EVENT_INVALID',
-    `the upcaster of ${event.type} could not translate event ${event.seq}: ${why}; it must take every event of that type`,
+    `the upcaster of ${event.type} could not translate ${event.seq > 0 ? `event ${event.seq}` : 'this event'}: ${why}; it must take every event of that type`,
     { cause },
   );
 }

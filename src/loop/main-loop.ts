@@ -151,7 +151,7 @@ export class MainLoop<Request, Output = undefined> {
     const save = (): Promise<void> => {
       const next = async (): Promise<void> => {
         await session.refresh();
-        await checkpoints.save(request, session.snapshot());
+        await checkpoints.save(request, await session.snapshot({ contents: true }));
         savedAt = session.clock.now();
       };
       saving = saving.then(next, next);

@@ -5,6 +5,7 @@ import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
+import type { DraftPolicy } from '../session/session.ts';
 import type { MessageDelta } from './provider-adapter.ts';
 import { currentEvaluation, type Run, record } from './run.ts';
 
@@ -131,7 +132,7 @@ export class Draft {
       offset: block.text.length,
     });
     block.text += part.delta;
-    this.#run.draftPace.ask(this.#write);
+    if (this.#run.session.drafts.stored) this.#run.draftPace.ask(this.#write);
   }
 
   /**
@@ -149,7 +150,12 @@ export class Draft {
   async interrupt(error: unknown): Promise<void> {
     const endsDrafts = await this.end();
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
-    const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({ blockId: id, ...what, text }));
+    const { redactText } = this.#run.session.drafts;
+    const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({
+      blockId: id,
+      ...what,
+      text: redactText ? (redactedText(text, redactText) ?? '') : text,
+    }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
     await recordInterrupted(this.#run, currentEvaluation(this.#run), what, endsDrafts);
   }
@@ -177,8 +183,9 @@ export class Draft {
     const { fence } = this.#run;
     const chunks: DraftChunk[] = [];
     for (const block of this.#blocks.values()) {
-      if (block.written === block.text.length) continue;
-      const delta = block.text.slice(block.written);
+      const { text, end } = storable(block, this.#run.session.drafts);
+      if (block.written === end) continue;
+      block.written = end;
       chunks.push({
         ...this.#place(block),
         ...block.what,
@@ -186,15 +193,36 @@ export class Draft {
         conversationId: this.#conversationId,
         fence,
         n: this.#run.draftPace.nextNumber(),
-        delta,
+        delta: text,
       });
-      block.written = block.text.length;
     }
+    if (chunks.length === 0) return;
     const { store, id, incarnation } = this.#run.session;
     // A draft that cannot be written is not worth failing an answer for: the message itself is recorded durably.
     this.#writing = (this.#writing ?? Promise.resolve())
       .then(() => store.appendDraft(id, chunks, { fence, incarnation }))
       .catch(() => {});
+  }
+}
+
+/** What is new of a block and may be stored, and where it ends: with redaction at whitespace, so that no word is cut (D77). */
+function storable(
+  { text, written }: DraftBlock,
+  { redactText }: DraftPolicy,
+): { readonly text: string; readonly end: number } {
+  const fresh = text.slice(written);
+  if (!redactText) return { text: fresh, end: text.length };
+  const words = fresh.slice(0, fresh.search(/\s\S*$/) + 1);
+  const redacted = redactedText(words, redactText);
+  return redacted === undefined ? { text: '', end: written } : { text: redacted, end: written + words.length };
+}
+
+/** The text, redacted; undefined when `redactText` throws: what cannot be redacted is not stored. */
+function redactedText(text: string, redactText: (text: string) => string): string | undefined {
+  try {
+    return redactText(text);
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
 import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
+import type { Snapshot } from '../core/snapshot.ts';
 import type { ContentWrite, Store } from '../ports/store.ts';
 
 /**
@@ -82,18 +83,46 @@ export function moveContent(
   return { event: { ...event, message: { ...message, content } } as NewEvent, contents };
 }
 
-/** Contents that another session refers to, for an event of this one that will. */
-export async function borrowedContents(
-  store: Store,
-  origin: string,
-  hashes: Iterable<string>,
-): Promise<readonly ContentWrite[]> {
-  const contents: ContentWrite[] = [];
-  for (const hash of new Set(hashes)) {
-    const text = await store.readContent(origin, hash);
-    if (text !== undefined) contents.push({ event: 0, hash, text });
+/** The contents of these names in a session; those that the store does not have are left out. */
+export async function readContents(
+  read: (name: string) => Promise<string | undefined>,
+  names: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
+  const contents: Record<string, string> = {};
+  for (const name of names) {
+    const text = await read(name);
+    if (text !== undefined) contents[name] = text;
   }
   return contents;
+}
+
+/**
+ * The contents that a restored conversation refers to, to be appended with it: those that its snapshot brings, checked against their
+ * names, and else those that its session has in this store. Throws `SNAPSHOT_INVALID` when one is in neither: the conversation could
+ * never be sent again.
+ */
+export async function restoredContents(
+  store: Store,
+  snapshot: Snapshot,
+  messages: readonly ConversationMessage[],
+): Promise<readonly ContentWrite[]> {
+  const { sessionId, contents: brought = {} } = snapshot;
+  const names = [...new Set(messages.flatMap(contentHashes))];
+  const altered = names.find((name) => Object.hasOwn(brought, name) && contentName(brought[name] ?? '') !== name);
+  if (altered !== undefined) {
+    throw new HoldfastError('SNAPSHOT_INVALID', `this snapshot cannot be used: its content ${altered} was altered`);
+  }
+  const found = await readContents(
+    async (name) => (Object.hasOwn(brought, name) ? brought[name] : store.readContent(sessionId, name)),
+    names,
+  );
+  const missing = names.filter((name) => !Object.hasOwn(found, name));
+  if (missing.length === 0) return Object.entries(found).map(([hash, text]) => ({ event: 0, hash, text }));
+  throw new HoldfastError(
+    'SNAPSHOT_INVALID',
+    `this snapshot lacks ${missing.length} external contents that this store does not have either, ${missing[0]} among them; take it with snapshot({ contents: true })`,
+    { data: missing },
+  );
 }
 
 /** Where a session's contents are read. */

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { NewEvent } from '../core/events.ts';
+import type { NewEvent, SessionEvent } from '../core/events.ts';
+import { checkUpcast, type Upcasters, upcast } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ContentWrite } from '../ports/store.ts';
 import { checkEventSize, hasExternalContent, LONGEST_ESCAPE, moveContent } from './contents.ts';
@@ -15,6 +16,7 @@ export interface EventIntakeOptions {
   readonly redact?: (event: NewEvent) => NewEvent;
   readonly maxEventLength?: number;
   readonly maxInlineLength?: number;
+  readonly upcasters?: Upcasters;
 }
 
 /** An event as a program passes it. */
@@ -35,11 +37,13 @@ interface Accepted {
 /** What happens to an event before it may be appended: it is copied, checked, dated and redacted, and its large content moved. */
 export class EventIntake {
   readonly #options: EventIntakeOptions;
+  readonly #upcasters: Upcasters;
   /** The events that are ready, and how many characters each holds. */
   readonly #prepared = new WeakMap<object, number>();
 
   constructor(options: EventIntakeOptions) {
     this.#options = options;
+    this.#upcasters = options.upcasters ?? {};
   }
 
   /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */
@@ -81,7 +85,7 @@ export class EventIntake {
   #date(events: readonly { readonly type: string; at?: string }[]): readonly NewEvent[] {
     const at = isoTime(this.#options.clock);
     for (const event of events) {
-      validateEvent(event);
+      checkUpcast(validateEvent(event), at, this.#upcasters);
       event.at = at;
     }
     return events as readonly NewEvent[];
@@ -92,7 +96,9 @@ export class EventIntake {
     refuseEnvelope(event);
     const at = isoTime(clock);
     const asGiven = dated(event, at, maxDepth);
-    return redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
+    const accepted = redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
+    checkUpcast(accepted.ready, at, this.#upcasters);
+    return accepted;
   }
 
   /** The events, the first `count` of them marked as dispatched by a tool that failed. Marked events are ready. */
@@ -104,6 +110,11 @@ export class EventIntake {
       this.#prepared.set(marked, this.#prepared.get(ready) ?? 0);
       return marked;
     });
+  }
+
+  /** A ready event as the fold sees it once it is committed at `seq`. */
+  asCommitted(event: NewEvent, seq: number): SessionEvent {
+    return upcast({ ...event, seq } as SessionEvent, this.#upcasters);
   }
 
   #checkSize(event: NewEvent, characters: number | undefined): void {

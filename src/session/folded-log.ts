@@ -1,12 +1,12 @@
-import { canonicalJson } from '../core/canonical-json.ts';
+import { sameValue } from '../conversation/same-value.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { frozen } from '../core/frozen.ts';
-import type { AnySlice } from '../core/slices.ts';
+import { type AnySlice, itemsAsArray } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcast, upcastAll } from '../core/upcast.ts';
+import { type UpcastErrorHandler, type Upcasters, upcastLogged, upcastPage } from '../core/upcast.ts';
 import type { ReadOptions, Store } from '../ports/store.ts';
-import { loadState } from './load-state.ts';
+import { loadState, storedOpaque, withRestoredSlices } from './load-state.ts';
 
 export interface FoldedLogOptions {
   readonly store: Store;
@@ -16,6 +16,7 @@ export interface FoldedLogOptions {
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
+  readonly onUpcastError: UpcastErrorHandler;
   /** Called after each change of the state, with the events that made it. */
   readonly changed: (before: SessionState, after: SessionState, events: readonly SessionEvent[]) => void;
 }
@@ -66,15 +67,18 @@ export class FoldedLog {
 
   /** Events as they are called today. */
   async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
-    const { store, sessionId, incarnation, upcasters } = this.#options;
-    for await (const event of store.read(sessionId, { ...range, incarnation })) yield upcast(event, upcasters);
+    const { store, sessionId, incarnation, upcasters, onUpcastError } = this.#options;
+    for await (const event of store.read(sessionId, { ...range, incarnation })) {
+      yield upcastLogged(event, upcasters, onUpcastError);
+    }
   }
 
   /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */
   committed(events: readonly NewEvent[], last: number): void {
     let seq = last - events.length;
     for (const event of events as readonly { seq?: number }[]) event.seq = ++seq; // what was accepted is our own copy
-    this.#ingest(upcastAll(events as readonly SessionEvent[], this.#options.upcasters));
+    const { upcasters, onUpcastError } = this.#options;
+    this.#ingest(upcastPage(events as readonly SessionEvent[], upcasters, onUpcastError));
   }
 
   /** Folds committed events, in order. Those already folded are skipped (I7). */
@@ -84,6 +88,7 @@ export class FoldedLog {
     const fresh = events.every(isNew) ? events : events.filter(isNew);
     if (fresh.length === 0) return;
     for (const event of fresh) frozen(event);
+    this.#opaque = withRestoredSlices(this.#opaque, fresh, this.#options.slices);
     this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }
 
@@ -129,11 +134,22 @@ export class FoldedLog {
     }
     const slices = new Map(this.#state.slices);
     for (const [name, items] of state.slices) {
-      if (canonicalJson(items) !== canonicalJson(slices.get(name))) slices.set(name, items);
+      if (!sameValue(itemsAsArray(items), itemsAsArray(slices.get(name) ?? []))) slices.set(name, items);
     }
     this.#opaque = loaded.opaque;
     this.#revision = revision;
     this.#become({ ...this.#state, slices }, []);
+  }
+
+  /** Takes over slices of the stored snapshot that another process folded further. What may hold erased content is left (D58). */
+  async refreshOpaque(): Promise<void> {
+    const { store, sessionId } = this.#options;
+    const newer = new Map(this.#opaque);
+    for (const [name, slice] of await storedOpaque(store, sessionId, this.#options)) {
+      const isClean = (this.#state.erasedSeq ?? 0) <= slice.seq;
+      if (isClean && slice.seq <= this.#state.seq && slice.seq >= (newer.get(name)?.seq ?? 0)) newer.set(name, slice);
+    }
+    this.#opaque = newer;
   }
 
   #become(state: SessionState, events: readonly SessionEvent[]): void {

@@ -3,7 +3,7 @@ import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent } from '../core/events.ts';
 import { createFold } from '../core/fold.ts';
-import { type Upcasters, upcast } from '../core/upcast.ts';
+import { type Upcasters, upcastLogged } from '../core/upcast.ts';
 import type { ForkOptions, Store } from '../ports/store.ts';
 import { closingResults } from './close-calls.ts';
 import type { AnySession } from './session.ts';
@@ -28,7 +28,11 @@ export async function forkSession(
   const fold = createFold();
   let state = fold.initial;
   for await (const event of store.read(session.id, { limit: at, incarnation })) {
-    state = fold.apply(state, upcast(event, options.upcasters));
+    // An event that cannot be translated is reported by the handles that read it.
+    state = fold.apply(
+      state,
+      upcastLogged(event, options.upcasters ?? {}, () => {}),
+    );
   }
   const now = new Date(session.clock.now()).toISOString();
   const closing: NewEvent[] = [];

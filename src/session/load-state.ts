@@ -1,11 +1,12 @@
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent, SessionRestored } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { frozen } from '../core/frozen.ts';
 import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
 import type { AnySlice, SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
-import { type Upcasters, upcastAll } from '../core/upcast.ts';
+import { type UpcastErrorHandler, type Upcasters, upcastPage } from '../core/upcast.ts';
 import type { Store } from '../ports/store.ts';
+import { sha256 } from './contents.ts';
 
 /** A session's state as it was loaded, and how much of the log that took. */
 export interface LoadedState {
@@ -21,6 +22,7 @@ interface LoadOptions {
   readonly fold: Fold;
   readonly slices: readonly AnySlice[];
   readonly upcasters: Upcasters;
+  readonly onUpcastError: UpcastErrorHandler;
 }
 
 /**
@@ -97,15 +99,16 @@ async function replay(
   store: Store,
   sessionId: string,
   start: Start,
-  { fold, upcasters, incarnation }: LoadOptions,
+  { fold, slices, upcasters, incarnation, onUpcastError }: LoadOptions,
 ): Promise<LoadedState & { readonly erasedSince: boolean }> {
-  const { keptFrom = Number.POSITIVE_INFINITY, opaque } = start;
-  let { state, late } = start;
+  const { keptFrom = Number.POSITIVE_INFINITY } = start;
+  let { state, late, opaque } = start;
   let replayed = 0;
   let erasedSince = false;
   const reading = store.read(sessionId, { after: start.after, incarnation });
   for await (const page of reading.pages?.() ?? onePage(reading)) {
-    const events = upcastAll(page, upcasters);
+    const events = upcastPage(page, upcasters, onUpcastError);
+    opaque = withRestoredSlices(opaque, events, slices);
     erasedSince = events.some((event) => event.type === 'message/erased' && event.seq > keptFrom);
     if (erasedSince) break;
     replayed += events.length;
@@ -129,12 +132,41 @@ function foldLate(fold: Fold, late: LateSlices, event: SessionEvent): LateSlices
   return due.size === 0 ? late : { ...late, items: fold.applyToSlices(late.items, event, due) };
 }
 
-/** The stored snapshot, unless it is damaged, of a newer version, or ahead of its log. */
+/** The slices that nobody here knows, with those that a snapshot brought into the empty session: they go into the next one (D6). */
+export function withRestoredSlices(
+  opaque: ReadonlyMap<string, SliceSnapshot>,
+  events: readonly SessionEvent[],
+  slices: readonly AnySlice[],
+): ReadonlyMap<string, SliceSnapshot> {
+  const [first] = events;
+  if (first?.seq !== 1 || first.type !== 'session/restored') return opaque;
+  const { slices: restored = {}, versions = {} } = first as Partial<SessionRestored>;
+  const known = new Set<string>([...RECORD_SLICES, ...slices.map((slice) => slice.name)]);
+  const more = Object.entries(restored)
+    .filter(([name, items]) => !known.has(name) && Array.isArray(items))
+    .map(([name, items]): [string, SliceSnapshot] => [name, { version: versions[name] ?? 1, seq: 1, items }]);
+  return new Map([...more, ...opaque]);
+}
+
+/** The slices of the stored snapshot that nobody here knows: another process may have written it since this one opened. */
+export async function storedOpaque(
+  store: Store,
+  sessionId: string,
+  { slices, incarnation }: Pick<LoadOptions, 'slices' | 'incarnation'>,
+): Promise<ReadonlyMap<string, SliceSnapshot>> {
+  const snapshot = await usableSnapshot(store, sessionId, incarnation);
+  const known = new Set<string>([...RECORD_SLICES, ...slices.map((slice) => slice.name)]);
+  return new Map(Object.entries(snapshot?.slices ?? {}).filter(([name]) => !known.has(name)));
+}
+
+/** The stored snapshot, unless it is damaged, altered, of a newer version, or ahead of its log. */
 async function usableSnapshot(store: Store, sessionId: string, incarnation: number): Promise<Snapshot | undefined> {
   const stored = await store.readSnapshot(sessionId, { incarnation });
   if (!stored) return undefined;
   try {
-    const snapshot = parseSnapshot(stored.data, { maxLength: Number.POSITIVE_INFINITY }); // it is our own
+    // It is our own: however long it is, and never without a checksum.
+    const snapshot = parseSnapshot(stored.data, { maxLength: Number.POSITIVE_INFINITY, hash: sha256 });
+    if (snapshot.checksum === undefined) return undefined;
     return snapshot.sessionId === sessionId && snapshot.seq <= (await store.head(sessionId)).seq ? snapshot : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { SessionEvent } from '../core/events.ts';
+import type { SessionEvent, SessionRestored } from '../core/events.ts';
 import type { Fold } from '../core/fold.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
 import { type AnySlice, itemsAsArray, type SliceItems } from '../core/slices.ts';
@@ -15,17 +15,20 @@ export async function restoredSlices(
   into: {
     readonly sessionId: string;
     readonly seq: number;
+    /** When the session's first event was appended. */
+    readonly createdAt: string | undefined;
     readonly slices: readonly AnySlice[];
     readonly fold: Fold;
     /** The first `limit` events of the session. */
     readonly read: (limit: number) => AsyncIterable<SessionEvent>;
   },
-): Promise<Readonly<Record<string, readonly unknown[]>>> {
+): Promise<Pick<SessionRestored, 'slices' | 'versions'>> {
   const empty = into.seq === 0;
-  const ownLog = snapshot.sessionId === into.sessionId && snapshot.seq <= into.seq;
+  if (!empty && !isOwn(snapshot, into)) throw ofAnotherSession(snapshot, into);
   const known = new Map(into.slices.map((slice) => [slice.name, slice]));
   const record = new Set<string>(RECORD_SLICES);
   const restored: Record<string, readonly unknown[]> = {};
+  const versions: Record<string, number> = {};
   for (const [name, kept] of Object.entries(snapshot.slices)) {
     const slice = known.get(name);
     if (record.has(name)) {
@@ -35,14 +38,35 @@ export async function restoredSlices(
       if (kept.version !== slice.version || !(slice.rollback || empty)) continue;
     } else if (kept.seq !== snapshot.seq && !empty) continue; // it had not been folded up to there
     restored[name] = kept.items;
+    if (!slice && !record.has(name)) versions[name] = kept.version;
   }
   const missing = into.slices.filter((slice) => slice.rollback && !Object.hasOwn(restored, slice.name));
-  if (!ownLog || missing.length === 0 || empty) return restored;
+  const result = { slices: restored, ...(Object.keys(versions).length > 0 && { versions }) };
+  if (missing.length === 0 || empty) return result;
   const names = new Set(missing.map((slice) => slice.name));
   let items: ReadonlyMap<string, SliceItems> = new Map(missing.map((slice) => [slice.name, slice.initial]));
   for await (const event of into.read(snapshot.seq)) items = into.fold.applyToSlices(items, event, names);
   for (const [name, folded] of items) restored[name] = itemsAsArray(folded);
-  return restored;
+  return result;
+}
+
+/** Whether a snapshot was taken of this very session, and not of one that had its id before, or has it in another store. */
+function isOwn(
+  snapshot: Snapshot,
+  into: { readonly sessionId: string; readonly seq: number; readonly createdAt: string | undefined },
+): boolean {
+  const { sessionId, seq, summary } = snapshot;
+  return sessionId === into.sessionId && seq <= into.seq && (!summary || summary.createdAt === into.createdAt);
+}
+
+function ofAnotherSession(
+  snapshot: Snapshot,
+  into: { readonly sessionId: string; readonly seq: number },
+): HoldfastError {
+  return new HoldfastError(
+    'INVALID_ARGUMENT',
+    `this is a snapshot of ${snapshot.sessionId === into.sessionId ? 'another session that was called' : 'session'} ${snapshot.sessionId} at ${snapshot.seq}, and session ${into.sessionId} has ${into.seq} events of its own; restore it into a new session (openSession with another id), or restore a snapshot of this one`,
+  );
 }
 
 function otherVersion(snapshot: Snapshot): HoldfastError {

@@ -6,12 +6,13 @@ import type { ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
 import type { AnySlice, ItemOf } from '../core/slices.ts';
-import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot, takeSnapshot } from '../core/snapshot.ts';
+import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
+import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
 import { AppendQueue } from './append-queue.ts';
-import { borrowedContents, contentHashes, resolveContents } from './contents.ts';
+import { resolveContents, restoredContents, sha256 } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
 import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
@@ -21,6 +22,7 @@ import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
 import type {
   Dispatched,
+  DraftPolicy,
   EventsOptions,
   OpenSessionOptions,
   RestoreOptions,
@@ -28,6 +30,7 @@ import type {
   SessionAppendOptions,
   SubscribeOptions,
 } from './session.ts';
+import { SessionSnapshots } from './session-snapshots.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
 
 /** A snapshot is written when this many events, and as many as it holds, have come since: the cost per event stays constant. */
@@ -42,6 +45,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
+  readonly drafts: DraftPolicy;
   readonly #options: OpenSessionOptions<Slices>;
   readonly #slices: readonly AnySlice[];
   readonly #fold: Fold;
@@ -50,6 +54,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly #log: FoldedLog;
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
+  readonly #snapshots: SessionSnapshots;
   #snapshotSeq: number;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -68,7 +73,11 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     const listeners = new Listeners(report);
     const changed = listeners.notify.bind(listeners);
     const { incarnation, revision } = await store.head(id);
-    const log = await FoldedLog.load({ store, sessionId: id, incarnation, fold, slices, upcasters, changed }, revision);
+    const onUpcastError = oncePerEvent(report);
+    const log = await FoldedLog.load(
+      { store, sessionId: id, incarnation, fold, slices, upcasters, changed, onUpcastError },
+      revision,
+    );
     if (readOnly && log.state.seq === 0) {
       throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
     }
@@ -87,13 +96,14 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       readonly incarnation: number;
     },
   ) {
-    const { id, store, clock = systemClock, readOnly = false, slices = [] } = options;
+    const { id, store, clock = systemClock, readOnly = false, slices = [], redactText } = options;
     const { log } = parts;
     this.id = id;
     this.store = store;
     this.incarnation = parts.incarnation;
     this.clock = clock;
     this.readOnly = readOnly;
+    this.drafts = redactText ? { stored: true, redactText } : { stored: !options.redact };
     this.#options = options;
     this.#slices = slices;
     this.#fold = parts.fold;
@@ -101,6 +111,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#listeners = parts.listeners;
     this.#report = parts.report;
     this.#snapshotSeq = log.state.seq - log.replayed;
+    this.#snapshots = new SessionSnapshots(this, log, slices);
     this.#intake = new EventIntake({ ...options, clock });
     this.#queue = new AppendQueue(
       {
@@ -216,26 +227,29 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     await this.#log.refresh();
   }
 
-  snapshot(): Snapshot {
-    const at = new Date(this.clock.now()).toISOString();
-    return takeSnapshot(this.state, { sessionId: this.id, at, slices: this.#slices, opaque: this.#log.opaque });
+  snapshot(options?: { readonly contents?: false }): Snapshot;
+  snapshot(options: { readonly contents: true }): Promise<Snapshot>;
+  snapshot({ contents = false }: { readonly contents?: boolean } = {}): Snapshot | Promise<Snapshot> {
+    return contents ? this.#snapshots.takeWhole() : this.#snapshots.take();
   }
 
   async restore(input: Snapshot | string, options: RestoreOptions = {}): Promise<void> {
     this.#assertWritable();
-    const snapshot = parseSnapshot(input, { ...options, known: this.#slices.map((slice) => slice.name) });
+    const known = this.#slices.map((slice) => slice.name);
+    const snapshot = parseSnapshot(input, { ...options, known, hash: sha256 });
     await this.#log.refresh();
-    const slices = await restoredSlices(snapshot, {
+    const restored = await restoredSlices(snapshot, {
       sessionId: this.id,
       seq: this.seq,
+      createdAt: this.summary?.createdAt,
       slices: this.#slices,
       fold: this.#fold,
       read: (limit) => this.#log.read({ limit }),
     });
-    const messages = (slices.messages ?? []) as readonly ConversationMessage[];
-    const contents = await borrowedContents(this.store, snapshot.sessionId, messages.flatMap(contentHashes));
+    const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];
+    const contents = await restoredContents(this.store, snapshot, messages);
     // However long it is: a conversation that is brought in is one event, and no limit may stand in its way.
-    const events = [this.#intake.prepare({ type: 'session/restored', slices }, MAX_SNAPSHOT_DEPTH)];
+    const events = [this.#intake.prepare({ type: 'session/restored', ...restored }, MAX_SNAPSHOT_DEPTH)];
     await this.#queue.append({ events, contents });
   }
 
@@ -295,19 +309,22 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     await this.#log.refresh();
     const { seq } = this;
     if (seq === 0) return;
-    const { incarnation } = this;
-    const { revision } = this.#log;
-    const data = JSON.stringify(this.snapshot());
-    await this.store.writeSnapshot(this.id, { seq, data }, { incarnation, revision });
+    await this.#snapshots.write();
     this.#snapshotSeq = seq;
   }
 
-  /** Never needed for correctness (D17): what stands in its way is reported, not thrown. */
   async #compactIfDue(): Promise<void> {
     const tail = this.seq - this.#snapshotSeq;
     if (this.readOnly || tail < Math.max(SNAPSHOT_EVERY, this.#snapshotSeq)) return;
+    await this.#writeSnapshotIfPossible();
+  }
+
+  /** Never needed for correctness (D17): errors are reported, not thrown. One that is too large is skipped, and not soon tried again. */
+  async #writeSnapshotIfPossible(): Promise<void> {
+    const { seq } = this;
     await this.#writeSnapshot().catch((error) => {
-      if (!isHoldfastError(error, 'STORE_READ_ONLY')) this.#report(error);
+      if (isHoldfastError(error, 'SNAPSHOT_TOO_LARGE')) this.#snapshotSeq = seq;
+      else if (!isHoldfastError(error, 'STORE_READ_ONLY')) this.#report(error);
     });
   }
 
@@ -328,6 +345,16 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 function checkFrom(from: number): void {
   if (Number.isSafeInteger(from) && from >= 1) return;
   throw new HoldfastError('INVALID_ARGUMENT', `from is the seq of an event, 1 being the first, not ${from}`);
+}
+
+/** Reports an event that could not be translated, once, however often it is read. */
+function oncePerEvent(report: (error: unknown) => void): UpcastErrorHandler {
+  const reported = new Set<number>();
+  return ({ seq }, error) => {
+    if (reported.has(seq)) return;
+    reported.add(seq);
+    report(error);
+  };
 }
 
 /** Who is told of an error that is nobody's answer. What goes wrong while telling goes no further. */

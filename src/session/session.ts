@@ -24,6 +24,11 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly clock?: Clock;
   /** Runs once on every event before it is appended: what it returns is what is recorded (D58). */
   readonly redact?: (event: NewEvent) => NewEvent;
+  /**
+   * Redacts a piece of a streamed text before it is stored as a draft. Pieces end at whitespace, so that no word is cut. Without it a
+   * session that has `redact` stores no drafts at all (D77).
+   */
+  readonly redactText?: (text: string) => string;
   /** The longest event, as JSON. */
   readonly maxEventLength?: number;
   /** Texts and media longer than this are stored apart, under their hash. */
@@ -74,6 +79,12 @@ export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDraf
   readonly guard?: AppendGuard | undefined;
 }
 
+/** What may be stored of a response before it is recorded. */
+export interface DraftPolicy {
+  readonly stored: boolean;
+  readonly redactText?: (text: string) => string;
+}
+
 /** `strict` refuses a snapshot with slices that this session was not opened with (D6). */
 export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 
@@ -91,6 +102,8 @@ export interface AnySession extends SessionView {
   readonly incarnation: number;
   readonly clock: Clock;
   readonly readOnly: boolean;
+  /** Whether text may be stored while it is being streamed, and what redacts it before (D77). */
+  readonly drafts: DraftPolicy;
   /** The last seq folded. */
   readonly seq: number;
   /** Title, tags, metadata and the state of the newest evaluation; undefined before the first event. */
@@ -117,9 +130,16 @@ export interface AnySession extends SessionView {
   /** Reads and folds what others have appended. */
   refresh(): Promise<void>;
 
-  /** The state as a value that `parseSnapshot` reads and `restore` takes. */
-  snapshot(): Snapshot;
-  /** Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation (D21). */
+  /**
+   * The state as a value that `parseSnapshot` reads and `restore` takes. It names the external contents that it lacks; with `contents`
+   * it includes them, and is a promise. Slices that this process does not define are kept as they were last stored (D63).
+   */
+  snapshot(options?: { readonly contents?: false }): Snapshot;
+  snapshot(options: { readonly contents: true }): Promise<Snapshot>;
+  /**
+   * Puts the slices that roll back to where the snapshot has them; into an empty session also its conversation and its contents (D21).
+   * A session that has events takes only snapshots of itself.
+   */
   restore(snapshot: Snapshot | string, options?: RestoreOptions): Promise<void>;
   /** Writes a snapshot to the store, so that opening replays only what comes after. */
   compact(): Promise<void>;

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../core/events.ts';
+import type { NewEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { itemsOf, type Selection, type SessionView, selectionOf } from '../core/session-view.ts';
 import type { AnySlice, ItemOf } from '../core/slices.ts';
@@ -37,7 +37,7 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     if (isSame && seen.count === this.#staged.length) return seen.state;
     let state = isSame ? seen.state : base;
     for (const event of this.#staged.slice(isSame ? seen.count : 0))
-      state = this.#fold.apply(state, { ...event, seq: state.seq + 1 } as SessionEvent);
+      state = this.#fold.apply(state, this.#intake.asCommitted(event, state.seq + 1));
     this.#seen = { base, count: this.#staged.length, state };
     return state;
   }

@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../src/core/events.ts';
 import { defineSlice } from '../../src/core/slices.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { rejection } from './log-of.ts';
+
 import { STORES } from './stores.ts';
 
 describe.for(STORES)('title, tags and metadata, on %s', ([, create]) => {
@@ -61,13 +61,14 @@ describe('upcasters', () => {
     expect((await openSession({ store, id: 's1', slices: [plan], upcasters })).select(plan).all()).toEqual(['a']);
   });
 
-  test('one that cannot is a typed error', async () => {
+  test('one that cannot is reported as a typed error, and its event is kept', async () => {
     const store = memoryStore();
     await (await openSession({ store, id: 's1' })).dispatch({ type: 'step/added' });
     const broken = { 'step/added': () => null as unknown as SessionEvent };
-    expect(await rejection(openSession({ store, id: 's1', upcasters: broken }))).toMatchObject({
-      code: 'EVENT_INVALID',
-    });
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    expect((await openSession({ store, id: 's1', upcasters: broken, onError })).seq).toBe(1);
+    expect(errors).toMatchObject([{ code: 'EVENT_INVALID' }]);
   });
 });
 
