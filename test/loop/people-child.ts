@@ -33,8 +33,6 @@ if (seed === 'end') {
   console.log(JSON.stringify({ lies: await lies(session, { effects, words }), effects: effects.length, words }));
 } else {
   const people = await Promise.all([1, 2].map(() => Person.open(store, outside, random)));
-  for (let i = 0; i < 30 && !people.some(({ isOver }) => isOver); i++) {
-    await Promise.all(people.map((person) => person.act()));
-  }
+  await Promise.all(people.map((person) => person.live(30)));
 }
 await store.close();

@@ -27,7 +27,7 @@ test('people with handles of their own', async () => {
         accepted: (word: string) => words.push(word),
       };
       const people = await Promise.all(Array.from({ length: count }, () => Person.open(store, outside, random)));
-      for (let i = 0; i < 20; i++) await Promise.all(people.map((person) => person.act()));
+      await Promise.all(people.map((person) => person.live(20)));
       const session = await (await Person.open(store, outside, () => 1)).end();
       expect(await lies(session, { effects, words })).toEqual([]);
       acted.effects += effects.length;

@@ -100,14 +100,22 @@ export class Person {
     return new Person(await openSession({ store, id: SESSION }), outside, random);
   }
 
-  get isOver(): boolean {
+  get #isOver(): boolean {
     return this.#session.state.record.evaluations.items.at(-1)?.status === 'completed';
   }
 
+  /** Does this many things, beside everyone else. */
+  async live(acts: number): Promise<void> {
+    for (let i = 0; i < acts && !this.#isOver; i++) await this.#act();
+  }
+
   /** Does something. Whatever is refused is refused with one of our own errors. */
-  async act(): Promise<void> {
+  async #act(): Promise<void> {
     const random = this.#random;
-    if (random() < 0.5) this.#seen = getPendingToolCalls(this.#session); // else: what it saw before
+    if (random() < 0.7) {
+      await this.#session.refresh();
+      this.#seen = getPendingToolCalls(this.#session); // else: what it saw before
+    }
     const call = this.#seen[Math.floor(random() * this.#seen.length)];
     try {
       if (!call || random() < 0.4) await this.#evaluate();
@@ -143,7 +151,8 @@ export class Person {
   async end(): Promise<Session> {
     for (let response = await this.#evaluate(); response.status === 'suspended'; response = await this.#evaluate()) {
       for (const call of getPendingToolCalls(this.#session)) {
-        if (call.settlement || call.approval) continue;
+        const waits = call.status === 'pending' ? !call.approval : !call.settlement;
+        if (!waits || (call.settlement && 'result' in call.settlement)) continue;
         if (call.status === 'pending') await denyToolCall(this.#session, call, 'at the end');
         else await settleToolCall(this.#session, call, { result: 'by hand' });
       }
@@ -205,15 +214,26 @@ export async function lies(
     } else if (!recorded[what as keyof typeof recorded].includes(name))
       found.push(`accepted and not recorded: ${word}`);
   }
+  const results = new Map<string, string>();
   for (const message of getMessages(session)) {
-    if (message.role !== 'tool' || message.toolName === 'look') continue;
+    if (message.role !== 'tool') continue;
     const call = `${message.evaluationId}/${message.turn}/${message.toolCallId}`;
-    const acted = effects.some((one) => withoutAttempt(one) === call);
     const text = textOf(message);
+    if (results.has(call)) found.push(`two results: ${call}`);
+    results.set(call, text);
+    if (message.toolName === 'look') continue;
+    const acted = effects.some((one) => withoutAttempt(one) === call);
     const never = /^This call (was denied|never ran)/.test(text);
     if (never && acted) found.push(`"${text}", but ${call} acted`);
     if (text === 'done' && !acted) found.push(`${call} did nothing, and its result says done`);
     if (never === (text === 'done' || text === 'by hand')) found.push(`an unknown result: "${text}"`);
+  }
+  // A word that was accepted is what came of the call.
+  for (const word of words) {
+    const [what = '', name = ''] = word.split(' ');
+    const text = results.get(withoutAttempt(name)) ?? '';
+    if (what === 'denied' && !/^This call (was denied|never ran)/.test(text)) found.push(`${word}, but: "${text}"`);
+    if (what === 'settled' && text !== 'by hand') found.push(`${word}, but: "${text}"`);
   }
   return found;
 }
