@@ -22,12 +22,12 @@ test('people with handles of their own', async () => {
       const outside = {
         async effect(context: Parameters<typeof effectOf>[0]) {
           effects.push(effectOf(context));
-          for (let i = random() * 6; i > 0; i--) await setImmediate();
+          for (let i = random() * 40; i > 0; i--) await setImmediate();
         },
         accepted: (word: string) => words.push(word),
       };
       const people = await Promise.all(Array.from({ length: count }, () => Person.open(store, outside, random)));
-      await Promise.all(people.map((person) => person.live(20)));
+      await Promise.all(people.map((person) => person.live(40)));
       const session = await (await Person.open(store, outside, () => 1)).end();
       expect(await lies(session, { effects, words })).toEqual([]);
       acted.effects += effects.length;

@@ -2,6 +2,7 @@
  * Random people around one conversation: each opens handles of its own and approves, denies, settles, erases and resumes as it
  * likes, with what it saw last. What tools did, and which words were accepted, is noted outside the log.
  */
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   approveToolCall,
@@ -122,6 +123,7 @@ export class Person {
       else await this.#speak(call);
     } catch (error) {
       if (!isHoldfastError(error) || !REFUSALS.has(error.code)) throw error;
+      await setImmediate(); // others are at work
     }
   }
 
