@@ -5,7 +5,15 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ConversationMessage, getMessages, openSession, type ToolContext, textOf } from '../../src/index.ts';
+import {
+  type AnySession,
+  type ConversationMessage,
+  getMessages,
+  openSession,
+  type Store,
+  type ToolContext,
+  textOf,
+} from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
@@ -24,8 +32,26 @@ const linesOf = (file: string): readonly string[] =>
 const note = (file: string, line: string): void => appendFileSync(file, `${line}\n`, { flush: true });
 
 const points = crashPoints({ ...(Number(crashAt) > 0 && { crashAt: Number(crashAt) }) });
-const store = storeWithCrashPoints(await sqliteStore(join(dir, 'agent.db')), points);
 const clock = fakeClock();
+const raw = await sqliteStore(join(dir, 'agent.db'));
+/** Runs once, inside the next append of an event of this type: a person who is faster, in a process that is not killed. */
+let meanwhile: { readonly type: string; readonly act: (session: AnySession) => Promise<void> } | undefined;
+const raced = new Proxy(raw, {
+  get(target, property) {
+    const value: unknown = Reflect.get(target, property);
+    if (typeof value !== 'function') return value;
+    if (property !== 'append') return value.bind(target);
+    return async (...args: Parameters<Store['append']>) => {
+      const { type, act } = meanwhile ?? {};
+      if (act && args[1].some((event) => event.type === type)) {
+        meanwhile = undefined;
+        await act(await openSession({ store: raw, id: 'crash', clock }));
+      }
+      return target.append(...args);
+    };
+  },
+});
+const store = storeWithCrashPoints(raced, points);
 const session = await openSession({ store, id: 'crash', slices: [steps], clock });
 
 /** Calls that had their result before this process began: they must not act again. */
@@ -46,6 +72,9 @@ await scenario.drive({
     points.pass('after effect');
   },
   acted: (key) => linesOf(effectsFile).includes(key),
+  meanwhile(type, act) {
+    meanwhile = { type, act };
+  },
   unknown: (callId) => note(unknownFile, callId),
   asked: ({ prompt, turn, messages, evaluationId }) => {
     const nth = session.state.record.evaluations.indexOf(evaluationId);

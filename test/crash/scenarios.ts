@@ -9,17 +9,24 @@ import {
   type AnySession,
   type AnyTool,
   approveToolCall,
+  type CallRef,
   createAdapter,
   definePrompt,
   defineSlice,
   defineTool,
+  denyToolCall,
   type EvaluationResponse,
+  getLatestEvaluation,
+  getMessages,
+  isHoldfastError,
   type Model,
   type ModelRequest,
   type ScriptedTurn,
+  type Settlement,
   scriptedModel,
   settleToolCall,
   type ToolContext,
+  textOf,
 } from '../../src/index.ts';
 import { type CrashPoints, modelWithCrashPoints } from '../../src/testing/crash-points.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
@@ -35,6 +42,8 @@ export interface World {
   acted(idempotencyKey: string): boolean;
   /** Notes what a model was asked: the same turn is always asked the same. */
   asked(request: ModelRequest): void;
+  /** Has another person act on a handle of its own, inside the next append of an event of this type. */
+  meanwhile(type: string, act: (session: AnySession) => Promise<void>): void;
   /** Notes that an outcome was unknown. */
   unknown(callId: string): void;
 }
@@ -103,9 +112,17 @@ async function request(
     readonly script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn);
     readonly output?: z.ZodType;
     readonly history?: HistoryManager;
+    readonly people?: { readonly approve?: Speak; readonly settle?: Speak };
   },
 ): Promise<void> {
-  const prompt = definePrompt({ ns: 'crash', key: 'main', instructions: 'Do it.', ...options });
+  const { tools, output } = options;
+  const prompt = definePrompt({
+    ns: 'crash',
+    key: 'main',
+    instructions: 'Do it.',
+    tools,
+    ...(output && { output }),
+  });
   const adapter = createAdapter({ model: model(world, options.script), leaseTtlMs: LEASE_MS });
   const evaluate = (): Promise<EvaluationResponse<unknown>> =>
     adapter.evaluate(prompt, {
@@ -114,26 +131,68 @@ async function request(
       resume: 'auto',
       ...(options.history && { history: options.history }),
     });
-  await untilDone(world, options.tools, evaluate);
+  await untilDone(world, options.tools, evaluate, options.people);
 }
+
+/** What people do about a call that waits. */
+type Speak = (world: World, pending: CallRef, tools: readonly AnyTool[]) => Promise<void>;
 
 /** Does what a person would do about calls that wait. */
 async function untilDone(
   world: World,
   tools: readonly AnyTool[],
   evaluate: () => Promise<EvaluationResponse<unknown>>,
+  people: { readonly approve?: Speak; readonly settle?: Speak } = {},
 ): Promise<void> {
+  const { approve = approveCall, settle = settleCall } = people;
   for (let response = await evaluate(); response.status === 'suspended'; response = await evaluate()) {
     for (const pending of response.pending) {
-      if (response.reason === 'APPROVAL_REQUIRED') await approveToolCall(world.session, pending);
+      if (response.reason === 'APPROVAL_REQUIRED') await approve(world, pending, tools);
       else if (response.reason === 'TOOL_OUTCOME_UNKNOWN') {
         world.unknown(pending.callId);
-        const key = `${world.session.id}/${pending.evaluationId}/${pending.turn}/${pending.callId}`;
-        const how = world.acted(key) ? { result: `${tools[0]?.name} a done` } : { rerun: true as const };
-        await settleToolCall(world.session, pending, how);
+        await settle(world, pending, tools);
       } else throw new Error(`suspended: ${response.message}`);
     }
   }
+}
+
+const approveCall: Speak = (world, pending) => approveToolCall(world.session, pending);
+
+const settleCall: Speak = (world, pending, tools) =>
+  settleToolCall(world.session, pending, outcomeOf(world, pending, tools));
+
+/** What came of a call, as someone who looks at the outside can tell. */
+function outcomeOf(world: World, pending: CallRef, tools: readonly AnyTool[]): Settlement {
+  const key = `${world.session.id}/${pending.evaluationId}/${pending.turn}/${pending.callId}`;
+  return world.acted(key) ? { result: `${tools[0]?.name} a done` } : { rerun: true };
+}
+
+/** Denies the call while someone else approves it with other arguments: the denial comes second. */
+const denyTooLate: Speak = async (world, pending) => {
+  world.meanwhile('tool/denied', (session) =>
+    approveToolCall(session, pending, { by: 'Ann', arguments: { path: 'b' } }),
+  );
+  await refused(denyToolCall(world.session, pending, 'no'), 'INVALID_ARGUMENT');
+};
+
+/** Two people settle the call in the same way; then one of them clicks once more, on what the screen showed before. */
+const settleTwice: Speak = async (world, pending, tools) => {
+  const how = outcomeOf(world, pending, tools);
+  world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
+  await settleToolCall(world.session, pending, how);
+  const { attempt = 1 } = pending;
+  await refused(
+    settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
+    'TOOL_CALL_NOT_FOUND',
+  );
+};
+
+async function refused(said: Promise<void>, code: string): Promise<void> {
+  const error: unknown = await said.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!isHoldfastError(error) || error.code !== code) throw new Error(`not refused with ${code}`, { cause: error });
 }
 
 const reconcile =
@@ -248,6 +307,42 @@ export const SCENARIOS: readonly Scenario[] = [
         tools: [tool(world, 'deploy', { effect: 'once', needsApproval: true, reconcile: reconcile(world, 'deploy') })],
         script: [{ text: 'May I?', toolCalls: [call('deploy', 'a')] }, 'Deployed.'],
       }),
+  },
+  {
+    name: 'a denial of a once tool that comes second',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'deploy', { effect: 'once', needsApproval: true, reconcile: reconcile(world, 'deploy') })],
+        script: [{ text: 'May I?', toolCalls: [call('deploy', 'a')] }, 'Deployed.'],
+        people: { approve: denyTooLate },
+      }),
+  },
+  {
+    name: 'two people settle a once tool',
+    mayBeUnknown: true,
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'pay', { effect: 'once' })],
+        script: [{ text: 'Paying.', toolCalls: [call('pay', 'a')] }, 'Paid.'],
+        people: { settle: settleTwice },
+      }),
+  },
+  {
+    name: 'an open call whose message is erased',
+    async drive(world) {
+      const { session } = world;
+      const tools = [tool(world, 'deploy', { effect: 'once', needsApproval: true })];
+      const prompt = definePrompt({ ns: 'crash', key: 'main', instructions: 'Do it.', tools });
+      const script = [{ text: 'The password is rosebud.', toolCalls: [call('deploy', 'a')] }, 'Then not.'];
+      const adapter = createAdapter({ model: model(world, script), leaseTtlMs: LEASE_MS });
+      for (;;) {
+        // Someone asked for it to be erased: that is done before anything else is, also after a crash.
+        const told = getMessages(session).find((message) => textOf(message).includes('rosebud'));
+        if (told) await session.eraseMessage(told.id);
+        const response = await adapter.evaluate(prompt, { session, input: 'Please.', resume: 'auto' });
+        if (response.status === 'completed') return;
+      }
+    },
   },
   {
     name: 'a tool that changes a slice',
