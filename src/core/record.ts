@@ -1,15 +1,8 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
-import { type CallState, type Evaluation, hasResult, isOpen } from './evaluations.ts';
-import type {
-  BuiltInEvent,
-  EvaluationStarted,
-  EvaluationSuspended,
-  HistorySummarized,
-  MessageRecorded,
-  Settlement,
-  ToolStarted,
-} from './events.ts';
+import { erased, erasedCall } from './erased.ts';
+import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
+import type { BuiltInEvent, EvaluationStarted, EvaluationSuspended, MessageRecorded, ToolStarted } from './events.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
@@ -251,37 +244,6 @@ function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage |
   return { ...record, evaluations };
 }
 
-const ERASED = '[erased]';
-
-/** A message without what was said: its place, its role and its calls' names stay (D58). */
-export function erased(message: ConversationMessage): ConversationMessage {
-  const content = [{ type: 'text', text: ERASED }] as const;
-  if (message.role !== 'assistant') return { ...message, content };
-  return {
-    ...message,
-    content,
-    ...(message.toolCalls && {
-      toolCalls: message.toolCalls.map(({ callId, name, providerExecuted }) => ({
-        callId,
-        name,
-        arguments: '{}',
-        after: 1,
-        ...(providerExecuted && { providerExecuted: {} }),
-      })),
-    }),
-  };
-}
-
-/** A person's word on a call without what it said: the result was the message that is being erased. */
-export function erasedSettlement(how: Settlement): Settlement {
-  return 'rerun' in how ? how : { ...how, result: ERASED };
-}
-
-/** A summary without what it told: it may tell of a message that was erased. */
-export function erasedSummary(event: HistorySummarized): HistorySummarized {
-  return { ...event, text: ERASED };
-}
-
 /** Every summary made so far is forgotten with the message, since it may tell of it; it can be made again. */
 function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   const at = record.messages.toArray().findIndex((message) => message.id === messageId);
@@ -297,12 +259,4 @@ function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
     ),
     calls: evaluation.calls.map((call) => (call.turn === message.turn ? erasedCall(call, message) : call)),
   }));
-}
-
-/** A call whose message, or whose result, was erased. */
-function erasedCall(call: CallState, message: ConversationMessage): CallState {
-  const { editedArguments: _, ...rest } = call;
-  if (message.role === 'assistant') return { ...rest, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
-  if (message.role !== 'tool' || message.toolCallId !== call.callId) return call;
-  return call.settlement ? { ...rest, settlement: erasedSettlement(call.settlement) } : rest;
 }

@@ -1,3 +1,4 @@
+import { erased, erasedSettlement, erasedSummary } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import {
   type HistorySummarized,
@@ -9,7 +10,7 @@ import {
   type ToolSettled,
 } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callsOf } from '../core/messages.ts';
-import { erased, erasedSettlement, erasedSummary, foldRecord } from '../core/record.ts';
+import { foldRecord } from '../core/record.ts';
 import { decodeRecord, encodeRecord } from '../core/record-items.ts';
 import { closeErasedCalls } from './close-erased-calls.ts';
 import { contentHashes, messagesIn } from './contents.ts';

@@ -1,5 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { erased } from '../../core/erased.ts';
 import {
   type BuiltInEvent,
   type EvaluationCompleted,
@@ -13,7 +14,6 @@ import {
   type SessionRestored,
 } from '../../core/events.ts';
 import { type CallRef, type ConversationMessage, textOf } from '../../core/messages.ts';
-import { erased } from '../../core/record.ts';
 import type { Usage } from '../../core/usage.ts';
 import { CallNames } from './call-names.ts';
 import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './draft-blocks.ts';

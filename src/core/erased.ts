@@ -1,0 +1,44 @@
+import { type CallState, hasResult } from './evaluations.ts';
+import type { HistorySummarized, Settlement } from './events.ts';
+import type { ConversationMessage } from './messages.ts';
+
+/** What stays of messages, calls, settlements and summaries when what they said is erased (D58). */
+
+const ERASED = '[erased]';
+
+/** A message without what was said: its place, its role and its calls' names stay (D58). */
+export function erased(message: ConversationMessage): ConversationMessage {
+  const content = [{ type: 'text', text: ERASED }] as const;
+  if (message.role !== 'assistant') return { ...message, content };
+  return {
+    ...message,
+    content,
+    ...(message.toolCalls && {
+      toolCalls: message.toolCalls.map(({ callId, name, providerExecuted }) => ({
+        callId,
+        name,
+        arguments: '{}',
+        after: 1,
+        ...(providerExecuted && { providerExecuted: {} }),
+      })),
+    }),
+  };
+}
+
+/** A person's word on a call without what it said: the result was the message that is being erased. */
+export function erasedSettlement(how: Settlement): Settlement {
+  return 'rerun' in how ? how : { ...how, result: ERASED };
+}
+
+/** A summary without what it told: it may tell of a message that was erased. */
+export function erasedSummary(event: HistorySummarized): HistorySummarized {
+  return { ...event, text: ERASED };
+}
+
+/** A call whose message, or whose result, was erased. */
+export function erasedCall(call: CallState, message: ConversationMessage): CallState {
+  const { editedArguments: _, ...rest } = call;
+  if (message.role === 'assistant') return { ...rest, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
+  if (message.role !== 'tool' || message.toolCallId !== call.callId) return call;
+  return call.settlement ? { ...rest, settlement: erasedSettlement(call.settlement) } : rest;
+}
