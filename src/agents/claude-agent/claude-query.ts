@@ -165,7 +165,8 @@ class ClaudeQueryRun {
       cwd,
       // What goes on after the answer that it belongs to could not be recorded in its place, nor resumed.
       env: { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', ...env },
-      scratch: env.CLAUDE_CONFIG_DIR,
+      // The SDK's copy of a session that is resumed; otherwise the directory is the user's own.
+      scratch: this.#given.options.resume === undefined ? undefined : env.CLAUDE_CONFIG_DIR,
     });
     this.#process = process;
     const registered = Promise.all([
