@@ -4,6 +4,7 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
+import { checkSessionId } from '../../session/session-id.ts';
 import { systemClock } from '../../stores/system-clock.ts';
 import { loadClaudeSdk } from './load-sdk.ts';
 import type {
@@ -51,8 +52,14 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
     return transcript;
   };
 
-  const mainLogs = (projectKey: string): AsyncIterable<SessionInfo> =>
-    listAll(store, { idPrefix: PREFIX, metadata: { [PROJECT + projectKey]: true } });
+  async function* mainLogs(
+    projectKey: string,
+  ): AsyncIterable<{ readonly sessionId: string; readonly info: SessionInfo }> {
+    for await (const info of listAll(store, { idPrefix: PREFIX, metadata: { [PROJECT + projectKey]: true } })) {
+      const sessionId = unescaped(info.id.slice(PREFIX.length));
+      if (sessionId !== undefined) yield { sessionId, info };
+    }
+  }
 
   return {
     async append(key, entries) {
@@ -69,15 +76,14 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
     },
     async listSessions(projectKey) {
       const sessions: { sessionId: string; mtime: number }[] = [];
-      for await (const info of mainLogs(projectKey))
-        sessions.push({ sessionId: sessionIdOf(info), mtime: mtimeOf(info) });
+      for await (const { sessionId, info } of mainLogs(projectKey)) sessions.push({ sessionId, mtime: mtimeOf(info) });
       return sessions;
     },
     async listSessionSummaries(projectKey) {
       const summaries: ClaudeSessionSummary[] = [];
-      for await (const info of mainLogs(projectKey)) {
+      for await (const { sessionId, info } of mainLogs(projectKey)) {
         const data = info.metadata.summary;
-        if (isObject(data)) summaries.push({ sessionId: sessionIdOf(info), mtime: mtimeOf(info), data });
+        if (isObject(data)) summaries.push({ sessionId, mtime: mtimeOf(info), data });
       }
       return summaries;
     },
@@ -97,11 +103,18 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
       const prefix = `${logId({ projectKey: '', sessionId })}/`;
       const subpaths: string[] = [];
       for await (const info of listAll(store, { idPrefix: prefix })) {
-        subpaths.push(decodeURIComponent(info.id.slice(prefix.length)));
+        const subpath = unescaped(info.id.slice(prefix.length));
+        if (subpath !== undefined) subpaths.push(subpath);
       }
       return subpaths;
     },
   };
+}
+
+/** An entry's place in a log, and what tells it from any other that may be there. */
+interface Known {
+  readonly seq: number;
+  readonly identity: string;
 }
 
 /** One log as this process knows it: what is in it already, and what the SDK wants summed up. */
@@ -112,6 +125,8 @@ class Transcript {
   readonly #fold: FoldSessionSummary | undefined;
   readonly #instance: string;
   #seq = 0;
+  /** The newest entry that is known: as long as it is there, so is everything before it. */
+  #newest: Known | undefined;
   #uuids = new Set<string>();
   #projects = new Set<string>();
   #summary: ClaudeSessionSummary | undefined;
@@ -139,33 +154,46 @@ class Transcript {
 
   async #append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
     const fold = key.subpath === undefined ? await this.#folding() : undefined;
-    if (this.#seq === 0) await this.#readUp();
     for (let tries = 0; tries < MAX_TRIES; tries++) {
+      await this.#readUp();
+      const newest = this.#newest;
       const fresh = this.#notYetThere(entries);
-      if (fresh.length === 0) return;
-      const at = new Date(this.#clock.now()).toISOString();
-      const events: NewEvent[] = fresh.map((entry) => ({ type: ENTRY, at, entry }));
-      const description = fold && this.#describe(key, fresh, fold);
-      if (description) events.push({ type: 'session/described', at, ...description });
-      try {
-        const id = `${this.#instance}:${++this.#appends}`;
-        await this.#store.append(this.#id, events, { id, expectedSeq: this.#seq });
-        for (const event of events) this.#take(event, this.#seq + 1);
-        return;
-      } catch (error) {
-        if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
-        await this.#readUp();
-      }
+      if (fresh.length > 0 && !(await this.#write(key, fresh, fold))) continue;
+      // Deleted and written again meanwhile, to equal length: what was left out above may be missing.
+      if (await this.#isThere(newest)) return;
+      this.#forget();
     }
     throw new HoldfastError('SESSION_CONFLICT', `${this.#id} is written to by too many at once; try again`, {
       detail: 'sequence',
     });
   }
 
+  /** False when another writer was first. */
+  async #write(
+    key: ClaudeSessionKey,
+    entries: readonly ClaudeTranscriptEntry[],
+    fold: FoldSessionSummary | undefined,
+  ): Promise<boolean> {
+    const at = new Date(this.#clock.now()).toISOString();
+    const id = `${this.#instance}:${++this.#appends}`;
+    const events: NewEvent[] = entries.map((entry) => ({ type: ENTRY, at, append: id, entry }));
+    const description = fold && this.#describe(key, entries, fold);
+    if (description) events.push({ type: 'session/described', at, ...description });
+    try {
+      await this.#store.append(this.#id, events, { id, expectedSeq: this.#seq });
+    } catch (error) {
+      if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
+      return false;
+    }
+    for (const event of events) this.#take(event, this.#seq + 1);
+    return true;
+  }
+
   /** An entry with a uuid is kept once; one without has no identity, and is kept as often as it comes. */
   #notYetThere(entries: readonly ClaudeTranscriptEntry[]): readonly ClaudeTranscriptEntry[] {
     const seen = new Set<string>();
-    return entries.filter(({ uuid }) => {
+    return entries.filter((entry) => {
+      const uuid = uuidOf(entry);
       if (uuid === undefined) return true;
       if (this.#uuids.has(uuid) || seen.has(uuid)) return false;
       seen.add(uuid);
@@ -191,15 +219,29 @@ class Transcript {
     return fold as FoldSessionSummary;
   }
 
+  /** Reads what other writers have appended, and all of it again if another process has deleted the session meanwhile. */
   async #readUp(): Promise<void> {
-    if (this.#seq > 0 && (await this.#store.head(this.#id)) < this.#seq) this.#forget(); // deleted meanwhile
+    if (this.#seq > 0 && !(await this.#isThere(this.#newest))) this.#forget();
     for await (const event of this.#store.read(this.#id, { after: this.#seq })) this.#take(event, event.seq);
+  }
+
+  /** Whether an entry is in the log where it was: not if the log was deleted, whatever was written since. */
+  async #isThere(known: Known | undefined): Promise<boolean> {
+    if (!known) return true;
+    for await (const event of this.#store.read(this.#id, { after: known.seq - 1, limit: 1 })) {
+      return event.seq === known.seq && identityOf(event) === known.identity;
+    }
+    return false;
   }
 
   #take(event: NewEvent | SessionEvent, seq: number): void {
     this.#seq = seq;
-    const uuid = entryOf(event)?.uuid;
-    if (uuid !== undefined) this.#uuids.add(uuid);
+    const entry = entryOf(event);
+    if (entry) {
+      this.#newest = { seq, identity: identityOf(event) };
+      const uuid = uuidOf(entry);
+      if (uuid !== undefined) this.#uuids.add(uuid);
+    }
     if (event.type !== 'session/described' || !isObject(event.metadata)) return;
     for (const name of Object.keys(event.metadata)) {
       if (name.startsWith(PROJECT)) this.#projects.add(name.slice(PROJECT.length));
@@ -210,6 +252,7 @@ class Transcript {
 
   #forget(): void {
     this.#seq = 0;
+    this.#newest = undefined;
     this.#uuids = new Set();
     this.#projects = new Set();
     this.#summary = undefined;
@@ -230,18 +273,29 @@ async function* listAll(
 
 /** The log that holds a transcript. Parts are escaped, so that no session id can name another's subagent. */
 function logId({ sessionId, subpath }: ClaudeSessionKey): string {
-  if (!sessionId || subpath === '') {
+  if (!isName(sessionId) || (subpath !== undefined && !isName(subpath))) {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
-      'a session key has a sessionId, and a subpath only for a subagent: leave it out for the session itself',
+      'a session key has a sessionId, and a subpath only for a subagent: give text without lone surrogates, and leave the subpath out for the session itself',
     );
   }
   const main = PREFIX + encodeURIComponent(sessionId);
-  return subpath === undefined ? main : `${main}/${encodeURIComponent(subpath)}`;
+  const id = subpath === undefined ? main : `${main}/${encodeURIComponent(subpath)}`;
+  checkSessionId(id); // too long for a store, perhaps
+  return id;
 }
 
-function sessionIdOf(info: SessionInfo): string {
-  return decodeURIComponent(info.id.slice(PREFIX.length));
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.isWellFormed();
+}
+
+/** What a part of a log's id was escaped from. Undefined for the id of a log that is none of ours. */
+function unescaped(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 function mtimeOf(info: SessionInfo): number {
@@ -250,6 +304,17 @@ function mtimeOf(info: SessionInfo): number {
 
 function entryOf(event: NewEvent | SessionEvent): ClaudeTranscriptEntry | undefined {
   return event.type === ENTRY ? (event as { readonly entry?: ClaudeTranscriptEntry }).entry : undefined;
+}
+
+/** What is no text names nothing: such an entry has no identity. */
+function uuidOf({ uuid }: ClaudeTranscriptEntry): string | undefined {
+  return typeof uuid === 'string' && uuid !== '' ? uuid : undefined;
+}
+
+/** Which append wrote an event; of one that does not say, what it holds. */
+function identityOf(event: NewEvent | SessionEvent): string {
+  const { append, at } = event as { readonly append?: unknown; readonly at?: unknown };
+  return typeof append === 'string' ? append : canonicalJson({ at, entry: entryOf(event) });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

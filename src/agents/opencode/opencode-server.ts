@@ -79,15 +79,24 @@ export async function toolsReached(run: Run, client: OpenCodeClient): Promise<vo
   }
 }
 
-/** The address at which OpenCode says that it listens. */
+/** What is kept of the output while the address is looked for: more than the line that names it has. */
+const KEPT_OUTPUT = 1_000;
+/** Up to the white space behind it: the output arrives in pieces. */
+const ADDRESS = /listening on\s+(https?:\/\/\S+)\s/;
+
+/** The address at which OpenCode says that it listens. Its output is read on afterwards, and dropped. */
 function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string> {
   const said = new Promise<string>((resolve) => {
     let output = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const look = (text: string): void => {
       output += text;
-      const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
-      if (url) resolve(url);
-    });
+      const url = ADDRESS.exec(output)?.[1];
+      output = output.slice(-KEPT_OUTPUT);
+      if (url === undefined) return;
+      child.stdout?.off('data', look).resume();
+      resolve(url);
+    };
+    child.stdout?.setEncoding('utf8').on('data', look);
   });
   return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.limits.signal);
 }
