@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { addressFinder } from '../../src/agents/opencode/opencode-server.ts';
 import type { OpenCodeSdk } from '../../src/agents/opencode/opencode-types.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openCodeAdapter } from '../../src/opencode.ts';
@@ -48,22 +49,11 @@ test.for([
   },
 );
 
-test('the address that OpenCode prints is taken when all of it was printed', async () => {
-  const addresses: string[] = [];
-  const sdk: OpenCodeSdk = {
-    createOpencodeClient: ({ baseUrl }) => {
-      addresses.push(baseUrl);
-      throw new Error('far enough');
-    },
-  };
-  const response = await openCodeAdapter({
-    ...program(`
-      process.stdout.write('Warning: something\\nopencode server listening on http://127.0.0.1:12', () =>
-        setTimeout(() => process.stdout.write('345\\n'), 200));
-      setInterval(() => {}, 1000);
-    `),
-    sdk,
-  }).evaluate(prompt, { input: 'go' });
-  expect(response.message).toContain('far enough');
-  expect(addresses).toEqual(['http://127.0.0.1:12345']);
+test('the address that OpenCode prints is taken when all of it was printed, in whatever pieces', () => {
+  const printed = 'Warning: something\nopencode server listening on http://127.0.0.1:12345\n';
+  for (let at = 0; at < printed.length; at++) {
+    const find = addressFinder();
+    const found = [printed.slice(0, at), printed.slice(at)].map((piece) => find(piece));
+    expect(found).toEqual([undefined, 'http://127.0.0.1:12345']);
+  }
 });

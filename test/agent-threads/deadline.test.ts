@@ -3,6 +3,7 @@ import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** What stops an evaluation holds whatever the SDK does. */
 
@@ -32,21 +33,38 @@ function endlessSdk(messages: readonly ClaudeMessage[], consumed: () => void): C
 
 const INIT: ClaudeMessage = { type: 'system', subtype: 'init', session_id: 'one' };
 
+/** Moves the clock until the evaluation has ended. */
+async function ended<T>(clock: FakeClock, evaluation: Promise<T>): Promise<T> {
+  let isOver = false;
+  evaluation.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return evaluation;
+}
+
 test.for([
   ['before its first message', []],
   ['after its first message', [INIT]],
-] as const)('a deadline holds when the stream of the SDK never ends: %s', { timeout: 60_000 }, async ([, messages]) => {
-  const session = await openSession({ store: memoryStore(), id: 'one' });
-  const adapter = claudeAgentAdapter({ sdk: endlessSdk(messages, () => {}) });
-  const response = await adapter.evaluate(prompt, { session, input: 'go', deadline: Date.now() + 100 });
-  expect(response).toMatchObject({ status: 'suspended', reason: 'DEADLINE_EXCEEDED' });
+] as const)('a deadline holds when the stream of the SDK never ends: %s', { timeout: 30_000 }, async ([, messages]) => {
+  const clock = fakeClock();
+  const session = await openSession({ store: memoryStore(), id: 'one', clock });
+  const waits = Promise.withResolvers<void>();
+  const adapter = claudeAgentAdapter({ sdk: endlessSdk(messages, waits.resolve) });
+  const evaluation = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 60_000 });
+  await waits.promise;
+  expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'DEADLINE_EXCEEDED' });
 });
 
-test('a cancellation holds when the stream of the SDK never ends', { timeout: 60_000 }, async () => {
-  const session = await openSession({ store: memoryStore(), id: 'one' });
+test('a cancellation holds when the stream of the SDK never ends', { timeout: 30_000 }, async () => {
+  const clock = fakeClock();
+  const session = await openSession({ store: memoryStore(), id: 'one', clock });
   const controller = new AbortController();
   const adapter = claudeAgentAdapter({ sdk: endlessSdk([INIT], () => controller.abort()) });
-  const response = await adapter.evaluate(prompt, { session, input: 'go', signal: controller.signal });
-  expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+  const evaluation = adapter.evaluate(prompt, { session, input: 'go', signal: controller.signal });
+  expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
   expect(session.state.record.evaluations.items.toArray()).toMatchObject([{ status: 'suspended' }]);
 });

@@ -25,18 +25,6 @@ export interface BeforeTool {
   readonly args: unknown;
 }
 
-/** The plugin: it waits for our word, however long (`timeout` is Bun's). It finds us through its environment, so that the text is always the same. */
-export const PLUGIN = `const ask = async (path, body) => {
-  const options = { method: 'POST', body: JSON.stringify(body), timeout: false };
-  const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, options);
-  if (!answer.ok) throw new Error(await answer.text());
-};
-export const Holdfast = async () => (await ask('/ready', {}), {
-  'chat.params': ({ sessionID }) => ask('/request', { sessionID }),
-  'tool.execute.before': (input, output) => ask('/before', { ...input, args: output.args }),
-});
-`;
-
 /** Starts listening. */
 export async function openBridge(options: {
   readonly tools: readonly AnyTool[];
@@ -57,7 +45,7 @@ export async function openBridge(options: {
     const asked = path === undefined || !Object.hasOwn(plugin, path) ? undefined : plugin[path];
     // Before the body is read: whoever does not know the address gets no memory of ours.
     if (!asked && path !== '/mcp') return refuse(response, 404);
-    if (request.method !== 'POST') return refuse(response, 405);
+    if (request.method !== 'POST') return void response.writeHead(405).end(); // OpenCode keeps its connection
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 413);
     if (asked) {
