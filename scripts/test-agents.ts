@@ -8,9 +8,11 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const agents = join(root, 'test', 'agents');
 
-// Not `npm ci`: it refuses a lock file without the programs of platforms that the registry at hand does not carry.
+// Not `npm ci`: it refuses a lock file without the programs of platforms that the registry at hand does not carry. No package runs
+// an install script, whatever npm is configured to do; OpenCode needs its own, which puts this machine's program in place.
 const STEPS: readonly (readonly [cwd: string, command: string, ...args: string[]])[] = [
-  [agents, 'npm', 'install', '--no-audit', '--no-fund'],
+  [agents, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund'],
+  [join(agents, 'node_modules', 'opencode-ai'), process.execPath, 'postinstall.mjs'],
   [root, 'tsc', '-p', 'test/agents/tsconfig.json'],
   [root, 'vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...process.argv.slice(2)],
 ];

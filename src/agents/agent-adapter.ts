@@ -27,6 +27,8 @@ export interface AgentKind<T extends AgentState> {
   check(prompt: Prompt<unknown>): void;
   /** Whether the agent's own record of a session is still there. */
   exists(session: AnySession, state: T): Promise<boolean>;
+  /** Removes what runs that died have left on this host, other than processes: those have ended. */
+  cleanUp?(session: AnySession): void;
   /** Brings the log up to what the agent's own record has. Orphans are gone, the state is valid. */
   catchUp(run: Run, state: T | undefined): Promise<void>;
   /** Runs the agent until it has nothing more to do. `from` is where it left off, here or in the evaluation before. */
@@ -139,6 +141,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
           }
         }
         await endOrphans(session);
+        kind.cleanUp?.(session);
         await interruptLeftSubagents(running);
         await kind.catchUp(running, state);
       },

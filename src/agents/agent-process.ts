@@ -2,26 +2,24 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type AdapterState, type AdapterStateType, defineAdapterState } from '../core/adapter-state.ts';
+import { type AdapterStateType, defineAdapterState } from '../core/adapter-state.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { SessionView } from '../core/session-view.ts';
 import { isThere, PROC, startTime } from '../session/process-identity.ts';
+import { type HostState, leftOnHost } from './left-on-host.ts';
 
 /**
  * The agent's process belongs to us: it runs in a group of its own and carries a mark in its environment that whatever it starts
  * inherits. Its identity is captured before it can act. If our process dies, its successor ends the group and everything that
  * carries the mark, and only then goes on: an orphan would finish its tool and ask the model again beside it.
  */
-export interface AgentProcessState extends AdapterState {
+export interface AgentProcessState extends HostState {
   readonly adapterType: 'agent-process';
-  readonly host: string;
   readonly pid: number;
   readonly startedAt: string;
   readonly mark: string;
-  /** Whose it is: a fork of that session is told of it, and must leave it alone. */
-  readonly sessionId?: string;
   /** A temporary directory that is only of use to this process. */
   readonly scratch?: string;
 }
@@ -99,7 +97,7 @@ export function startAgentProcess(options: {
       pid,
       startedAt,
       mark,
-      ...(isScratch(scratch) && { scratch }),
+      ...(scratch !== undefined && isInTemporary(scratch) && { scratch: resolve(scratch) }),
     },
     errors: () => errors.trim(),
     exited,
@@ -128,24 +126,9 @@ export async function endOwnProcess({ child, state }: OwnedProcess): Promise<voi
 
 /** Ends the processes that earlier holders of this session left running on this host. Resolves when they are gone. */
 export async function endOrphans(session: SessionView): Promise<void> {
-  const { adapterStates, evaluations } = session.state.record;
-  const host = hostname();
-  /** The newest process of each evaluation on this host, and where its newest of all is. */
-  const here = new Map<string, AgentProcessState>();
-  const newestHost = new Map<string, string>();
-  for (const { evaluationId, state: captured } of adapterStates) {
-    if (captured.adapterType !== 'agent-process') continue;
-    const state = captured as AgentProcessState;
-    newestHost.set(evaluationId, state.host);
-    if (state.host === host) here.set(evaluationId, state);
-  }
-  const left = [...here].flatMap(([evaluationId, state]) => {
-    const status = evaluations.get(evaluationId)?.status;
-    // An evaluation ends after its process: that of the host where it ended.
-    const isOver = (status === 'completed' || status === 'failed') && newestHost.get(evaluationId) === host;
-    const isOthers = state.sessionId !== undefined && state.sessionId !== session.id;
-    return isOver || isOthers || ours.has(state.mark) || state.pid === 0 ? [] : [state];
-  });
+  const left = leftOnHost<AgentProcessState>(session, 'agent-process').filter(
+    ({ mark, pid }) => !ours.has(mark) && pid !== 0,
+  );
   if (left.length === 0) return;
   const marked = processesByMark();
   for (const state of left) {
@@ -222,10 +205,12 @@ function markOf(pid: string): string | undefined {
 /** Directories of an agent's run: what the SDK copies for a resume, credentials among it, and our plugin for OpenCode. */
 const SCRATCH = /^(?:claude-resume|holdfast-opencode)-[\w-]+$/;
 
-function isScratch(path: string | undefined): path is string {
-  return path !== undefined && dirname(path) === tmpdir() && SCRATCH.test(basename(path));
+function isInTemporary(path: string): boolean {
+  return dirname(resolve(path)) === resolve(tmpdir()) && SCRATCH.test(basename(path));
 }
 
+/** Whoever removes it may have another temporary directory than the process that recorded it. */
 function removeScratch({ scratch }: AgentProcessState): void {
-  if (isScratch(scratch)) rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+  if (scratch === undefined || !isAbsolute(scratch) || !SCRATCH.test(basename(scratch))) return;
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
 }

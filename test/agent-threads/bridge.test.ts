@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openBridge } from '../../src/agents/opencode/opencode-bridge.ts';
@@ -58,6 +60,62 @@ test('everything else is answered in one piece; an address that is not ours is n
     expect((await ask(bridge.url, '/mcp', { method: 'notifications/initialized' })).status).toBe(202);
     expect((await fetch(`${bridge.url}/mcp`)).status).toBe(405);
     expect((await ask(new URL(bridge.url).origin, '/mcp', { id: 3, method: 'tools/list' })).status).toBe(404);
+  } finally {
+    await bridge.close();
+  }
+});
+
+/** A request whose body never ends: it is answered only if the bridge answers before it has read the body. */
+function endless(url: string): { readonly sent: ClientRequest; readonly answer: Promise<IncomingMessage> } {
+  const sent = request(url, { method: 'POST' });
+  sent.on('error', () => {}); // the bridge closes the connection while the body is sent
+  const answer = once(sent, 'response').then(([response]) => response as IncomingMessage);
+  sent.write('x'.repeat(1024));
+  return { sent, answer };
+}
+
+test('an address that is not ours is answered before its body is read, and its connection is closed', {
+  timeout: 30_000,
+}, async () => {
+  const bridge = await openBridge({
+    tools: [],
+    before: () => Promise.reject(new Error('not called')),
+    request: () => Promise.reject(new Error('not called')),
+    call: () => Promise.reject(new Error('not called')),
+  });
+  try {
+    const { origin } = new URL(bridge.url);
+    // Also one that is as long as ours and ends like it.
+    const guess = `${origin}/00000000-0000-4000-8000-000000000000`;
+    for (const url of [`${origin}/mcp`, `${guess}/mcp`, `${guess}/before`, `${bridge.url}/other`]) {
+      const { sent, answer } = endless(url);
+      const response = await answer;
+      expect(response.statusCode).toBe(404);
+      response.resume();
+      await (sent.destroyed || once(sent, 'close'));
+    }
+  } finally {
+    await bridge.close();
+  }
+});
+
+test('a body that is larger than any call is refused while it is read', { timeout: 60_000 }, async () => {
+  const bridge = await openBridge({
+    tools: [tool],
+    before: async () => {},
+    request: async () => {},
+    call: () => Promise.reject(new Error('not called')),
+  });
+  try {
+    const { sent, answer } = endless(`${bridge.url}/mcp`);
+    const isAnswered = answer.then(() => true);
+    const piece = Buffer.alloc(1024 * 1024, 'x');
+    for (let mb = 0; mb < 400 && !sent.destroyed; mb++) {
+      if (sent.write(piece)) continue;
+      const drained = Promise.race([once(sent, 'drain'), once(sent, 'close')]);
+      if ((await Promise.race([drained, isAnswered])) === true) break;
+    }
+    expect((await answer).statusCode).toBe(413);
   } finally {
     await bridge.close();
   }

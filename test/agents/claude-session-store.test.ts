@@ -237,6 +237,115 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.load(key)).toEqual([entry]);
   });
 
+  test.for([
+    ['of equal length', 2],
+    ['that is longer', 3],
+    ['that is shorter', 1],
+  ] as const)(
+    'append: after another process deleted the session and wrote one %s, every entry is kept',
+    async ([, length]) => {
+      const { store, sessions, key } = await setUp();
+      const [a, b, e] = [line('a'), line('b'), line('e')];
+      const rewritten = Array.from({ length }, (_, i) => line(`new ${i}`));
+      await sessions.append(key, [a, b]);
+      const other = claudeSessionStore(store, { foldSessionSummary });
+      await other.delete(key);
+      await other.append(key, rewritten);
+      await sessions.append(key, [a]);
+      await sessions.append(key, [e, b, a]);
+      expect(await sessions.load(key)).toEqual([...rewritten, a, e, b]);
+      const [summary] = await sessions.listSessionSummaries(PROJECT);
+      expect(summary?.data).toMatchObject({ firstPrompt: 'new 0' });
+    },
+  );
+
+  test('append: a session that is deleted and written again between two steps of an append keeps its entries', async () => {
+    const { store, key } = await setUp();
+    const [a, b, c, d] = [line('a'), line('b'), line('c'), line('d')];
+    let rewrite: (() => Promise<void>) | undefined;
+    const slow: Store = Object.create(store, {
+      append: {
+        value: async (...args: Parameters<Store['append']>) => {
+          await rewrite?.();
+          rewrite = undefined;
+          return store.append(...args);
+        },
+      },
+    });
+    const sessions = claudeSessionStore(slow, { foldSessionSummary });
+    await sessions.append(key, [a, b]);
+    rewrite = async () => {
+      const other = claudeSessionStore(store, { foldSessionSummary });
+      await other.delete(key);
+      await other.append(key, [c, d]);
+    };
+    const e = line('e');
+    await sessions.append(key, [a, e]);
+    const loaded = (await sessions.load(key)) ?? [];
+    expect(loaded.map(({ uuid }) => uuid).toSorted()).toEqual([a, c, d, e].map(({ uuid }) => uuid).toSorted());
+  });
+
+  test('append: what is no text is no uuid: entries with one are kept as often as they come', async () => {
+    const { sessions, key } = await setUp();
+    for (const uuid of [null, 7, '']) {
+      const entry = { type: 'mode', uuid } as unknown as ClaudeTranscriptEntry;
+      await sessions.append(key, [entry, entry]);
+      await sessions.append(key, [entry]);
+    }
+    expect(await sessions.load(key)).toHaveLength(9);
+  });
+
+  const HOSTILE: readonly (readonly [string, unknown])[] = [
+    ['a lone surrogate', 'a\ud800'],
+    ['no text', 7],
+    ['null', null],
+    ['empty', ''],
+    ['too long', 'x'.repeat(600)],
+    ['too long once escaped', '\u4e2d'.repeat(100)],
+  ];
+  test.for(HOSTILE)('an id that is %s is refused with a typed error', async ([, value]) => {
+    const { sessions, key } = await setUp();
+    const id = value as string;
+    const refused = (work: Promise<unknown>): Promise<void> =>
+      expect(work).rejects.toMatchObject({ name: 'HoldfastError', code: 'INVALID_ARGUMENT' });
+    for (const one of [
+      { ...key, sessionId: id },
+      { ...key, subpath: id },
+    ]) {
+      await refused(sessions.append(one, [line('b')]));
+      await refused(sessions.load(one));
+      await refused(sessions.delete(one));
+    }
+    await refused(sessions.listSubkeys({ ...key, sessionId: id }));
+    expect(await sessions.listSessions(PROJECT)).toEqual([]);
+  });
+
+  test('any other id names a session of its own, whatever characters it has', async () => {
+    const { sessions } = await setUp();
+    const ids = ['a\0b', '../..', 'a/b', '%2e', 'a b', '\u{1f600}', 'a%'];
+    for (const sessionId of ids) {
+      const key = { projectKey: PROJECT, sessionId };
+      await sessions.append(key, [line(sessionId)]);
+      await sessions.append({ ...key, subpath: sessionId }, [line('sub')]);
+      expect(await sessions.load(key)).toHaveLength(1);
+      expect(await sessions.listSubkeys(key)).toEqual([sessionId]);
+    }
+    expect((await sessions.listSessions(PROJECT)).map(({ sessionId }) => sessionId).toSorted()).toEqual(ids.toSorted());
+  });
+
+  test('listings leave out logs that only look like sessions of the SDK', async () => {
+    const { store, sessions, key } = await setUp();
+    await sessions.append(key, [line('a')]);
+    const at = '2026-01-01T00:00:00.000Z';
+    const described = { type: 'session/described', at, metadata: { [`project:${PROJECT}`]: true, summary: {} } };
+    for (const id of ['claude:%E0%A4%A', `claude:${key.sessionId}/%zz`]) {
+      await store.append(id, [described], { id, expectedSeq: 0 });
+    }
+    expect((await sessions.listSessions(PROJECT)).map(({ sessionId }) => sessionId)).toEqual([key.sessionId]);
+    expect((await sessions.listSessionSummaries(PROJECT)).map(({ sessionId }) => sessionId)).toEqual([key.sessionId]);
+    expect(await sessions.listSubkeys(key)).toEqual([]);
+  });
+
   test("the SDK's own helpers work on it: import, list, read, fork, rename, delete", async () => {
     const { sessions } = await setUp();
     const config = temporaryDirectory('config');

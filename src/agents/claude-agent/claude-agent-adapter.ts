@@ -16,6 +16,7 @@ import { runClaudeQuery } from './claude-query.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
 import { importTranscript, linesSince, prepareTranscript } from './claude-transcript.ts';
 import { loadClaudeSdk } from './load-sdk.ts';
+import { announceCopy, removeLeftCopies } from './resume-copy.ts';
 import type { ClaudeAgentSdk, ClaudeMessage, ClaudeSessionStore, ClaudeTranscriptEntry } from './sdk-types.ts';
 
 /** What the Claude Agent SDK needs to continue: the name of its session, and what tells whether it still fits (D25). */
@@ -58,6 +59,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     workspacePath: cwd,
     check: (prompt) => refuseNames(prompt, isBuiltIn, 'Claude Code'),
     exists: async (session, state) => (await transcript(transcriptsOf(session.store), state)).length > 0,
+    cleanUp: removeLeftCopies,
     catchUp,
     builtIn: { effect: builtInEffect, isSubagentCall },
     async ask(run, { turn, from, isOwn, running }) {
@@ -73,7 +75,8 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
       const startedAt = nowOf(run);
       const cost = costsOf(start.costUsd, from, isOwn);
       const left = leftOf(costLimitOf(run), cost);
-      await runClaudeQuery(run, {
+      const removeCopy = start.resumes ? await announceCopy(run, start.sessionId) : () => {};
+      const work = runClaudeQuery(run, {
         sdk,
         running,
         onMessage: options.onMessage,
@@ -104,6 +107,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
               })
             : undefined,
       });
+      await work.finally(removeCopy);
     },
   });
 }

@@ -1,7 +1,7 @@
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
-import { Suspension } from '../../loop/limits.ts';
+import { pause, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
@@ -12,7 +12,7 @@ import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
 import { ClaudeThreads } from './claude-threads.ts';
-import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeSpawnOptions } from './sdk-types.ts';
+import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeQuery, ClaudeSpawnOptions } from './sdk-types.ts';
 import { toolServer } from './tool-server.ts';
 
 /** What one run of Claude Code is started with. */
@@ -34,6 +34,9 @@ export interface ClaudeQueryOptions {
 /** How long a hook may wait for an answer to be recorded, in seconds: as long as an answer may take. */
 const HOOK_TIMEOUT_S = 3_600;
 
+/** How long the SDK's stream may take to end once its process has ended. */
+const STREAM_END_MS = 5_000;
+
 /** Runs Claude Code once, recording as it goes; returns when it is done, or when the log has to be asked what is next. */
 export async function runClaudeQuery(run: Run, given: ClaudeQueryOptions): Promise<void> {
   await new ClaudeQueryRun(run, given).toEnd();
@@ -50,6 +53,9 @@ class ClaudeQueryRun {
   #process: OwnedProcess | undefined;
   /** The SDK's messages were all taken in. Never rejects. */
   #consumed: Promise<Stop | undefined> = Promise.resolve(undefined);
+  /** The message that is being recorded. */
+  #taking: Promise<void> = Promise.resolve();
+  #query: ClaudeQuery | undefined;
   #closed = false;
   /** What the agent was asked to end for. */
   #limit: unknown;
@@ -94,10 +100,12 @@ class ClaudeQueryRun {
   async #consume(): Promise<void> {
     const { sdk, onMessage } = this.#given;
     const query = sdk.query({ prompt: this.#prompt(), options: this.#options() });
+    this.#query = query;
     for await (const message of query) {
       if (this.#closed) return;
       onMessage?.(message);
-      await this.#take(message);
+      this.#taking = this.#take(message);
+      await this.#taking;
     }
   }
 
@@ -166,7 +174,8 @@ class ClaudeQueryRun {
       cwd,
       // What goes on after the answer that it belongs to could not be recorded in its place, nor resumed.
       env: { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', ...env },
-      scratch: env.CLAUDE_CONFIG_DIR,
+      // The SDK's copy of a session that is resumed; otherwise the directory is the user's own.
+      scratch: this.#given.options.resume === undefined ? undefined : env.CLAUDE_CONFIG_DIR,
     });
     this.#process = process;
     const registered = Promise.all([
@@ -219,11 +228,26 @@ class ClaudeQueryRun {
     this.#checkpoints.stop();
     await this.#tools.idle();
     if (this.#process) await endOwnProcess(this.#process);
-    await this.#consumed;
+    await this.#streamEnded();
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
     const { aborted, reason } = limits.signal;
     await this.#threads.interrupt(aborted ? reason : undefined);
     if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
+  }
+
+  /**
+   * The SDK's stream ends soon after the process, when the SDK has written the transcript to the store. One that does not end
+   * is left behind: nothing of it is recorded any more, and the deadline holds whatever the SDK does.
+   */
+  async #streamEnded(): Promise<void> {
+    const given = new AbortController();
+    const late = pause(this.#run.session.clock, STREAM_END_MS, given.signal).then(
+      () => this.#query?.close?.(),
+      () => {}, // it has ended in time
+    );
+    await Promise.race([this.#consumed, late]);
+    given.abort();
+    await this.#taking.catch(() => {}); // what could not be recorded has stopped the run, and says why
   }
 
   #progress(): { readonly complete: boolean; readonly costUsd?: number } {

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { canonicalJson } from '../../core/canonical-json.ts';
-import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
+import { checkSessionId } from '../../session/session-id.ts';
 import { systemClock } from '../../stores/system-clock.ts';
-import { loadClaudeSdk } from './load-sdk.ts';
 import type {
   ClaudeSessionKey,
   ClaudeSessionStore,
@@ -13,6 +11,7 @@ import type {
   ClaudeTranscriptEntry,
   FoldSessionSummary,
 } from './sdk-types.ts';
+import { entryOf, isObject, PROJECT, TranscriptLog } from './transcript-log.ts';
 
 /**
  * The Claude Agent SDK's `SessionStore` on a Holdfast store (D27): each transcript is a log of its own, one event per line.
@@ -30,29 +29,31 @@ export interface ClaudeSessionStoreOptions {
 }
 
 const PREFIX = 'claude:';
-const ENTRY = 'claude/entry';
-const PROJECT = 'project:';
 const PAGE = 200;
-/** Each refusal means that someone else has written: only a crowd can use this up. */
-const MAX_TRIES = 100;
 
 /** Keeps the SDK's transcripts in a Holdfast store: `query({ options: { sessionStore: claudeSessionStore(store) } })`. */
 export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOptions = {}): ClaudeSessionStore {
   const { clock = systemClock } = options;
-  const transcripts = new Map<string, Transcript>();
+  const transcripts = new Map<string, TranscriptLog>();
   const instance = randomBytes(9).toString('base64url');
 
-  const transcriptOf = (id: string): Transcript => {
+  const transcriptOf = (id: string): TranscriptLog => {
     let transcript = transcripts.get(id);
     if (!transcript) {
-      transcript = new Transcript(store, id, { clock, instance, fold: options.foldSessionSummary });
+      transcript = new TranscriptLog(store, id, { clock, instance, fold: options.foldSessionSummary });
       transcripts.set(id, transcript);
     }
     return transcript;
   };
 
-  const mainLogs = (projectKey: string): AsyncIterable<SessionInfo> =>
-    listAll(store, { idPrefix: PREFIX, metadata: { [PROJECT + projectKey]: true } });
+  async function* mainLogs(
+    projectKey: string,
+  ): AsyncIterable<{ readonly sessionId: string; readonly info: SessionInfo }> {
+    for await (const info of listAll(store, { idPrefix: PREFIX, metadata: { [PROJECT + projectKey]: true } })) {
+      const sessionId = unescaped(info.id.slice(PREFIX.length));
+      if (sessionId !== undefined) yield { sessionId, info };
+    }
+  }
 
   return {
     async append(key, entries) {
@@ -69,15 +70,14 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
     },
     async listSessions(projectKey) {
       const sessions: { sessionId: string; mtime: number }[] = [];
-      for await (const info of mainLogs(projectKey))
-        sessions.push({ sessionId: sessionIdOf(info), mtime: mtimeOf(info) });
+      for await (const { sessionId, info } of mainLogs(projectKey)) sessions.push({ sessionId, mtime: mtimeOf(info) });
       return sessions;
     },
     async listSessionSummaries(projectKey) {
       const summaries: ClaudeSessionSummary[] = [];
-      for await (const info of mainLogs(projectKey)) {
+      for await (const { sessionId, info } of mainLogs(projectKey)) {
         const data = info.metadata.summary;
-        if (isObject(data)) summaries.push({ sessionId: sessionIdOf(info), mtime: mtimeOf(info), data });
+        if (isObject(data)) summaries.push({ sessionId, mtime: mtimeOf(info), data });
       }
       return summaries;
     },
@@ -97,123 +97,12 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
       const prefix = `${logId({ projectKey: '', sessionId })}/`;
       const subpaths: string[] = [];
       for await (const info of listAll(store, { idPrefix: prefix })) {
-        subpaths.push(decodeURIComponent(info.id.slice(prefix.length)));
+        const subpath = unescaped(info.id.slice(prefix.length));
+        if (subpath !== undefined) subpaths.push(subpath);
       }
       return subpaths;
     },
   };
-}
-
-/** One log as this process knows it: what is in it already, and what the SDK wants summed up. */
-class Transcript {
-  readonly #store: Store;
-  readonly #id: string;
-  readonly #clock: Clock;
-  readonly #fold: FoldSessionSummary | undefined;
-  readonly #instance: string;
-  #seq = 0;
-  #uuids = new Set<string>();
-  #projects = new Set<string>();
-  #summary: ClaudeSessionSummary | undefined;
-  #appends = 0;
-  /** Appends of this process happen one after the other, in the order they were asked for. */
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(
-    store: Store,
-    id: string,
-    options: { readonly clock: Clock; readonly instance: string; readonly fold: FoldSessionSummary | undefined },
-  ) {
-    this.#store = store;
-    this.#id = id;
-    this.#clock = options.clock;
-    this.#instance = options.instance;
-    this.#fold = options.fold;
-  }
-
-  append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
-    const mine = this.#last.then(() => this.#append(key, entries));
-    this.#last = mine.catch(() => {}); // told to its own caller
-    return mine;
-  }
-
-  async #append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
-    const fold = key.subpath === undefined ? await this.#folding() : undefined;
-    if (this.#seq === 0) await this.#readUp();
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const fresh = this.#notYetThere(entries);
-      if (fresh.length === 0) return;
-      const at = new Date(this.#clock.now()).toISOString();
-      const events: NewEvent[] = fresh.map((entry) => ({ type: ENTRY, at, entry }));
-      const description = fold && this.#describe(key, fresh, fold);
-      if (description) events.push({ type: 'session/described', at, ...description });
-      try {
-        const id = `${this.#instance}:${++this.#appends}`;
-        await this.#store.append(this.#id, events, { id, expectedSeq: this.#seq });
-        for (const event of events) this.#take(event, this.#seq + 1);
-        return;
-      } catch (error) {
-        if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
-        await this.#readUp();
-      }
-    }
-    throw new HoldfastError('SESSION_CONFLICT', `${this.#id} is written to by too many at once; try again`, {
-      detail: 'sequence',
-    });
-  }
-
-  /** An entry with a uuid is kept once; one without has no identity, and is kept as often as it comes. */
-  #notYetThere(entries: readonly ClaudeTranscriptEntry[]): readonly ClaudeTranscriptEntry[] {
-    const seen = new Set<string>();
-    return entries.filter(({ uuid }) => {
-      if (uuid === undefined) return true;
-      if (this.#uuids.has(uuid) || seen.has(uuid)) return false;
-      seen.add(uuid);
-      return true;
-    });
-  }
-
-  /** What a listing shows: under which project keys, and the SDK's summary. Nothing when the entries change neither. */
-  #describe(
-    key: ClaudeSessionKey,
-    entries: readonly ClaudeTranscriptEntry[],
-    fold: FoldSessionSummary,
-  ): { readonly metadata: Record<string, unknown>; readonly tags: readonly string[] } | undefined {
-    const before = this.#summary;
-    const { data } = fold(before, key, [...entries], { mtime: this.#clock.now() });
-    const known = this.#projects.has(key.projectKey);
-    if (known && before && canonicalJson(before.data) === canonicalJson(data)) return undefined;
-    return { metadata: { [PROJECT + key.projectKey]: true, summary: data }, tags: ['claude-session'] };
-  }
-
-  async #folding(): Promise<FoldSessionSummary> {
-    const fold = this.#fold ?? (await loadClaudeSdk()).foldSessionSummary;
-    return fold as FoldSessionSummary;
-  }
-
-  async #readUp(): Promise<void> {
-    if (this.#seq > 0 && (await this.#store.head(this.#id)).seq < this.#seq) this.#forget(); // deleted meanwhile
-    for await (const event of this.#store.read(this.#id, { after: this.#seq })) this.#take(event, event.seq);
-  }
-
-  #take(event: NewEvent | SessionEvent, seq: number): void {
-    this.#seq = seq;
-    const uuid = entryOf(event)?.uuid;
-    if (uuid !== undefined) this.#uuids.add(uuid);
-    if (event.type !== 'session/described' || !isObject(event.metadata)) return;
-    for (const name of Object.keys(event.metadata)) {
-      if (name.startsWith(PROJECT)) this.#projects.add(name.slice(PROJECT.length));
-    }
-    const { summary } = event.metadata;
-    if (isObject(summary)) this.#summary = { sessionId: this.#id, mtime: 0, data: summary };
-  }
-
-  #forget(): void {
-    this.#seq = 0;
-    this.#uuids = new Set();
-    this.#projects = new Set();
-    this.#summary = undefined;
-  }
 }
 
 async function* listAll(
@@ -230,28 +119,31 @@ async function* listAll(
 
 /** The log that holds a transcript. Parts are escaped, so that no session id can name another's subagent. */
 function logId({ sessionId, subpath }: ClaudeSessionKey): string {
-  if (!sessionId || subpath === '') {
+  if (!isName(sessionId) || (subpath !== undefined && !isName(subpath))) {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
-      'a session key has a sessionId, and a subpath only for a subagent: leave it out for the session itself',
+      'a session key has a sessionId, and a subpath only for a subagent: give text without lone surrogates, and leave the subpath out for the session itself',
     );
   }
   const main = PREFIX + encodeURIComponent(sessionId);
-  return subpath === undefined ? main : `${main}/${encodeURIComponent(subpath)}`;
+  const id = subpath === undefined ? main : `${main}/${encodeURIComponent(subpath)}`;
+  checkSessionId(id); // too long for a store, perhaps
+  return id;
 }
 
-function sessionIdOf(info: SessionInfo): string {
-  return decodeURIComponent(info.id.slice(PREFIX.length));
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.isWellFormed();
+}
+
+/** What a part of a log's id was escaped from. Undefined for the id of a log that is none of ours. */
+function unescaped(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 function mtimeOf(info: SessionInfo): number {
   return Date.parse(info.updatedAt);
-}
-
-function entryOf(event: NewEvent | SessionEvent): ClaudeTranscriptEntry | undefined {
-  return event.type === ENTRY ? (event as { readonly entry?: ClaudeTranscriptEntry }).entry : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

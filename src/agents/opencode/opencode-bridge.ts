@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
@@ -25,18 +25,6 @@ export interface BeforeTool {
   readonly args: unknown;
 }
 
-/** The plugin: it waits for our word, however long (`timeout` is Bun's). It finds us through its environment, so that the text is always the same. */
-export const PLUGIN = `const ask = async (path, body) => {
-  const options = { method: 'POST', body: JSON.stringify(body), timeout: false };
-  const answer = await fetch(process.env.HOLDFAST_BRIDGE + path, options);
-  if (!answer.ok) throw new Error(await answer.text());
-};
-export const Holdfast = async () => (await ask('/ready', {}), {
-  'chat.params': ({ sessionID }) => ask('/request', { sessionID }),
-  'tool.execute.before': (input, output) => ask('/before', { ...input, args: output.args }),
-});
-`;
-
 /** Starts listening. */
 export async function openBridge(options: {
   readonly tools: readonly AnyTool[];
@@ -53,15 +41,16 @@ export async function openBridge(options: {
     '/request': ({ sessionID }) => options.request(sessionID),
   };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = pathBehind(secret, request.url ?? '');
+    const asked = path === undefined || !Object.hasOwn(plugin, path) ? undefined : plugin[path];
+    // Before the body is read: whoever does not know the address gets no memory of ours.
+    if (!asked && path !== '/mcp') return refuse(response, 404);
+    if (request.method !== 'POST') return void response.writeHead(405).end(); // OpenCode keeps its connection
     const body = await readBody(request);
-    const asked = plugin[request.url?.slice(secret.length) ?? ''];
-    if (asked && request.url?.startsWith(secret)) {
+    if (body === undefined) return refuse(response, 413);
+    if (asked) {
       await asked(JSON.parse(body) as BeforeTool);
       response.writeHead(200).end('{}');
-      return;
-    }
-    if (request.url !== `${secret}/mcp` || request.method !== 'POST') {
-      response.writeHead(request.url === `${secret}/mcp` ? 405 : 404).end();
       return;
     }
     const message = JSON.parse(body) as McpMessage;
@@ -104,8 +93,31 @@ async function streamed(response: ServerResponse, answered: Promise<unknown>): P
   response.end(`event: message\ndata: ${JSON.stringify(await answered)}\n\n`);
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+/** What follows the secret in an address; undefined for an address without it. Takes as long for every guess. */
+function pathBehind(secret: string, url: string): string | undefined {
+  const [given, wanted] = [Buffer.from(url.slice(0, secret.length)), Buffer.from(secret)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted) ? url.slice(secret.length) : undefined;
+}
+
+/** Answers without reading the rest of the request: the connection ends, for Node would else read on to reuse it. */
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status, { connection: 'close' }).end(() => response.req.destroy());
+}
+
+/** Far more than a model can say in one call. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** A request's body; undefined when it is larger than any that OpenCode sends. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.once('error', reject).once('end', () => resolve(Buffer.concat(chunks).toString()));
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= MAX_BODY_BYTES) return void chunks.push(chunk);
+      request.pause();
+      resolve(undefined);
+    });
+  });
 }

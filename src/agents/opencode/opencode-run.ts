@@ -17,7 +17,8 @@ import type { CheckpointStrategy } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
-import { type BeforeTool, type OpenCodeBridge, openBridge, PLUGIN } from './opencode-bridge.ts';
+import { type BeforeTool, type OpenCodeBridge, openBridge } from './opencode-bridge.ts';
+import { PLUGIN } from './opencode-plugin.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
 import { OpenCodeThreads } from './opencode-threads.ts';
@@ -122,20 +123,27 @@ class OpenCodeRun {
     const { command, cwd, env } = this.#given;
     const bridge = await openBridge({
       tools: this.#run.prompt.tools,
-      before: (call) => this.#orStop(this.#beforeTool(call)),
-      request: (sessionId) => this.#orStop(this.#beforeRequest(sessionId)),
+      before: async (call) => {
+        await this.#checkOurs(call.sessionID);
+        await this.#orStop(this.#beforeTool(call));
+      },
+      request: async (sessionId) => {
+        await this.#checkOurs(sessionId);
+        await this.#orStop(this.#beforeRequest(sessionId));
+      },
       call: (name, args) => this.#call(name, args),
     });
     this.#bridge = bridge;
     this.#directory = await mkdtemp(join(tmpdir(), 'holdfast-opencode-'));
     const plugin = join(this.#directory, 'holdfast-plugin.js');
     await writeFile(plugin, PLUGIN);
-    const config = JSON.stringify(this.#config(bridge.url, plugin));
+    const config = JSON.stringify(this.#config(plugin));
     const server = await startServer({
       command,
       cwd,
-      env: { ...env, HOLDFAST_BRIDGE: bridge.url, OPENCODE_CONFIG_CONTENT: config },
+      env: { ...env, OPENCODE_CONFIG_CONTENT: config },
       scratch: this.#directory,
+      plugin: { bridge: bridge.url, mcp: this.#mcp(bridge.url) },
     });
     this.#server = server;
     await captureState(this.#run, agentProcessState, { ...server.state, sessionId: this.#run.session.id });
@@ -187,6 +195,19 @@ class OpenCodeRun {
     }
   }
 
+  /**
+   * Refuses sessions that nobody records: whoever has OpenCode's password can open one. A subagent's session is ours once
+   * OpenCode has told which call it works for.
+   */
+  async #checkOurs(sessionId: string): Promise<void> {
+    const [client, threads] = [this.#client, this.#threads];
+    for (let id: string | undefined = sessionId; client && threads && id !== undefined; ) {
+      if (threads.isOurs(id)) return threads.known(sessionId);
+      id = (await client.session.get({ path: { id } })).data?.parentID;
+    }
+    throw new Error(`${sessionId} is not the session that this server was started for, nor a subagent of it`);
+  }
+
   /** Before a tool runs: its call is in the log, and that it starts (D57). */
   async #beforeTool({ tool, sessionID, callID }: BeforeTool): Promise<void> {
     const recorded = await this.#threads?.recorded(sessionID, callID);
@@ -223,17 +244,20 @@ class OpenCodeRun {
     return work.catch((error: unknown) => this.#tools.stop({ error }));
   }
 
-  #config(bridge: string, plugin: string): Record<string, unknown> {
+  /** Our tools, as OpenCode reaches them. They say themselves how long they may take. */
+  #mcp(bridge: string): Record<string, unknown> {
+    if (this.#run.prompt.tools.length === 0) return {};
+    const url = `${bridge}/mcp`;
+    return { [TOOL_SERVER]: { type: 'remote', url, enabled: true, oauth: false, timeout: MAX_TIMEOUT_MS } };
+  }
+
+  #config(plugin: string): Record<string, unknown> {
     const { config, model } = this.#given;
-    // Our tools say themselves how long they may take.
-    const mcp = { type: 'remote', url: `${bridge}/mcp`, enabled: true, oauth: false, timeout: MAX_TIMEOUT_MS };
-    const hasTools = this.#run.prompt.tools.length > 0;
     return {
       autoupdate: false,
       share: 'disabled',
       ...config,
       ...(model !== undefined && { model }),
-      mcp: { ...(config.mcp as object | undefined), ...(hasTools && { [TOOL_SERVER]: mcp }) },
       plugin: [...((config.plugin as readonly string[] | undefined) ?? []), pathToFileURL(plugin).href],
     };
   }

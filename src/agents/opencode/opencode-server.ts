@@ -5,6 +5,7 @@ import type { Run } from '../../loop/run.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 import { type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
+import type { PluginInput } from './opencode-plugin.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeClient, OpenCodeEvent, OpenCodeSdk } from './opencode-types.ts';
 
@@ -19,13 +20,17 @@ export async function startServer(options: {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly scratch: string;
+  readonly plugin: PluginInput;
 }): Promise<OpenCodeServer> {
+  const { plugin, ...process } = options;
   const [user, password] = ['holdfast', randomUUID()];
   const owned = startAgentProcess({
-    ...options,
+    ...process,
     args: ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`],
     env: { ...options.env, OPENCODE_SERVER_USERNAME: user, OPENCODE_SERVER_PASSWORD: password },
   });
+  owned.child.stdin?.on('error', () => {}); // it ended without reading: its exit says why
+  owned.child.stdin?.end(JSON.stringify(plugin));
   return { ...owned, headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` } };
 }
 
@@ -79,15 +84,33 @@ export async function toolsReached(run: Run, client: OpenCodeClient): Promise<vo
   }
 }
 
-/** The address at which OpenCode says that it listens. */
+/** What is kept of the output while the address is looked for: more than the line that names it has. */
+const KEPT_OUTPUT = 1_000;
+/** Up to the white space behind it: the output arrives in pieces. */
+const ADDRESS = /listening on\s+(https?:\/\/\S+)\s/;
+
+/** Finds the address at which OpenCode listens in its output, piece by piece. Keeps no more than the last line needs. */
+export function addressFinder(): (piece: string) => string | undefined {
+  let output = '';
+  return (piece) => {
+    output += piece;
+    const url = ADDRESS.exec(output)?.[1];
+    output = output.slice(-KEPT_OUTPUT);
+    return url;
+  };
+}
+
+/** The address at which OpenCode says that it listens. Its output is read on afterwards, and dropped. */
 function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string> {
   const said = new Promise<string>((resolve) => {
-    let output = '';
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      const url = /listening on\s+(https?:\/\/\S+)/.exec(output)?.[1];
-      if (url) resolve(url);
-    });
+    const find = addressFinder();
+    const look = (piece: string): void => {
+      const url = find(piece);
+      if (url === undefined) return;
+      child.stdout?.off('data', look).resume();
+      resolve(url);
+    };
+    child.stdout?.setEncoding('utf8').on('data', look);
   });
   return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.limits.signal);
 }

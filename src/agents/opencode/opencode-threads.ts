@@ -90,12 +90,21 @@ export class OpenCodeThreads {
     }
   }
 
-  /** Resolves when an answer was told of: what was told before it is in the log. Of a session that is not ours nothing is told. */
+  /** Whether a session's conversation is recorded: the one that was asked, or a subagent's while its call runs. */
+  isOurs(sessionId: string): boolean {
+    return this.#threads.has(sessionId) || this.#children.has(sessionId);
+  }
+
+  /** Resolves when it was told which call a subagent's session works for. */
+  async known(sessionId: string): Promise<void> {
+    while (!this.isOurs(sessionId)) await new Promise<void>((resolve) => this.#waiting.set(sessionId, resolve));
+  }
+
+  /** Resolves when an answer was told of: what was told before it is in the log. */
   async told(sessionId: string, messageId: string): Promise<void> {
-    const isOurs = this.#threads.has(sessionId) || this.#children.has(sessionId);
     const isTold = (): boolean =>
       this.#old.has(messageId) || this.#threads.get(sessionId)?.answers.get(messageId)?.info !== undefined;
-    while (isOurs && !isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
+    while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** Every conversation that goes on. */
@@ -138,7 +147,10 @@ export class OpenCodeThreads {
     await this.#flush(thread, answer, part.messageID);
     const childId = part.tool === SUBAGENT_TOOL ? metadata?.sessionId : undefined;
     if (status !== 'completed' && status !== 'error') {
-      if (typeof childId === 'string') this.#children.set(childId, { parent: thread, callId });
+      if (typeof childId === 'string') {
+        this.#children.set(childId, { parent: thread, callId });
+        this.#waiting.get(childId)?.();
+      }
       return;
     }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');

@@ -70,7 +70,7 @@ export interface OpenCodePrompt {
 export interface OpenCodeClient {
   readonly session: {
     create(options: { body: { title?: string } }): Promise<Answer<{ readonly id: string }>>;
-    get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string }>>;
+    get(options: { path: { id: string } }): Promise<Answer<{ readonly id: string; readonly parentID?: string }>>;
     fork(options: { path: { id: string }; body: object }): Promise<Answer<{ readonly id: string }>>;
     messages(options: { path: { id: string }; query?: { limit: number } }): Promise<Answer<readonly OpenCodeEntry[]>>;
     promptAsync(options: { path: { id: string }; body: OpenCodePrompt; signal: AbortSignal }): Promise<Answer<unknown>>;

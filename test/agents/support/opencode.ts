@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import * as sdk from '@opencode-ai/sdk';
 import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
 
-/** The program for this machine, as npm installed it. */
-const program = createRequire(import.meta.url).resolve(`opencode-${process.platform}-${process.arch}/bin/opencode`);
+/** The program for this machine, where the package's install script puts it (`scripts/test-agents.ts` runs that script). */
+const program = createRequire(import.meta.url).resolve('opencode-ai/bin/opencode.exe');
 
 const MODEL = {
   name: 'model',

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
+import { definePrompt } from '../../src/loop/define-prompt.ts';
+import { openSession } from '../../src/session/session.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+
+/** What stops an evaluation holds whatever the SDK does. */
+
+const NEVER = new Promise<never>(() => {});
+const prompt = definePrompt({ ns: 'test', key: 'deadline', instructions: 'Work.' });
+
+/** An SDK whose stream has no end, and cannot be ended. */
+function endlessSdk(messages: readonly ClaudeMessage[], consumed: () => void): ClaudeAgentSdk {
+  return {
+    foldSessionSummary: (_, { sessionId }) => ({ sessionId, mtime: 0, data: {} }),
+    query: () => ({
+      [Symbol.asyncIterator]() {
+        let n = 0;
+        return {
+          next: () => {
+            const value = messages[n++];
+            if (value) return Promise.resolve({ done: false, value });
+            consumed();
+            return NEVER;
+          },
+          return: () => NEVER,
+        };
+      },
+    }),
+  };
+}
+
+const INIT: ClaudeMessage = { type: 'system', subtype: 'init', session_id: 'one' };
+
+/** Moves the clock until the evaluation has ended. */
+async function ended<T>(clock: FakeClock, evaluation: Promise<T>): Promise<T> {
+  let isOver = false;
+  evaluation.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return evaluation;
+}
+
+test.for([
+  ['before its first message', []],
+  ['after its first message', [INIT]],
+] as const)('a deadline holds when the stream of the SDK never ends: %s', { timeout: 30_000 }, async ([, messages]) => {
+  const clock = fakeClock();
+  const session = await openSession({ store: memoryStore(), id: 'one', clock });
+  const waits = Promise.withResolvers<void>();
+  const adapter = claudeAgentAdapter({ sdk: endlessSdk(messages, waits.resolve) });
+  const evaluation = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 60_000 });
+  await waits.promise;
+  expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'DEADLINE_EXCEEDED' });
+});
+
+test('a cancellation holds when the stream of the SDK never ends', { timeout: 30_000 }, async () => {
+  const clock = fakeClock();
+  const session = await openSession({ store: memoryStore(), id: 'one', clock });
+  const controller = new AbortController();
+  const adapter = claudeAgentAdapter({ sdk: endlessSdk([INIT], () => controller.abort()) });
+  const evaluation = adapter.evaluate(prompt, { session, input: 'go', signal: controller.signal });
+  expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+  expect(session.state.record.evaluations.items.toArray()).toMatchObject([{ status: 'suspended' }]);
+});
