@@ -7,17 +7,12 @@ import type { ConversationEvent } from './events.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether anything at all is a conversation event, complete and with every field of the right type. */
-export function isConversationEvent(value: unknown): value is ConversationEvent {
-  if (!isReducible(value) || typeof value.timestamp !== 'string') return false;
-  return value.type !== 'block:upsert' || isStoredBlock(value.block);
-}
-
 /**
- * Whether the reducer can make sense of a value. It forgives what it can supply itself: a missing timestamp, and the
- * conversation of a block, which the event's overrides anyway.
+ * Whether a value is an event that the reducer accepts (D70). The reducer supplies what a source may leave out: the timestamp, and
+ * the conversation of a block, which the event's overrides anyway. A block of an unknown type is accepted: it is kept and shown as
+ * `unknown`.
  */
-export function isReducible(value: unknown): value is ConversationEvent {
+export function isConversationEvent(value: unknown): value is ConversationEvent {
   if (!isFields(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
   switch (value.type) {
     case 'block:upsert':
@@ -54,17 +49,29 @@ export function isReducible(value: unknown): value is ConversationEvent {
   }
 }
 
-/** Whether anything is a block as a state holds it. */
+/** Whether a value is a block as a state holds it, perhaps of a type that this version does not know. */
 export function isStoredBlock(value: unknown): value is ConversationBlock {
   return isBlock(value) && typeof value.timestamp === 'string' && typeof value.conversationId === 'string';
 }
 
+/** A block of a type that this version does not know is kept whole, as `unknown` (D70). */
+export function knownBlock(block: ConversationBlock): ConversationBlock {
+  if (isBlockType(block.type)) return block;
+  const { id, conversationId, timestamp, status, message, type: sourceType, ...data } = block as ConversationBlock;
+  return { id, conversationId, timestamp, status, ...(message && { message }), type: 'unknown', sourceType, data };
+}
+
+/** Whether a block is of a type that this version knows. */
+function isBlockType(type: unknown): type is BlockType {
+  return typeof type === 'string' && Object.hasOwn(FIELDS_OF_BLOCK, type);
+}
+
 function isBlock(value: unknown): value is Fields {
-  if (!isFields(value) || !isName(value.id) || typeof value.type !== 'string') return false;
+  if (!isFields(value) || !isName(value.id) || !isName(value.type)) return false;
   if (value.status !== 'pending' && value.status !== 'complete' && value.status !== 'error') return false;
   if (!isOptionalString(value.timestamp) || !isOptionalString(value.conversationId)) return false;
   if (value.message !== undefined && !isMessage(value.message)) return false;
-  return Object.hasOwn(FIELDS_OF_BLOCK, value.type) && FIELDS_OF_BLOCK[value.type as BlockType](value);
+  return !isBlockType(value.type) || FIELDS_OF_BLOCK[value.type](value);
 }
 
 const isText = (block: Fields): boolean =>

@@ -3,6 +3,7 @@ import { BlockVector } from './block-vector.ts';
 import type { BlockStatus, ConversationBlock, ToolUseBlock } from './blocks.ts';
 import { type Draft, NONE, normalAgentId } from './draft.ts';
 import { type BlockDelta, type BlockRemoved, type BlockUpsert, MAIN_CONVERSATION, type SessionIdle } from './events.ts';
+import { knownBlock } from './is-conversation-event.ts';
 import { sameValue } from './same-value.ts';
 import { isOpen } from './thread-index.ts';
 
@@ -10,7 +11,7 @@ import { isOpen } from './thread-index.ts';
 export function upsertBlock(draft: Draft, event: BlockUpsert): void {
   const thread = findOrCreateThread(draft, event.conversationId);
   if (thread === NONE) return;
-  const block = addressed(event.block, draft.conversationId(thread), event.timestamp ?? '');
+  const block = addressed(knownBlock(event.block), draft.conversationId(thread), event.timestamp ?? '');
   draft.setBlocks(thread, withBlock(draft.blocks(thread), block));
 }
 

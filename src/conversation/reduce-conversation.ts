@@ -8,7 +8,7 @@
  */
 import { Draft } from './draft.ts';
 import type { ConversationEvent } from './events.ts';
-import { isReducible } from './is-conversation-event.ts';
+import { isConversationEvent } from './is-conversation-event.ts';
 import { appendDelta, removeBlock, settlePending, upsertBlock } from './reduce-block.ts';
 import { completeSubagent, spawnSubagent } from './reduce-subagent.ts';
 import type { SessionConversationState } from './state.ts';
@@ -34,7 +34,7 @@ export function reduceConversationEvents(
 }
 
 function apply(draft: Draft, event: ConversationEvent): void {
-  if (!isReducible(event)) return;
+  if (!isConversationEvent(event)) return;
   switch (event.type) {
     case 'block:upsert':
       upsertBlock(draft, event);

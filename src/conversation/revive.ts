@@ -2,7 +2,7 @@ import { BlockVector } from './block-vector.ts';
 import type { ConversationBlock } from './blocks.ts';
 import { ConversationState, type Thread } from './conversation-state.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { isFields, isStoredBlock } from './is-conversation-event.ts';
+import { isFields, isStoredBlock, knownBlock } from './is-conversation-event.ts';
 import type { SubagentStatus } from './state.ts';
 import { ThreadIndex } from './thread-index.ts';
 
@@ -24,7 +24,7 @@ export function reviveConversationState(value: unknown): ConversationState {
 function reviveBlocks(value: unknown): BlockVector {
   if (value instanceof BlockVector) return value;
   const blocks: ConversationBlock[] = [];
-  for (const block of iterate(value)) if (isStoredBlock(block)) blocks.push(block);
+  for (const block of iterate(value)) if (isStoredBlock(block)) blocks.push(knownBlock(block));
   return BlockVector.from(blocks);
 }
 

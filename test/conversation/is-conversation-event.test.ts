@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type ConversationEvent, isConversationEvent } from '../../src/conversation.ts';
+import {
+  type ConversationEvent,
+  createConversationState,
+  isConversationEvent,
+  reduceConversation,
+  reviveConversationState,
+} from '../../src/conversation.ts';
 import { call, completed, delta, idle, removed, result, spawned, T0, text, upsert } from './builders.ts';
 
 const usage = { inputTokens: 1, outputTokens: 2 };
@@ -24,6 +30,32 @@ test.for<ConversationEvent>([
 const good = upsert(text('a', 'x'));
 const withBlock = (fields: object): unknown => ({ ...good, block: { ...text('a', 'x'), ...fields } });
 
+describe('the guard accepts what the reducer accepts (D70)', () => {
+  test.for<[string, unknown]>([
+    ['an event without a timestamp', { type: 'block:upsert', block: text('a', 'x') }],
+    ['a block without a timestamp', withBlock({ timestamp: undefined })],
+    ['a block without a conversation', withBlock({ conversationId: undefined })],
+    ['a block of an unknown type', withBlock({ type: 'image' })],
+    ['a block whose type names a method of every object', withBlock({ type: 'toString' })],
+  ])('%s', ([, value]) => {
+    const before = createConversationState();
+    expect(isConversationEvent(value)).toBe(true);
+    expect(reduceConversation(before, value as ConversationEvent)).not.toBe(before);
+  });
+
+  test('a block of an unknown type is kept and shown as unknown, live and revived from JSON', () => {
+    const image = { ...text('a'), type: 'image', url: 'a.png', content: undefined };
+    const event = { type: 'block:upsert', conversationId: 'main', block: image } as unknown as ConversationEvent;
+    const state = reduceConversation(createConversationState(), event);
+    const shown = { id: 'a', type: 'unknown', sourceType: 'image', data: { url: 'a.png' }, status: 'complete' };
+    expect(state.blocks.at(0)).toMatchObject(shown);
+    expect(reduceConversation(state, event)).toBe(state);
+    expect(reviveConversationState(JSON.parse(JSON.stringify(state))).blocks.at(0)).toMatchObject(shown);
+    const newer = { blocks: [image], subagents: [] };
+    expect(reviveConversationState(newer).blocks.at(0)).toMatchObject(shown);
+  });
+});
+
 describe('is no event', () => {
   test.for<[string, unknown]>([
     ['undefined', undefined],
@@ -35,7 +67,6 @@ describe('is no event', () => {
     ['an unknown type', { type: 'block:upserted', timestamp: T0 }],
     ['a type every object has', { type: 'constructor', timestamp: T0 }],
     ['one of our log’s events', { type: 'message/recorded', seq: 1, at: T0 }],
-    ['one without a time', { type: 'session:idle' }],
     ['a time that is a number', { ...idle(), timestamp: 1 }],
     ['a conversation that is not a string', { ...idle(), conversationId: null }],
     ['an unknown reason', { ...idle(), reason: 'tired' }],
@@ -43,11 +74,8 @@ describe('is no event', () => {
     ['an upsert of null', { ...good, block: null }],
     ['a block without an id', withBlock({ id: '' })],
     ['a block with a number for an id', withBlock({ id: 1 })],
-    ['a block of an unknown type', withBlock({ type: 'image' })],
-    ['a block type every object has', withBlock({ type: 'toString' })],
+    ['a block without a type', withBlock({ type: '' })],
     ['a block of an unknown status', withBlock({ status: 'running' })],
-    ['a block without a time', withBlock({ timestamp: undefined })],
-    ['a block without a conversation', withBlock({ conversationId: undefined })],
     ['a text without content', withBlock({ content: undefined })],
     ['a message without an id', withBlock({ message: {} })],
     ['a usage that is text', withBlock({ message: { id: 'm', usage: { inputTokens: '1', outputTokens: 1 } } })],
