@@ -24,6 +24,7 @@ export {
 export { type CurationReportOptions, formatReplays } from './history/curation-report.ts';
 export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
 export type {
+  BuiltInManager,
   Curation,
   CurationContext,
   History,

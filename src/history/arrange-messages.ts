@@ -68,10 +68,22 @@ export function missingResult(
   return result;
 }
 
+const DROPPED = '[result left out]';
+const dropped = new WeakMap<ToolMessage, ToolMessage>();
+
+/** A recorded result that a manager dropped while it kept the call: a short placeholder (D65). The same object each time. */
+function droppedResult(result: ToolMessage): ToolMessage {
+  const known = dropped.get(result) ?? { ...result, content: [{ type: 'text', text: DROPPED }] };
+  dropped.set(result, known);
+  return known;
+}
+
 /** Where the result of a call is found: beside it, elsewhere in the list, in the record, or nowhere. */
 export class Results {
   readonly #byOwner = new Map<string, ToolMessage[]>();
   readonly #strays = new Map<string, ToolMessage[]>();
+  /** Calls that stand beside the result of another call of the same id: their own was confused, not dropped. */
+  readonly #confused = new Map<string, Set<string>>();
   readonly #origin: Origin | undefined;
 
   constructor(messages: readonly ConversationMessage[], origin: Origin | undefined) {
@@ -87,7 +99,12 @@ export class Results {
       if (recorded) taken.add(position);
       if (recorded && recorded.role !== 'tool') continue;
       const result = recorded && !isVersionOf(message, recorded) ? recorded : message;
-      const owner = origin?.ownerOf(position) ?? (nearest && asks(nearest, result.toolCallId) ? nearest : undefined);
+      const beside = nearest && asks(nearest, result.toolCallId) ? nearest : undefined;
+      const owner = origin?.ownerOf(position) ?? beside;
+      if (owner && beside && owner.id !== beside.id) {
+        const calls = this.#confused.get(beside.id) ?? new Set();
+        this.#confused.set(beside.id, calls.add(result.toolCallId));
+      }
       if (owner) push(this.#byOwner, owner.id, result);
       else push(this.#strays, keyOf(result, result.toolCallId), result);
     }
@@ -101,7 +118,11 @@ export class Results {
     return callsOf(message).map((call) => {
       const strays = this.#strays.get(keyOf(message, call.callId)) ?? [];
       const { callId } = call;
-      return take(near, callId) ?? take(strays, callId) ?? take(recorded, callId) ?? missingResult(message, call);
+      const kept = take(near, callId) ?? take(strays, callId);
+      if (kept) return kept;
+      const left = take(recorded, callId);
+      if (!left) return missingResult(message, call);
+      return this.#confused.get(message.id)?.has(callId) ? left : droppedResult(left);
     });
   }
 }

@@ -1,5 +1,5 @@
 import type { ConversationMessage } from '../core/messages.ts';
-import type { HistoryManager } from './history-manager.ts';
+import type { BuiltInManager } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
 import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
 import { reshape, type Shape, type View } from './view.ts';
@@ -20,7 +20,7 @@ export interface ClearToolResultsOptions {
  * Replaces old tool results by a short note. The calls stay, so the model knows what was done and can do it again. Results of the
  * newest group, results that are shorter than the note, and what is pinned are left as they are.
  */
-export function clearToolResults(options: ClearToolResultsOptions): HistoryManager {
+export function clearToolResults(options: ClearToolResultsOptions): BuiltInManager {
   const { note = '[old result cleared]', tools } = options;
   const size = wholeNumber('clearToolResults size', options.size);
   const low = lowMark('clearToolResults', options.low, size);

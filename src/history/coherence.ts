@@ -55,7 +55,7 @@ export function checkCoherence(messages: readonly ConversationMessage[], options
 
 /**
  * The same messages made coherent, deterministically, and what had to be mended. With nothing to mend the same array comes
- * back. What was dropped stays dropped, unless a call would be left without its result.
+ * back. What was dropped stays dropped; a call whose result was dropped gets a short placeholder (D65).
  */
 export function repairCoherence(
   messages: readonly ConversationMessage[],
@@ -203,7 +203,7 @@ class OpenCalls {
   close(violations: Violation[]): void {
     this.#callIds.forEach((callId, slot) => {
       if (this.#answered.has(slot)) return;
-      const repair = 'its recorded result is put back or, where there is none, one that says so';
+      const repair = 'a placeholder takes the place of its result, or says that none was recorded';
       violations.push({ code: 'call-without-result', index: this.#index, callId, repair });
     });
   }

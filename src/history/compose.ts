@@ -1,9 +1,9 @@
 import { foreignStage } from './foreign-stage.ts';
-import type { History, HistoryManager } from './history-manager.ts';
+import type { BuiltInManager, History } from './history-manager.ts';
 import { managerOf, type Stage, sequence, stageOf } from './stage.ts';
 
 /** Applies several managers, each to what the one before it left. */
-export function compose(...managers: readonly History[]): HistoryManager {
+export function compose(...managers: readonly History[]): BuiltInManager {
   const stages = managers.map(asStage);
   return managerOf(sequence(stages.map(({ name }) => name).join(' + ') || 'passthrough', stages));
 }

@@ -15,7 +15,7 @@ import { emit, messagesOf, type Repair } from './view-messages.ts';
  * was not said, and holds the system messages, the newest group and what is pinned.
  */
 export function foreignStage(history: History): Stage {
-  const name = history.name || 'function';
+  const name = nameOf(history);
   return {
     name,
     readsAll: true,
@@ -39,6 +39,14 @@ export function foreignStage(history: History): Stage {
   };
 }
 
+/** The name that a manager has or, without one, the name of its class. */
+function nameOf(history: History): string {
+  if (history.name) return history.name;
+  if (typeof history === 'function') return 'function';
+  const { name } = history.constructor ?? {};
+  return name && name !== 'Object' ? name : 'manager';
+}
+
 interface ForeignState {
   readonly previous: Curation;
   readonly origin?: { readonly index: MessageIndex; readonly origin: Origin };
@@ -55,7 +63,8 @@ function ask(
   name: string,
 ): Curation {
   const answer: unknown =
-    typeof history === 'function' ? { messages: history(messages, context) } : history.curate(messages, context);
+    typeof history === 'function' ? history(messages, context) : history.curate(messages, context);
+  if (Array.isArray(answer)) return { messages: answer };
   if (typeof answer === 'object' && answer !== null && 'messages' in answer && Array.isArray(answer.messages)) {
     return answer as Curation;
   }
@@ -63,8 +72,8 @@ function ask(
   for (const late of [answer, (answer as { readonly messages?: unknown } | null)?.messages]) {
     if (late instanceof Promise) late.catch(() => {});
   }
-  const advice = 'return an array of messages from a function, { messages } from a manager, and not a promise';
-  throw new HoldfastError('INVALID_ARGUMENT', `the history manager ${name} gave no messages; ${advice}`);
+  const advice = 'return an array of messages or { messages }, and not a promise';
+  throw new HoldfastError('INVALID_ARGUMENT', `the history manager ${name} returned no messages; ${advice}`);
 }
 
 /** What the manager is given, as a record to check against. A conversation that only grew keeps its record. */
@@ -157,9 +166,11 @@ function lostGroups(
     const newest = group === index.groups - 1;
     const [first] = messagesOf(view, group, true);
     const sent = first && said.get(first.id);
-    if (!first || (sent && (!newest || callsOf(sent).length === callsOf(first).length))) continue;
+    const complete = sent && (!newest || callsOf(sent).length === callsOf(first).length);
+    const isPinned = pinned.has(group);
+    if (!first || (complete && !(isPinned && messagesOf(view, group, true).some(({ id }) => !said.has(id))))) continue;
     if (newest) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
-    else if (pinned.has(group)) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
+    else if (isPinned) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
     else if (group === index.newestUser) lost.push({ group, code: 'newest-lost', why: 'the newest user message' });
     else if (group === index.firstUser && opening?.role !== 'user') {
       lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request begins with,' });

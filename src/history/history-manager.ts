@@ -9,11 +9,18 @@ import type { SessionView } from '../core/session-view.ts';
  *        └──── the loop makes and records it, asks again (D56)
  *
  * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same answer, with or
- * without `context.previous`, before and after a crash. It keeps the leading system messages and never leaves a call without
- * its result; whatever it gets wrong is mended before the request is sent (D32). It changes neither messages nor record.
+ * without `context.previous`, before and after a crash. It keeps the leading system messages. A call whose result it drops is sent
+ * with a short placeholder (D65); whatever else it gets wrong is repaired before the request is sent (D32). It changes neither
+ * messages nor record.
  */
 export interface HistoryManager {
-  /** Names the strategy in events and reports. */
+  /** Names the strategy in events and reports; by default the name of its class. */
+  readonly name?: string;
+  curate(messages: readonly ConversationMessage[], context: CurationContext): Curation | readonly ConversationMessage[];
+}
+
+/** A manager of this package: it has a name and always returns a `Curation`. */
+export interface BuiltInManager extends HistoryManager {
   readonly name: string;
   curate(messages: readonly ConversationMessage[], context: CurationContext): Curation;
 }

@@ -1,5 +1,5 @@
 import type { ConversationMessage } from '../core/messages.ts';
-import type { HistoryManager } from './history-manager.ts';
+import type { BuiltInManager } from './history-manager.ts';
 import type { MessageIndex } from './message-index.ts';
 import { lowMark } from './sliding-window.ts';
 import { managerOf, wholeNumber } from './stage.ts';
@@ -17,7 +17,7 @@ export interface KeepImportantOptions {
 }
 
 /** Sends the groups that matter most, whatever their age. */
-export function keepImportant(options: KeepImportantOptions): HistoryManager {
+export function keepImportant(options: KeepImportantOptions): BuiltInManager {
   const { score } = options;
   const size = wholeNumber('keepImportant size', options.size);
   const low = lowMark('keepImportant', options.low, size);

@@ -1,5 +1,5 @@
 import { asStage } from './compose.ts';
-import type { History, HistoryManager } from './history-manager.ts';
+import type { BuiltInManager, History } from './history-manager.ts';
 import { applyStage, managerOf } from './stage.ts';
 import { messageCount } from './view.ts';
 
@@ -16,7 +16,7 @@ export interface ObservedCuration {
  * Tells a listener what a manager does, for use outside the loop: inside, every request has its `history/curated` event (D33).
  * Whatever the listener does, the answer is the manager's: what it throws is ignored.
  */
-export function observe(history: History, listener: (curation: ObservedCuration) => void): HistoryManager {
+export function observe(history: History, listener: (curation: ObservedCuration) => void): BuiltInManager {
   const inner = asStage(history);
   return managerOf({
     ...inner,

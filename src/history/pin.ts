@@ -1,4 +1,4 @@
-import type { HistoryManager, Preserve } from './history-manager.ts';
+import type { BuiltInManager, Preserve } from './history-manager.ts';
 import { managerOf, wholeNumber } from './stage.ts';
 
 /**
@@ -6,7 +6,7 @@ import { managerOf, wholeNumber } from './stage.ts';
  * `compose(pin({ tools: ['plan'] }), slidingWindow({ size: 20 }))`. A pinned message keeps its whole group. Pinned results are not
  * cleared; they are still truncated.
  */
-export function pin(what: Preserve): HistoryManager {
+export function pin(what: Preserve): BuiltInManager {
   if (what.last !== undefined) wholeNumber('pin last', what.last);
   return managerOf({ name: 'pin', apply: (view) => ({ view, preserve: what }) });
 }

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { HistoryManager } from './history-manager.ts';
+import type { BuiltInManager } from './history-manager.ts';
 import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
 import { dropBefore } from './view.ts';
 
@@ -19,7 +19,7 @@ export interface SlidingWindowOptions {
  * Sends the newest groups: an assistant message and its results are one group, every other message is one. The leading system,
  * first user, newest user and newest system messages and the newest group are always sent; `size: 0` sends just those (D31).
  */
-export function slidingWindow(options: SlidingWindowOptions): HistoryManager {
+export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
   const size = wholeNumber('slidingWindow size', options.size);
   const low = lowMark('slidingWindow', options.low, size);
   return managerOf({

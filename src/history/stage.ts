@@ -1,6 +1,13 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { ConversationMessage } from '../core/messages.ts';
-import type { Curation, CurationContext, HistoryManager, Preserve, SummaryRequest } from './history-manager.ts';
+import type {
+  BuiltInManager,
+  Curation,
+  CurationContext,
+  HistoryManager,
+  Preserve,
+  SummaryRequest,
+} from './history-manager.ts';
 import { MessageIndex } from './message-index.ts';
 import { type View, wholeView } from './view.ts';
 import { emit, type Repair } from './view-messages.ts';
@@ -54,8 +61,8 @@ class Memo {
 const stages = new WeakMap<HistoryManager, Stage>();
 
 /** A manager that is a stage. */
-export function managerOf(stage: Stage): HistoryManager {
-  const manager: HistoryManager = {
+export function managerOf(stage: Stage): BuiltInManager {
+  const manager: BuiltInManager = {
     name: stage.name,
     curate(messages, context) {
       const { output, result, memo } = run(stage, messages, context, context.previous?.memo, undefined);

@@ -1,5 +1,5 @@
 import type { ConversationMessage, UserMessage } from '../core/messages.ts';
-import type { CurationContext, HistoryManager, SummaryRequest } from './history-manager.ts';
+import type { BuiltInManager, CurationContext, SummaryRequest } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
 import { foldedGroups, managerOf, type StageOutput, wholeNumber } from './stage.ts';
 import { addAt, at, dropBefore, type View } from './view.ts';
@@ -32,7 +32,7 @@ const LOOK_BACK = 8;
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
  * it cannot be made, the request goes on with the summary before and the groups since. The first user message is never summarised.
  */
-export function summarize(options: SummarizeOptions): HistoryManager {
+export function summarize(options: SummarizeOptions): BuiltInManager {
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
   // The newest group is never summarised: it is what the model is to answer.

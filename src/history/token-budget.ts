@@ -1,7 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type ConversationMessage, type ToolMessage, textOf } from '../core/messages.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
-import type { CurationContext, HistoryManager } from './history-manager.ts';
+import type { BuiltInManager, CurationContext } from './history-manager.ts';
 import { managerOf, type Stage, type StageOutput, wholeNumber } from './stage.ts';
 import { TokenCounter } from './token-counts.ts';
 import { TRUNCATION_SUFFIX, truncateResult } from './truncate-tool-results.ts';
@@ -28,7 +28,7 @@ const LARGEST_GROUP = 0.75;
  * dropped in batches, down to `low`, so that the prompt cache holds in between. A group that is too large for the budget has its
  * tool results shortened. Without a budget for the model everything is sent.
  */
-export function tokenBudget(options: TokenBudgetOptions): HistoryManager {
+export function tokenBudget(options: TokenBudgetOptions): BuiltInManager {
   const { max, low = 0.5, models = {} } = options;
   if (max !== undefined) wholeNumber('tokenBudget max', max, 1);
   for (const [model, budget] of Object.entries(models)) wholeNumber(`tokenBudget models["${model}"]`, budget, 1);

@@ -1,5 +1,5 @@
 import type { ConversationMessage, ToolMessage } from '../core/messages.ts';
-import type { HistoryManager } from './history-manager.ts';
+import type { BuiltInManager } from './history-manager.ts';
 import { managerOf, wholeNumber } from './stage.ts';
 import { reshape } from './view.ts';
 
@@ -17,7 +17,7 @@ export interface TruncateToolResultsOptions {
 export const TRUNCATION_SUFFIX = '\n... [truncated]';
 
 /** Shortens long tool results. Each text keeps its beginning; media and everything that is not a result stay as they are. */
-export function truncateToolResults(options: TruncateToolResultsOptions = {}): HistoryManager {
+export function truncateToolResults(options: TruncateToolResultsOptions = {}): BuiltInManager {
   const { suffix = TRUNCATION_SUFFIX, tools } = options;
   const maxLength = wholeNumber('truncateToolResults maxLength', options.maxLength ?? 2000);
   const only = tools && new Set(tools);

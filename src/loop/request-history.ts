@@ -7,7 +7,7 @@ import { inCallOrder } from '../core/views.ts';
 import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import { evaluationMessages, evaluationSummaries } from '../history/evaluation-messages.ts';
-import type { CurationContext } from '../history/history-manager.ts';
+import type { CurationContext, History } from '../history/history-manager.ts';
 import { refersToContent } from '../session/contents.ts';
 import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
@@ -49,6 +49,7 @@ export class RequestHistory {
       curated = this.#curate(run);
     }
     this.#previous = curated;
+    if (run.options.history && curated.repairs.length > 0) warnOfUnusable(run.options.history, curated);
     return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
   }
 
@@ -89,6 +90,16 @@ export class RequestHistory {
       ...(this.#previous && { previous: this.#previous }),
     });
   }
+}
+
+const warned = new WeakSet<object>();
+
+/** Reports a manager whose output could not be used as a process warning, once: the request is sent without it (D65). */
+function warnOfUnusable(history: History, { repairs, record }: CuratedRequest): void {
+  const unusable = repairs.find(({ code }) => code === 'manager-failed' || code === 'invented');
+  if (!unusable || warned.has(history)) return;
+  warned.add(history);
+  process.emitWarning(`history ${record.strategy}: ${unusable.repair}`, 'HoldfastWarning');
 }
 
 /** A request without a manager is worth an event only when something in it had to be mended. */

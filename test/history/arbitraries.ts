@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ConversationMessage, ToolCall } from '../../src/core/messages.ts';
 import { clearToolResults } from '../../src/history/clear-tool-results.ts';
 import { compose } from '../../src/history/compose.ts';
-import type { HistoryManager } from '../../src/history/history-manager.ts';
+import type { BuiltInManager } from '../../src/history/history-manager.ts';
 import { keepImportant } from '../../src/history/keep-important.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { pin } from '../../src/history/pin.ts';
@@ -181,7 +181,7 @@ export function vandalised(messages: readonly ConversationMessage[]): fc.Arbitra
 export interface NamedManager {
   readonly name: string;
   /** Makes it anew: two of them share no memory. */
-  readonly make: () => HistoryManager;
+  readonly make: () => BuiltInManager;
 }
 
 const window = fc.tuple(fc.nat(12), fc.nat(12)).map(([a, b]) => ({ size: Math.max(a, b), low: Math.min(a, b) }));

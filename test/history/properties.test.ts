@@ -4,7 +4,7 @@ import type { ConversationMessage } from '../../src/core/messages.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { compose } from '../../src/history/compose.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
-import type { Curation, HistoryManager } from '../../src/history/history-manager.ts';
+import type { BuiltInManager, Curation } from '../../src/history/history-manager.ts';
 import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { tokenBudget } from '../../src/history/token-budget.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
@@ -152,7 +152,7 @@ test('a composition is each manager applied to what the one before it left', () 
   const chain = fc.tuple(manager, manager, manager);
   fc.assert(
     fc.property(conversation({ steered: false, pending: false }), chain, (original, parts) => {
-      const apply = (messages: readonly ConversationMessage[], one: HistoryManager): readonly ConversationMessage[] =>
+      const apply = (messages: readonly ConversationMessage[], one: BuiltInManager): readonly ConversationMessage[] =>
         one.curate(messages, { summaries }).messages;
       // A pin speaks to the managers after it, so it has no effect alone.
       fc.pre(parts.every(({ name }) => !name.includes('pin')));

@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import {
+  type BuiltInManager,
   type Curation,
   type CurationContext,
   checkCoherence,
@@ -18,9 +19,11 @@ import {
 describe('the shapes that programs rely on', () => {
   test('a plain function over the array is a history; so is a manager', () => {
     expectTypeOf((messages: readonly ConversationMessage[]) => messages.slice(-10)).toExtend<History>();
-    expectTypeOf(slidingWindow).returns.toEqualTypeOf<HistoryManager>();
+    expectTypeOf(slidingWindow).returns.toEqualTypeOf<BuiltInManager>();
+    expectTypeOf<BuiltInManager>().toExtend<HistoryManager>();
     expectTypeOf<HistoryManager>().toExtend<History>();
-    expectTypeOf(compose(slidingWindow({ size: 1 }), (messages) => messages)).toEqualTypeOf<HistoryManager>();
+    expectTypeOf({ curate: (messages: readonly ConversationMessage[]) => messages.slice(-10) }).toExtend<History>();
+    expectTypeOf(compose(slidingWindow({ size: 1 }), (messages) => messages)).toEqualTypeOf<BuiltInManager>();
   });
 
   test('an asynchronous function is not', () => {
