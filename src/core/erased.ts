@@ -10,8 +10,9 @@ const ERASED = '[erased]';
 export function erased(message: ConversationMessage): ConversationMessage {
   const content = [{ type: 'text', text: ERASED }] as const;
   if (message.role !== 'assistant') return { ...message, content };
+  const { providerMetadata: _, ...rest } = message;
   return {
-    ...message,
+    ...rest,
     content,
     ...(message.toolCalls && {
       toolCalls: message.toolCalls.map(({ callId, name, providerExecuted }) => ({

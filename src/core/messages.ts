@@ -16,6 +16,8 @@ interface MessageBase {
   readonly promptKey: string;
   readonly createdAt: string;
   readonly providerMessageId?: string;
+  /** What the provider said about the response beside its content; recorded with `recordProviderMetadata` (D16), never sent. */
+  readonly providerMetadata?: Readonly<Record<string, unknown>>;
   /** Made by a history manager, never said by anyone (D56). */
   readonly synthetic?: true;
 }

@@ -39,12 +39,14 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
   });
 }
 
-/** A provider's answer with the results of its calls, as in the first document. */
+/** A provider's response with the results of its calls. */
 export interface ConversationTurn {
   readonly turnNumber: number;
   readonly assistantMessage: AssistantMessage;
   /** In call order, whatever order they finished in (D10). */
   readonly toolMessages: readonly ToolMessage[];
+  /** The provider's metadata of the response, when `recordProviderMetadata` is on (D16). */
+  readonly providerPayload?: Readonly<Record<string, unknown>>;
 }
 
 export interface ConversationState {
@@ -83,6 +85,7 @@ export function getConversationState(session: SessionView, evaluationId?: string
       turnNumber: assistantMessage.turn,
       assistantMessage,
       toolMessages: inCallOrder(assistantMessage, toolMessages),
+      ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
     })),
     createdAt: evaluation.startedAt,
   });

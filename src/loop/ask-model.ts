@@ -11,6 +11,7 @@ import { pause, Suspension } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
 import { withCost } from './prices.ts';
 import { approvalRequest } from './request-approval.ts';
+import { recordedMetadata } from './provider-metadata.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { checkRun, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
@@ -51,12 +52,14 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorded {
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
+  const providerMetadata = recordedMetadata(answer.providerMetadata, run.recordProviderMetadata);
   const message: AssistantMessage = {
     ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
     role: 'assistant',
     content: answer.content,
     ...(toolCalls.length !== 0 && { toolCalls }),
     ...(answer.providerMessageId !== undefined && { providerMessageId: answer.providerMessageId }),
+    ...(providerMetadata && { providerMetadata }),
   };
   const event: AnswerRecorded = {
     type: 'message/recorded',

@@ -13,6 +13,7 @@ import type {
   EvaluationStream,
   ProviderAdapter,
 } from './provider-adapter.ts';
+import type { RecordProviderMetadata } from './provider-metadata.ts';
 
 export interface AdapterOptions {
   /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
@@ -25,6 +26,8 @@ export interface AdapterOptions {
   readonly prices?: Prices;
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
+  /** Records the provider's metadata of each response with its message, capped and without secrets; off unless given (D16). */
+  readonly recordProviderMetadata?: RecordProviderMetadata;
   /** Spreads retries; a number from 0 to 1. */
   readonly random?: () => number;
 }
@@ -41,6 +44,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
     ...(options.prices && { prices: options.prices }),
+    recordProviderMetadata: options.recordProviderMetadata,
     leaseTtlMs: options.leaseTtlMs,
     random: options.random ?? Math.random,
   };

@@ -13,6 +13,7 @@ import { findEvaluation } from './find-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
+import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record, runToEnd } from './run.ts';
@@ -27,6 +28,7 @@ export interface LoopSettings {
   readonly agent?: Agent;
   readonly maxModelRetries: number;
   readonly prices?: Prices;
+  readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
   readonly leaseTtlMs: number | undefined;
   readonly random: () => number;
 }
@@ -121,6 +123,10 @@ async function evaluateConversation(
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
     prices: around.settings.prices ?? {},
+    recordProviderMetadata:
+      options.recordProviderMetadata ??
+      place.parent?.run.recordProviderMetadata ??
+      around.settings.recordProviderMetadata,
     startedHere: new Map(),
     resumption: { event: found && resumedEvent(found) },
     attempts: 0,

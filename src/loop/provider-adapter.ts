@@ -6,6 +6,7 @@ import type { History, Limits } from '../history/history-manager.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { Prices } from './prices.ts';
+import type { RecordProviderMetadata } from './provider-metadata.ts';
 
 /**
  * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
@@ -59,6 +60,8 @@ export interface EvaluateOptions {
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */
   readonly maxParallelCalls?: number;
+  /** Records the provider's metadata of each response (D16); by default as the adapter was told to. */
+  readonly recordProviderMetadata?: RecordProviderMetadata;
   /** How often an answer against the output schema goes back to the model. */
   readonly outputRetries?: number;
   /** Told of everything as it happens: committed events and deltas. */

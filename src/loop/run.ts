@@ -17,6 +17,7 @@ import type { Limits } from './limits.ts';
 import type { Prepared } from './prepare-call.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
+import type { RecordProviderMetadata } from './provider-metadata.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
 import type { Draft, DraftPace } from './stream-answer.ts';
@@ -39,6 +40,7 @@ export interface Run {
   readonly maxModelRetries: number;
   /** The adapter's prices. */
   readonly prices: Prices;
+  readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
   /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
   /** The trace of the resume, until an append has taken it; shared by the runs of a conversation's agent (D68). */
