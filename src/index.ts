@@ -3,11 +3,26 @@
  * managers, conversation state and transcripts have entries of their own.
  */
 export {
+  type AdapterStateChange,
+  type AdapterStateDiff,
+  diffAdapterStates,
+  findCompositeState,
+  findResumableState,
+} from './agents/adapter-states.ts';
+export { type RecoverOptions, recoverSession } from './agents/recover-session.ts';
+export type { StatefulAdapter } from './agents/stateful-adapter.ts';
+export {
   type AdapterState,
   type AdapterStateSnapshot,
   type AdapterStateType,
   defineAdapterState,
 } from './core/adapter-state.ts';
+export {
+  adapterStateFor,
+  type CompositeAdapterState,
+  composeAdapterStates,
+  defineCompositeState,
+} from './core/composite-adapter-state.ts';
 export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
 export type { CallState, CallStatus, Evaluation, EvaluationStatus } from './core/evaluations.ts';
 export type * from './core/events.ts';

@@ -1,5 +1,6 @@
 import type { AdapterState, AdapterStateSnapshot } from '../core/adapter-state.ts';
 import { canonicalJson } from '../core/canonical-json.ts';
+import { adapterStateFor, type CompositeAdapterState, composeAdapterStates } from '../core/composite-adapter-state.ts';
 import { isOpen } from '../core/evaluations.ts';
 import type { SessionView } from '../core/session-view.ts';
 
@@ -27,14 +28,26 @@ export function findResumableState(
 ): AdapterState | undefined {
   const { adapterStates, evaluations } = session.state.record;
   const judged = new Set<string>();
-  for (const { evaluationId, state, resumable } of adapterStates.toArray().toReversed()) {
-    if (state.adapterType !== adapterType || judged.has(evaluationId)) continue;
+  for (const { evaluationId, state: captured, resumable } of adapterStates.toArray().toReversed()) {
+    const state = adapterStateFor(captured, adapterType);
+    if (!state || judged.has(evaluationId)) continue;
     judged.add(evaluationId);
     const evaluation = evaluations.get(evaluationId);
     if (prompt && (state.promptNs !== prompt.ns || state.promptKey !== prompt.key)) continue;
     if (resumable && (!evaluation || isOpen(evaluation))) return state;
   }
   return undefined;
+}
+
+/** The newest resumable state of each adapter that worked in the session, as one state (D26). */
+export function findCompositeState(
+  session: SessionView,
+  prompt?: { readonly ns: string; readonly key: string },
+): CompositeAdapterState | undefined {
+  const captured = session.state.record.adapterStates.toArray().map(({ state }) => state);
+  const types = new Set(Object.keys(composeAdapterStates(captured).states));
+  const states = [...types].flatMap((type) => findResumableState(session, type, prompt) ?? []);
+  return states.length > 0 ? composeAdapterStates(states) : undefined;
 }
 
 /** One field that differs between two states. */

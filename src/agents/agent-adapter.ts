@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
+import { adapterStateFor } from '../core/composite-adapter-state.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { isOpen } from '../core/evaluations.ts';
 import { getLatestEvaluation } from '../core/views.ts';
@@ -84,7 +85,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     const base: EvaluateOptions = { ...(relaxed && { promptValidation: 'relaxed' }), ...given };
     if (typeof resume !== 'object' || !('adapterState' in resume))
       return { options: { ...base, resume }, from: undefined };
-    const state = stateType.parse(resume.adapterState);
+    const state = stateType.parse(adapterStateFor(resume.adapterState, adapterType) ?? resume.adapterState);
     const known = session.state.record.adapterStates
       .toArray()
       .findLast((one) => one.state.adapterType === adapterType && one.state.sessionId === state.sessionId);

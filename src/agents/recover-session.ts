@@ -1,13 +1,14 @@
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Prompt } from '../loop/define-prompt.ts';
-import type { EvaluateOptions, EvaluationResponse } from '../loop/provider-adapter.ts';
+import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from '../loop/provider-adapter.ts';
 import type { Store } from '../ports/store.ts';
 import { openSession } from '../session/session.ts';
 import { findResumableState } from './adapter-states.ts';
 import type { StatefulAdapter } from './stateful-adapter.ts';
 
 export interface RecoverOptions<Output> extends Omit<EvaluateOptions, 'session' | 'resume'> {
-  readonly adapter: StatefulAdapter;
+  /** Any adapter; one that keeps everything in the log is resumed from the log. */
+  readonly adapter: ProviderAdapter | StatefulAdapter;
   readonly prompt: Prompt<Output>;
   readonly store: Store;
   readonly sessionId: string;
@@ -24,7 +25,8 @@ export async function recoverSession<Output>(options: RecoverOptions<Output>): P
   const session = await openSession({ store, id: sessionId });
   try {
     if (snapshot !== undefined && session.seq === 0) await session.restore(snapshot);
-    const adapterState = findResumableState(session, adapter.adapterType, prompt);
+    const adapterState =
+      'adapterType' in adapter ? findResumableState(session, adapter.adapterType, prompt) : undefined;
     return await adapter.evaluate(prompt, { ...evaluate, session, resume: adapterState ? { adapterState } : 'auto' });
   } finally {
     await session.close();
