@@ -60,6 +60,7 @@ export type { Usage } from './core/usage.ts';
 export {
   type ConversationState,
   type ConversationTurn,
+  type GetMessagesOptions,
   getConversationState,
   getLatestEvaluation,
   getMessages,

@@ -105,7 +105,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       if (options.onInvalid === 'restart') return { options: { ...base, resume: false }, from: undefined };
       throw new HoldfastError(
         'SESSION_NOT_FOUND',
-        `there is no agent session ${judged.sessionId} in this store; resume it from the store that it was recorded in, or evaluate with onInvalid: 'restart'`,
+        `there is no agent session ${judged.sessionId} in this store; resume it from the store that it was recorded in, or create the adapter with onInvalid: 'restart'`,
       );
     }
     return { options: { ...base, resume: false }, from: judged };

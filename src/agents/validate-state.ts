@@ -18,7 +18,7 @@ export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 export function validateState(state: AgentState, around: ResumeSurroundings): void {
   const { validation, workspacePath, prompt, clock, maxAge } = around;
   if (validation === 'none') return;
-  const advice = "evaluate with onInvalid: 'restart' to begin again";
+  const advice = "create the adapter with onInvalid: 'restart' to begin again";
   if (state.complete || state.sessionId === '') {
     throw new HoldfastError(
       'ADAPTER_STATE_INVALID',
@@ -32,10 +32,16 @@ export function validateState(state: AgentState, around: ResumeSurroundings): vo
       `agent session ${state.sessionId} worked in ${state.workspacePath}, not in ${workspacePath}; use resumeValidation: 'relaxed' if the files are the same, or ${advice}`,
     );
   }
-  if (state.promptNs !== prompt.ns || state.promptKey !== prompt.key || state.promptHash !== prompt.hash) {
+  if (state.promptNs !== prompt.ns || state.promptKey !== prompt.key) {
     throw new HoldfastError(
       'PROMPT_MISMATCH',
-      `agent session ${state.sessionId} was started by another ${state.promptNs}/${state.promptKey}; use resumeValidation: 'relaxed' to go on with the changed prompt, or ${advice}`,
+      `agent session ${state.sessionId} was started by ${state.promptNs}/${state.promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${state.promptNs}/${state.promptKey}, or ${advice}`,
+    );
+  }
+  if (state.promptHash !== prompt.hash) {
+    throw new HoldfastError(
+      'PROMPT_MISMATCH',
+      `agent session ${state.sessionId} was started by another version of ${state.promptNs}/${state.promptKey}; use resumeValidation: 'relaxed' to go on with the changed prompt, or ${advice}`,
     );
   }
   const age = clock.now() - Date.parse(state.lastActivityAt);

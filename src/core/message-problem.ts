@@ -59,7 +59,14 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether a value is a usage: tokens that can be added up. */
+/** Whether a value is a usage: numbers that can be added up. A negative one would give back what was spent. */
 export function isUsage(value: unknown): boolean {
-  return isRecord(value) && Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens);
+  if (!isRecord(value) || !isAmount(value.inputTokens) || !isAmount(value.outputTokens)) return false;
+  return AMOUNTS.every((field) => value[field] === undefined || isAmount(value[field]));
+}
+
+const AMOUNTS = ['cachedInputTokens', 'cacheWriteTokens', 'reasoningTokens', 'costUsd'] as const;
+
+function isAmount(value: unknown): boolean {
+  return Number.isFinite(value) && (value as number) >= 0;
 }

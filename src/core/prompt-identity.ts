@@ -16,17 +16,18 @@ export function promptIdentityText(prompt: {
   return canonicalJson({ instructions: prompt.instructions, tools });
 }
 
-/** Why a prompt cannot continue an evaluation, or undefined when it can. `relaxed` compares names only. */
+/** Why a prompt cannot continue an evaluation and what to do about it; undefined when it can. `relaxed` compares names only. */
 export function promptMismatch(
   recorded: { readonly promptNs: string; readonly promptKey: string; readonly promptHash: string },
   prompt: PromptIdentity,
   mode: 'strict' | 'relaxed',
 ): string | undefined {
   if (recorded.promptNs !== prompt.ns || recorded.promptKey !== prompt.key) {
-    return `it was started by ${recorded.promptNs}/${recorded.promptKey}, not ${prompt.ns}/${prompt.key}`;
+    const { promptNs, promptKey } = recorded;
+    return `it was started by ${promptNs}/${promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${promptNs}/${promptKey}, or evaluate without resume to start again`;
   }
   if (mode === 'strict' && recorded.promptHash !== prompt.hash) {
-    return 'its instructions or tools have changed since';
+    return "its instructions or tools have changed since; use promptValidation: 'relaxed' to continue anyway, or evaluate without resume to start again";
   }
   return undefined;
 }

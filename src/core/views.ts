@@ -1,3 +1,4 @@
+import { evaluationMessages } from './evaluation-messages.ts';
 import { type CallState, type Evaluation, latestEvaluation, openCalls, openChildren } from './evaluations.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import type { List } from './list.ts';
@@ -6,11 +7,26 @@ import type { SessionView } from './session-view.ts';
 
 /** Questions people ask of a session, answered from its record (D1): nothing here is stored, and everything is frozen (D69). */
 
+/** Which messages of an evaluation are returned. */
+export interface GetMessagesOptions {
+  /**
+   * Also the messages of the evaluations that it continues (D50): its own instructions, what was said in those, oldest first, then its
+   * own messages. That is the conversation which its requests are made from.
+   */
+  readonly continued?: boolean;
+}
+
 /** The messages of one evaluation, or of the main conversation, in log order. */
-export function getMessages(session: SessionView, evaluationId?: string): readonly ConversationMessage[] {
+export function getMessages(
+  session: SessionView,
+  evaluationId?: string,
+  options: GetMessagesOptions = {},
+): readonly ConversationMessage[] {
   const { record } = session.state;
-  if (evaluationId !== undefined) return frozenEach(record.evaluations.get(evaluationId)?.messages.toArray() ?? []);
-  return frozen(record.messages.filter((message) => message.conversationId === 'main'));
+  if (evaluationId === undefined) return frozen(record.messages.filter((message) => message.conversationId === 'main'));
+  const evaluation = record.evaluations.get(evaluationId);
+  if (!evaluation) return [];
+  return frozenEach(options.continued ? evaluationMessages(record, evaluation) : evaluation.messages.toArray());
 }
 
 /** The newest evaluation by log position, of one prompt if asked (D13). */

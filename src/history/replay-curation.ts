@@ -1,8 +1,8 @@
+import { evaluationMessages, evaluationSummaries } from '../core/evaluation-messages.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import type { SessionView } from '../core/session-view.ts';
 import { type CuratedRequest, type CurateRequestOptions, curateRequest } from './curate-request.ts';
 import { estimateTokens } from './estimate-tokens.ts';
-import { evaluationMessages, evaluationSummaries } from './evaluation-messages.ts';
 import type { CurationContext, History, SummaryRequest } from './history-manager.ts';
 import { TokenCounter } from './token-counts.ts';
 

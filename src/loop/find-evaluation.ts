@@ -41,11 +41,7 @@ export function findEvaluation(
   }
   const why = promptMismatch(found, prompt, options.promptValidation ?? 'strict');
   if (why) {
-    const isOther = promptMismatch(found, prompt, 'relaxed') !== undefined;
-    const advice = isOther
-      ? 'resume it with that prompt, or start again'
-      : "use promptValidation: 'relaxed' to go on anyway, or start again";
-    throw new HoldfastError('PROMPT_MISMATCH', `evaluation ${found.id} cannot be resumed: ${why}; ${advice}`);
+    throw new HoldfastError('PROMPT_MISMATCH', `evaluation ${found.id} cannot be resumed: ${why}`);
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { evaluationMessages, evaluationSummaries } from '../core/evaluation-messages.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import { frozen } from '../core/frozen.ts';
@@ -6,7 +7,6 @@ import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
 import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
-import { evaluationMessages, evaluationSummaries } from '../history/evaluation-messages.ts';
 import type { CurationContext, History } from '../history/history-manager.ts';
 import { refersToContent } from '../session/contents.ts';
 import { makeSummary } from './make-summary.ts';

@@ -41,6 +41,7 @@ export interface OpenAIChatInput {
   readonly refusal?: unknown;
   readonly tool_calls?: unknown;
   readonly tool_call_id?: unknown;
+  readonly name?: unknown;
 }
 
 /** Begins the content of a failed result: the API has no field for it. */
@@ -150,8 +151,8 @@ function partOf(part: TextPart | MediaPart): OpenAIChatPart {
 }
 
 /**
- * Chat completions' messages as ours. `developer` reads as `system` and a refusal as text; names are left out, and so are
- * parts that we have no place for. Throws `INVALID_ARGUMENT` for what is no such message.
+ * Chat completions' messages as ours. `developer` reads as `system` and a refusal as text; a tool message may name its tool. Names of
+ * people are left out, and so are parts that we have no place for. Throws `INVALID_ARGUMENT` for what is no such message.
  */
 export function fromOpenAIChat(
   messages: readonly OpenAIChatInput[],
@@ -178,14 +179,15 @@ export function fromOpenAIChat(
         break;
       }
       case 'tool': {
-        const { tool_call_id: toolCallId } = message;
+        const { tool_call_id: toolCallId, name } = message;
         if (typeof toolCallId !== 'string') return refuse('tool_call_id is missing');
+        const toolName = typeof name === 'string' && name !== '' ? name : imported.nameOf(toolCallId);
         const [first, ...rest] = readContent(message.content, refuse).filter(isText);
         const text = first?.text ?? '';
         const isError = text.startsWith(ERROR_MARK);
         const unmarked = text.slice(isError ? ERROR_MARK.length : text.startsWith(OK_MARK) ? OK_MARK.length : 0);
         const content = withoutEmpty([{ type: 'text', text: unmarked } as TextPart, ...rest]);
-        imported.push({ role: 'tool', toolCallId, toolName: imported.nameOf(toolCallId), content, isError });
+        imported.push({ role: 'tool', toolCallId, toolName, content, isError });
         break;
       }
       default:

@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { itemsOf, type Selection, type SessionView, selectionOf } from '../core/session-view.ts';
@@ -16,6 +16,7 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
   readonly #intake: EventIntake;
   readonly #staged: NewEvent[] = [];
   #closed = false;
+  #warned = false;
   #seen: { readonly base: SessionState; readonly count: number; readonly state: SessionState } | undefined;
 
   /** A base whose state changes shows its newest state here; a transaction passes the one that it began with. */
@@ -42,15 +43,29 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     return state;
   }
 
-  /** Stages an event. Resolves at once: it is durable when the transaction is. */
-  async dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<void> {
+  /**
+   * Stages an event. Resolves at once: it is durable when the transaction is. A refusal that the handler does not wait for is a process
+   * warning: it must not end the process.
+   */
+  dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<void> {
+    const staged = this.#stage(event as { readonly type: string });
+    staged.catch((error) => this.#warn(error));
+    return staged;
+  }
+
+  async #stage(event: { readonly type: string }): Promise<void> {
     if (this.#closed) {
       throw new HoldfastError(
         'SESSION_CLOSED',
         'this transaction has ended; dispatch before the tool returns, and await what it starts',
       );
     }
-    this.#staged.push(this.#intake.prepare(event as { readonly type: string }));
+    this.#staged.push(this.#intake.prepare(event));
+  }
+
+  #warn(error: unknown): void {
+    if (!this.#warned) process.emitWarning(`an event was not recorded: ${messageOf(error)}`, 'HoldfastWarning');
+    this.#warned = true;
   }
 
   select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {

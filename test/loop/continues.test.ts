@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, memoryStore, textOf } from '../../src/index.ts';
+import { type ConversationMessage, getMessages, memoryStore, textOf } from '../../src/index.ts';
 import { agent, call, tool } from './agent.ts';
 
 const lines = (messages: readonly ConversationMessage[] | undefined): readonly string[] =>
@@ -34,6 +34,20 @@ describe('D50: many user turns are one session, one evaluation each', () => {
       ids[1],
     ]);
     expect(session.state.record.evaluations.items.map(({ messages }) => messages.length)).toEqual([5, 3, 3]);
+  });
+
+  test('getMessages with continued: true is what the requests of an evaluation are made from', async () => {
+    const { session, evaluate, requests } = await agent({ script: ({ messages }) => `answer ${messages.length}` });
+    const first = await evaluate({ input: 'one' });
+    const second = await evaluate({ input: 'two', continues: true });
+    const all = getMessages(session, second.evaluationId, { continued: true });
+    expect(all.slice(0, -1)).toEqual(requests[1]?.messages);
+    expect(lines(all).at(-1)).toBe('assistant: answer 4');
+    expect(getMessages(session, second.evaluationId)).toHaveLength(3);
+    expect(getMessages(session, first.evaluationId, { continued: true })).toEqual(
+      getMessages(session, first.evaluationId),
+    );
+    expect(getMessages(session, 'nobody', { continued: true })).toEqual([]);
   });
 
   test('the system prompt of the newest only', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { getLatestEvaluation, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
+import { rejection } from '../session/log-of.ts';
 import { agent, call, eventTypes, said, tool } from './agent.ts';
 
 /** Two turns, the first of which waits for a person: an evaluation that is open in the middle. */
@@ -197,6 +198,17 @@ describe('D4: a prompt that changed', () => {
     const second = await agent({ script, tools: [ask()], instructions, store: first.store });
     await second.evaluate({ resume: true, params: { date: 'Tuesday' } });
     expect(said(second.session)[0]).toBe('system: Today is Monday. Do it.');
+  });
+
+  test('the error of another prompt names both and advises what works', async () => {
+    const first = await suspended();
+    const evaluationId = getLatestEvaluation(first.session)?.id ?? '';
+    const other = await agent({ script, key: 'other', store: first.store });
+    const error = await rejection(other.evaluate({ resume: { evaluationId } }));
+    expect(error.message).toMatch(/started by test\/agent, not test\/other; resume it with test\/agent/);
+    expect(error.message).not.toContain('relaxed');
+    const right = await agent({ script, tools: [ask()], store: first.store });
+    expect(await right.evaluate({ resume: { evaluationId } })).toMatchObject({ evaluationId });
   });
 
   test('another prompt under the same id: refused even when relaxed', async () => {

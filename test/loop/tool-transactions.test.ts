@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { defineSlice, type SessionEvent, type ToolContext, toolContent } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
+import { until } from '../session/log-of.ts';
 import { advancing, agent, call, deferred, resultText, tool } from './agent.ts';
 
 interface Noted {
@@ -190,6 +191,35 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('add')] }, 'ok'], tools: [add], slices });
     expect(await evaluate()).toMatchObject({ status: 'completed', text: 'ok' });
     expect(resultText(session, 'call_1_1')).toMatch(/"add" ran, but its result was refused: .*over the limit/);
+  });
+
+  test('a dispatch after the tool has returned is refused and warned of, not an unhandled rejection', async () => {
+    const unhandled: unknown[] = [];
+    const warnings: string[] = [];
+    const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
+    const onWarning = ({ name, message }: Error): void => void (name === 'HoldfastWarning' && warnings.push(message));
+    process.on('unhandledRejection', onUnhandled);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('unhandledRejection', onUnhandled).off('warning', onWarning));
+    let late: () => void = () => {};
+    const leave = tool('leave', (_, context) => {
+      late = () => {
+        void note(context, 'late');
+        void note(context, 'later');
+      };
+    });
+    const { session, evaluate } = await agent({
+      script: [{ toolCalls: [call('leave')] }, 'ok'],
+      tools: [leave],
+      slices,
+    });
+    await evaluate();
+    late();
+    await until(() => warnings.length > 0);
+    await setImmediate();
+    expect(unhandled).toEqual([]);
+    expect(warnings).toEqual([expect.stringMatching(/was not recorded: this transaction has ended/)]);
+    expect(session.select(notes).all()).toEqual([]);
   });
 
   test('a session cannot be restored inside a tool', async () => {

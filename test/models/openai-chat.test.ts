@@ -195,3 +195,17 @@ describe('chat completions', () => {
     expectTypeOf(toOpenAIChat).returns.items.toHaveProperty('role');
   });
 });
+
+test('a tool message that names its tool keeps the name, with and without its call', () => {
+  const [, result] = fromOpenAIChat([
+    { role: 'user', content: 'hi' },
+    { role: 'tool', tool_call_id: 'c1', name: 'read', content: 'x' },
+  ]);
+  expect(result).toMatchObject({ role: 'tool', toolName: 'read' });
+  const call = { id: 'c1', type: 'function', function: { name: 'read', arguments: '{}' } };
+  const nameless = fromOpenAIChat([
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c1', name: '', content: 'x' },
+  ]);
+  expect(nameless.at(-1)).toMatchObject({ toolName: 'read' });
+});

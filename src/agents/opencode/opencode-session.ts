@@ -25,7 +25,7 @@ export async function openOpenCodeSession(
   if (how.from !== undefined && !there && !how.restart) {
     throw new HoldfastError(
       'SESSION_NOT_FOUND',
-      `OpenCode has no session ${how.from} in this data directory; resume it where it was recorded, or evaluate with onInvalid: 'restart'`,
+      `OpenCode has no session ${how.from} in this data directory; resume it where it was recorded, or create the adapter with onInvalid: 'restart'`,
     );
   }
   if (!there) {

@@ -148,8 +148,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
+/** A number of tokens. A negative one, which a provider miscounted, is not known. */
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
 function optional<K extends keyof Usage>(field: K, value: unknown): Partial<Record<K, number>> {

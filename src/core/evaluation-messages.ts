@@ -1,6 +1,6 @@
-import type { Evaluation } from '../core/evaluations.ts';
-import type { ConversationMessage } from '../core/messages.ts';
-import type { SessionRecord } from '../core/record.ts';
+import type { Evaluation } from './evaluations.ts';
+import type { ConversationMessage } from './messages.ts';
+import type { SessionRecord } from './record.ts';
 
 /**
  * The conversation of an evaluation, as its requests are made from it: its own instructions first, then what was said in the
