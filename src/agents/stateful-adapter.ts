@@ -1,4 +1,5 @@
 import type { AdapterState, AdapterStateSnapshot } from '../core/adapter-state.ts';
+import type { KnownOptions } from '../core/known-options.ts';
 import type { ProviderAdapter } from '../loop/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
@@ -35,6 +36,19 @@ export interface StatefulOptions {
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
 }
+
+/** The options that every stateful adapter has. */
+export const STATEFUL_OPTIONS: KnownOptions<StatefulOptions> = {
+  captureState: true,
+  checkpoint: true,
+  autoResume: true,
+  resumeValidation: true,
+  maxAge: true,
+  onInvalid: true,
+  fork: true,
+  continuation: true,
+  leaseTtlMs: true,
+};
 
 /**
  * An adapter whose agent keeps state outside our log.

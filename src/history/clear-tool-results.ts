@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import type { BuiltInManager } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
@@ -16,11 +17,14 @@ export interface ClearToolResultsOptions {
   readonly tools?: readonly string[];
 }
 
+const KNOWN: KnownOptions<ClearToolResultsOptions> = { size: true, low: true, note: true, tools: true };
+
 /**
  * Replaces old tool results by a short note. The calls stay, so the model knows what was done and can do it again. Results of the
  * newest group, results that are shorter than the note, and what is pinned are left as they are.
  */
 export function clearToolResults(options: ClearToolResultsOptions): BuiltInManager {
+  refuseUnknownOptions('clearToolResults', options, KNOWN);
   const { note = '[old result cleared]', tools } = options;
   const size = wholeNumber('clearToolResults size', options.size);
   const low = lowMark('clearToolResults', options.low, size);

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import type { BuiltInManager } from './history-manager.ts';
 import type { MessageIndex } from './message-index.ts';
@@ -16,8 +17,11 @@ export interface KeepImportantOptions {
   readonly score: (group: readonly ConversationMessage[]) => number;
 }
 
+const KNOWN: KnownOptions<KeepImportantOptions> = { size: true, low: true, score: true };
+
 /** Sends the groups that matter most, whatever their age. */
 export function keepImportant(options: KeepImportantOptions): BuiltInManager {
+  refuseUnknownOptions('keepImportant', options, KNOWN);
   const { score } = options;
   const size = wholeNumber('keepImportant size', options.size);
   const low = lowMark('keepImportant', options.low, size);

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { BuiltInManager } from './history-manager.ts';
 import { foldedGroups, managerOf, wholeNumber } from './stage.ts';
 import { dropBefore } from './view.ts';
@@ -15,11 +16,14 @@ export interface SlidingWindowOptions {
   readonly low?: number;
 }
 
+const KNOWN: KnownOptions<SlidingWindowOptions> = { size: true, low: true };
+
 /**
  * Sends the newest groups: an assistant message and its results are one group, every other message is one. The leading system,
  * first user, newest user and newest system messages and the newest group are always sent; `size: 0` sends just those (D31).
  */
 export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {
+  refuseUnknownOptions('slidingWindow', options, KNOWN);
   const size = wholeNumber('slidingWindow size', options.size);
   const low = lowMark('slidingWindow', options.low, size);
   return managerOf({

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage, UserMessage } from '../core/messages.ts';
 import type { BuiltInManager, CurationContext, SummaryRequest } from './history-manager.ts';
 import { lowMark } from './sliding-window.ts';
@@ -27,12 +28,21 @@ const PREAMBLE = 'Summary of the conversation so far:\n\n';
 /** How many folds back an earlier summary is looked for when the newest one has not been made yet. */
 const LOOK_BACK = 8;
 
+const KNOWN: KnownOptions<SummarizeOptions> = {
+  size: true,
+  low: true,
+  instructions: true,
+  maxTokens: true,
+  preamble: true,
+};
+
 /**
  * Replaces the oldest groups by a summary. The manager only says what it needs (D56): the loop has it made, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
  * it cannot be made, the request goes on with the summary before and the groups since. The first user message is never summarised.
  */
 export function summarize(options: SummarizeOptions): BuiltInManager {
+  refuseUnknownOptions('summarize', options, KNOWN);
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
   // The newest group is never summarised: it is what the model is to answer.

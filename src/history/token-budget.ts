@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { type ConversationMessage, type ToolMessage, textOf } from '../core/messages.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 import type { BuiltInManager, CurationContext } from './history-manager.ts';
@@ -23,12 +24,15 @@ export interface TokenBudgetOptions {
 /** A group may fill this share of what the budget leaves beside the system and the first user message. */
 const LARGEST_GROUP = 0.75;
 
+const KNOWN: KnownOptions<TokenBudgetOptions> = { max: true, low: true, models: true, estimator: true };
+
 /**
  * Sends the newest groups that fit a number of tokens, always among them those that every window keeps (D31). What is dropped is
  * dropped in batches, down to `low`, so that the prompt cache holds in between. A group that is too large for the budget has its
  * tool results shortened. Without a budget for the model everything is sent.
  */
 export function tokenBudget(options: TokenBudgetOptions): BuiltInManager {
+  refuseUnknownOptions('tokenBudget', options, KNOWN);
   const { max, low = 0.5, models = {} } = options;
   if (max !== undefined) wholeNumber('tokenBudget max', max, 1);
   for (const [model, budget] of Object.entries(models)) wholeNumber(`tokenBudget models["${model}"]`, budget, 1);

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage, ToolMessage } from '../core/messages.ts';
 import type { BuiltInManager } from './history-manager.ts';
 import { managerOf, wholeNumber } from './stage.ts';
@@ -16,8 +17,11 @@ export interface TruncateToolResultsOptions {
 /** The suffix of a shortened result, unless another is given. */
 export const TRUNCATION_SUFFIX = '\n... [truncated]';
 
+const KNOWN: KnownOptions<TruncateToolResultsOptions> = { maxLength: true, suffix: true, tools: true };
+
 /** Shortens long tool results. Each text keeps its beginning; media and everything that is not a result stay as they are. */
 export function truncateToolResults(options: TruncateToolResultsOptions = {}): BuiltInManager {
+  refuseUnknownOptions('truncateToolResults', options, KNOWN);
   const { suffix = TRUNCATION_SUFFIX, tools } = options;
   const maxLength = wholeNumber('truncateToolResults maxLength', options.maxLength ?? 2000);
   const only = tools && new Set(tools);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
+import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Store } from '../ports/store.ts';
 
@@ -34,6 +35,7 @@ export function fileCheckpoints<Request>(
   dir: string,
   options: { readonly name?: (request: Request) => string } = {},
 ): CheckpointHandler<Request> {
+  refuseUnknownOptions('fileCheckpoints', options, { name: true });
   const { name = requestName } = options;
   const pathOf = (request: Request): string => join(dir, `${safeName(name(request))}.json`);
   return {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { toModel } from '../models/ai-sdk.ts';
 import { openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -34,8 +35,19 @@ export interface AdapterOptions {
 
 const DEFAULT_MODEL_RETRIES = 4;
 
+const KNOWN: KnownOptions<AdapterOptions> = {
+  model: true,
+  summaryModel: true,
+  maxModelRetries: true,
+  prices: true,
+  recordProviderMetadata: true,
+  leaseTtlMs: true,
+  random: true,
+};
+
 /** Makes an adapter that runs prompts with a model, in our own loop. */
 export function createAdapter(options: AdapterOptions): ProviderAdapter {
+  refuseUnknownOptions('createAdapter', options, KNOWN);
   if (!options?.model) throw new HoldfastError('INVALID_ARGUMENT', 'createAdapter needs a model');
   checkPrices(options.prices ?? {});
   const model = toModel(options.model);

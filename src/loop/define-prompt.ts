@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { type PromptIdentity, promptIdentityText } from '../core/prompt-identity.ts';
 import { sha256 } from '../session/contents.ts';
 import { type AnyTool, checkToolName } from './define-tool.ts';
@@ -29,11 +30,21 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
 /** The output that a schema describes; without a schema there is none. */
 type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
 
+const KNOWN: KnownOptions<PromptDefinition<undefined>> = {
+  ns: true,
+  key: true,
+  instructions: true,
+  tools: true,
+  output: true,
+  outputJsonSchema: true,
+};
+
 /** Defines a prompt and fixes its identity: name, instructions, and the names and schemas of its tools (D4). */
 export function definePrompt<Schema extends StandardSchemaV1 | undefined = undefined>(
   definition: PromptDefinition<Schema>,
 ): Prompt<OutputOf<Schema>> {
   const { ns, key, instructions, output } = definition;
+  refuseUnknownOptions('definePrompt', definition, KNOWN);
   if (!ns || !key || typeof instructions !== 'string') {
     throw new HoldfastError('INVALID_ARGUMENT', 'a prompt has a ns, a key and instructions');
   }

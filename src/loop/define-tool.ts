@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
@@ -96,10 +97,25 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
 
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 
+const KNOWN: KnownOptions<ToolDefinition<StandardSchemaV1, unknown>> = {
+  name: true,
+  description: true,
+  input: true,
+  jsonSchema: true,
+  effect: true,
+  execute: true,
+  reconcile: true,
+  compensate: true,
+  needsApproval: true,
+  timeoutMs: true,
+  retries: true,
+};
+
 /** Defines a tool. Its handler's input is what the schema says. */
 export function defineTool<Schema extends StandardSchemaV1, Output>(
   definition: ToolDefinition<Schema, Output>,
 ): Tool<StandardSchemaV1.InferOutput<Schema>, Output> {
+  refuseUnknownOptions('defineTool', definition, KNOWN);
   const { name, effect, input, execute, retries = 0, jsonSchema, ...rest } = definition;
   checkToolName(name);
   if (effect !== undefined && !['read', 'idempotent', 'once'].includes(effect)) {

@@ -199,7 +199,7 @@ async function evaluateChild(
   options: ChildOptions & Pick<EvaluateOptions, 'resume'>,
   place: Required<Place>,
 ): Promise<EvaluationResponse<unknown>> {
-  checkOptions(options);
+  checkOptions(options, 'ctx.evaluate');
   const { promptValidation } = place.parent.run.options;
   const inherited = { ...(promptValidation && { promptValidation }), ...options };
   return evaluateConversation(around, prompt, inherited, place);

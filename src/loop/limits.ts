@@ -1,10 +1,11 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { SuspendReason } from '../core/events.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Usage } from '../core/usage.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { Clock } from '../ports/clock.ts';
 import { checkPrices } from './prices.ts';
-import type { Budget, EvaluateOptions } from './provider-adapter.ts';
+import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';
 
 /** Thrown inside the loop to leave an evaluation as it is, to be continued later (D13). Never leaves the loop. */
 export class Suspension extends Error {
@@ -35,9 +36,38 @@ export function narrowed(limits: Limits, signal: AbortSignal): Limits {
   return { ...limits, signal, check: () => signal.throwIfAborted() };
 }
 
-/** Refuses numbers that would make the loop spin or stand still. */
-export function checkOptions(options: EvaluateOptions): void {
+const CHILD_OPTIONS: KnownOptions<ChildOptions> = {
+  input: true,
+  params: true,
+  key: true,
+  history: true,
+  limits: true,
+  budget: true,
+  maxTurns: true,
+  maxParallelCalls: true,
+  outputRetries: true,
+  promptValidation: true,
+};
+const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
+  ...CHILD_OPTIONS,
+  session: true,
+  resume: true,
+  continues: true,
+  deadline: true,
+  prices: true,
+  signal: true,
+  recordProviderMetadata: true,
+  onEvent: true,
+};
+const BUDGET: KnownOptions<Budget> = { maxTokens: true, maxInputTokens: true, maxOutputTokens: true, maxCostUsd: true, over: true };
+const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = { model: true, maxTokens: true };
+
+/** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
+export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.evaluate' = 'evaluate'): void {
   const { over, ...budget } = options.budget ?? {};
+  refuseUnknownOptions(of, options, of === 'evaluate' ? EVALUATE_OPTIONS : CHILD_OPTIONS);
+  refuseUnknownOptions('budget', options.budget, BUDGET);
+  refuseUnknownOptions('limits', options.limits, LIMITS);
   const refuse = (name: string, value: unknown): never => {
     throw new HoldfastError(
       'INVALID_ARGUMENT',

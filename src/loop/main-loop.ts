@@ -1,5 +1,6 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { openCalls } from '../core/evaluations.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AnySlice } from '../core/slices.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import type { Store } from '../ports/store.ts';
@@ -41,6 +42,16 @@ export interface MainLoopOptions<Request, Output> {
   readonly onInvalid?: 'fail' | 'restart';
 }
 
+const KNOWN: KnownOptions<MainLoopOptions<never, never>> = {
+  adapter: true,
+  prepare: true,
+  finalize: true,
+  store: true,
+  checkpoints: true,
+  strategy: true,
+  onInvalid: true,
+};
+
 /** Codes of a recorded conversation that cannot be continued. */
 const INVALID = new Set(['PROMPT_MISMATCH', 'SNAPSHOT_INVALID', 'CHECKPOINT_INVALID', 'CONVERSATION_NOT_FOUND']);
 
@@ -59,6 +70,7 @@ export class MainLoop<Request, Output = undefined> {
   readonly #running = new Map<Request, () => Promise<void>>();
 
   constructor(options: MainLoopOptions<Request, Output>) {
+    refuseUnknownOptions('MainLoop', options, KNOWN);
     this.#options = options;
   }
 

@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Message, SharedV4ProviderOptions } from '@ai-sdk/provider';
 import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AssistantMessage, ConversationMessage } from '../core/messages.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import { AnswerCollector, type StreamPart } from './ai-sdk/answer.ts';
@@ -52,6 +53,22 @@ export interface AiSdkModelOptions {
   readonly onWarning?: (warning: unknown) => void;
 }
 
+const KNOWN: KnownOptions<AiSdkModelOptions> = {
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  stopSequences: true,
+  seed: true,
+  reasoning: true,
+  providerOptions: true,
+  headers: true,
+  tools: true,
+  onWarning: true,
+};
+
 /** How often a provider may pause one turn and be asked to go on. */
 const MAX_PAUSES = 16;
 
@@ -63,6 +80,7 @@ const MAX_PAUSES = 16;
  * asked not to keep the conversation (`store: false`), because the log has it and the provider's copy expires.
  */
 export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
+  refuseUnknownOptions('aiSdkModel', options, KNOWN);
   const version = versionOf(languageModel);
   const { provider, modelId } = languageModel;
   const rules = rulesOf(provider, modelId);

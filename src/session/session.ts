@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { BuiltInEvent, EventEnvelope, NewEvent, SessionDescribed, SessionEvent, Without } from '../core/events.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
@@ -162,10 +163,25 @@ export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[
   fork(options?: { readonly id?: string; readonly at?: number }): Promise<Session<Slices>>;
 }
 
+const KNOWN: KnownOptions<OpenSessionOptions> = {
+  store: true,
+  id: true,
+  slices: true,
+  readOnly: true,
+  clock: true,
+  redact: true,
+  redactText: true,
+  maxEventLength: true,
+  maxInlineLength: true,
+  upcasters: true,
+  onError: true,
+};
+
 /** Opens a session: restores it from its store, or begins it. Takes no lease and appends nothing (D51). */
 export async function openSession<const Slices extends readonly AnySlice[] = readonly []>(
   options: OpenSessionOptions<Slices>,
 ): Promise<Session<Slices>> {
+  refuseUnknownOptions('openSession', options, KNOWN);
   checkSessionId(options.id);
   const names = new Set<string>(RECORD_SLICES);
   for (const { name } of options.slices ?? []) {

@@ -1,3 +1,4 @@
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ContentWrite, SearchHit, SessionInfo, Store } from '../ports/store.ts';
 import {
@@ -34,11 +35,15 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
+const KNOWN: KnownOptions<MemoryStoreOptions> = { clock: true };
+
 /**
  * A store that lasts as long as its process: for tests, and for conversations that are not needed again. It keeps the whole
  * contract but durability.
  */
-export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  refuseUnknownOptions('memoryStore', options, KNOWN);
+  const { clock = systemClock } = options;
   const sessions = new Map<string, MemorySession>();
   /** How many lives of a session have ended. */
   const deleted = new Map<string, number>();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { type Evaluation, isOpen } from '../../core/evaluations.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
 import type { SessionView } from '../../core/session-view.ts';
 import { Suspension } from '../../loop/limits.ts';
@@ -10,6 +11,7 @@ import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
@@ -50,8 +52,20 @@ export interface ClaudeAgentOptions extends StatefulOptions {
 
 const CONTINUATION = 'Continue where you left off.';
 
+const KNOWN: KnownOptions<ClaudeAgentOptions> = {
+  ...STATEFUL_OPTIONS,
+  cwd: true,
+  model: true,
+  env: true,
+  systemPrompt: true,
+  query: true,
+  sdk: true,
+  onMessage: true,
+};
+
 /** Runs prompts with the Claude Agent SDK: its loop, our log. A process that dies anywhere is continued with `resume`. */
 export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAdapter {
+  refuseUnknownOptions('claudeAgentAdapter', options, KNOWN);
   const { cwd = process.cwd(), captureState: capturing = true } = options;
   return createAgentAdapter<ClaudeAgentState>({
     stateType: claudeAgentState,

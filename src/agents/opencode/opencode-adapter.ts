@@ -1,11 +1,13 @@
 import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { nowOf } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
+import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
 import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { runOpenCode } from './opencode-run.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
@@ -39,8 +41,19 @@ export interface OpenCodeOptions extends StatefulOptions {
 const PACKAGE = '@opencode-ai/sdk';
 const CONTINUATION = 'Continue where you left off.';
 
+const KNOWN: KnownOptions<OpenCodeOptions> = {
+  ...STATEFUL_OPTIONS,
+  cwd: true,
+  model: true,
+  command: true,
+  env: true,
+  config: true,
+  sdk: true,
+};
+
 /** Runs prompts with OpenCode: its loop, our log. OpenCode keeps its sessions itself, so a resume needs the same data directory. */
 export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter {
+  refuseUnknownOptions('openCodeAdapter', options, KNOWN);
   const { cwd = process.cwd(), captureState: capturing = true } = options;
   return createAgentAdapter<OpenCodeState>({
     stateType: openCodeState,

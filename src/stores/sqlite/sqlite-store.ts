@@ -1,4 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
 import { checkAppend, checkCount, checkDraft, checkSessionId, checkTtl } from '../check-arguments.ts';
@@ -60,11 +61,21 @@ export interface SqliteStore extends Store {
   settings(): ConnectionSettings;
 }
 
+const KNOWN: KnownOptions<SqliteStoreOptions> = {
+  readOnly: true,
+  busyTimeoutMs: true,
+  maxBytes: true,
+  pageSize: true,
+  clock: true,
+  backgroundIndexing: true,
+};
+
 /**
  * Opens or creates a store in one SQLite file, the default for one machine. Any number of processes may share the file. What
  * `append` has acknowledged survives a crash of the process, of the system and of the power.
  */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+  refuseUnknownOptions('sqliteStore', options, KNOWN);
   if (options.busyTimeoutMs !== undefined) checkCount('busyTimeoutMs', options.busyTimeoutMs);
   const database = await openDatabase(path, options);
   try {

@@ -1,0 +1,51 @@
+import { HoldfastError } from './errors.ts';
+
+/**
+ * Every option of a function, by name. Written as a record of all keys, so that the compiler reports an option that is missing here.
+ */
+export type KnownOptions<Options> = { readonly [Name in keyof Options]-?: true };
+
+/** Throws `INVALID_ARGUMENT` for an option that the function does not have, and suggests the nearest name that it has. */
+export function refuseUnknownOptions<Options>(what: string, given: unknown, known: KnownOptions<Options>): void {
+  if (typeof given !== 'object' || given === null) return;
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || Object.hasOwn(known, name)) continue;
+    const nearest = nearestName(name, Object.keys(known));
+    const advice = nearest ? `did you mean "${nearest}"?` : `there are: ${Object.keys(known).sort().join(', ')}`;
+    throw new HoldfastError('INVALID_ARGUMENT', `${what} has no option "${name}"; ${advice}`);
+  }
+}
+
+/**
+ * The name that takes the fewest changes to reach, if they are at most half of it. Case and separators do not count, and a name that
+ * begins with the other is one change away: `history_manager` for `history`.
+ */
+function nearestName(name: string, names: readonly string[]): string | undefined {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[_\s-]/g, '');
+  const wanted = plain(name).slice(0, LONGEST);
+  let best: { readonly name: string; readonly changes: number } | undefined;
+  for (const candidate of names) {
+    const target = plain(candidate);
+    const begins = target.length > 3 && wanted.startsWith(target);
+    const changes = begins ? 1 : changesBetween(wanted, target);
+    if (!best || changes < best.changes) best = { name: candidate, changes };
+  }
+  return best && best.changes <= Math.max(1, Math.floor(wanted.length / 2)) ? best.name : undefined;
+}
+
+/** No option has a longer name. */
+const LONGEST = 64;
+
+/** How many characters must be changed, added or removed to make one text the other (Levenshtein). */
+function changesBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
