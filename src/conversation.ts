@@ -51,6 +51,7 @@ export {
   type DraftPiece,
   type LogConverter,
   type LogItem,
+  type LogReaderOptions,
   logConverter,
   messagesToEvents,
 } from './transcripts/own-log.ts';

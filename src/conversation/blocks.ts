@@ -77,6 +77,8 @@ export interface NoticeBlock extends BlockBase {
   readonly subtype?: string;
   readonly content: string;
   readonly data?: unknown;
+  /** How the conversation is run, for its operator: instructions, what was sent, captured states. Not for the person who chats. */
+  readonly machinery?: true;
 }
 
 /** What its source said and we do not know, kept as it came (D49). */

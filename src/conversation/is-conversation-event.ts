@@ -76,7 +76,10 @@ function isBlock(value: unknown): value is Fields {
 
 const isText = (block: Fields): boolean =>
   typeof block.content === 'string' && (block.attachments === undefined || isAttachments(block.attachments));
-const isNotice = (block: Fields): boolean => typeof block.content === 'string' && isOptionalString(block.subtype);
+const isNotice = (block: Fields): boolean =>
+  typeof block.content === 'string' &&
+  isOptionalString(block.subtype) &&
+  (block.machinery === undefined || block.machinery === true);
 
 const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean } = {
   user_message: isText,

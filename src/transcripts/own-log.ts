@@ -6,15 +6,16 @@
  * A draft's blocks have the ids that the recorded message gives them, so recording completes what streaming began (D46, D53).
  * A child conversation is a subagent whose tool use id is the child's conversation id; the call that asked for it keeps its
  * own block (D52). Events of the user's own are not shown: they are state, not conversation.
+ * How the conversation is run (instructions, what was sent, captured states) is marked as machinery and left out by default.
  */
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import type { DraftPiece } from './own-log/draft-blocks.ts';
-import { type LogItem, LogReader } from './own-log/log-reader.ts';
+import { type LogItem, LogReader, type LogReaderOptions } from './own-log/log-reader.ts';
 
 export type { DraftPiece } from './own-log/draft-blocks.ts';
-export type { LogItem } from './own-log/log-reader.ts';
+export type { LogItem, LogReaderOptions } from './own-log/log-reader.ts';
 
 /**
  * Turns a log into conversation events, one item at a time.
@@ -27,17 +28,17 @@ export interface LogConverter {
 }
 
 /** A converter for a log that is being written, or read from its beginning. */
-export function logConverter(): LogConverter {
-  const reader = new LogReader();
+export function logConverter(options: LogReaderOptions = {}): LogConverter {
+  const reader = new LogReader(options);
   return { push: (item) => [...reader.read(item)] };
 }
 
 /** A whole log, or just its messages, as conversation events; drafts show what was being said when it was read. */
 export function messagesToEvents(
   items: Iterable<ConversationMessage> | Iterable<SessionEvent>,
-  options: { readonly drafts?: Iterable<DraftPiece> } = {},
+  options: LogReaderOptions & { readonly drafts?: Iterable<DraftPiece> } = {},
 ): ConversationEvent[] {
-  const reader = new LogReader();
+  const reader = new LogReader(options);
   const events: ConversationEvent[] = [];
   for (const item of items) for (const event of reader.read(item)) events.push(event);
   for (const piece of options.drafts ?? []) for (const event of reader.read(piece)) events.push(event);

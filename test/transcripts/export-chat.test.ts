@@ -195,7 +195,7 @@ describe('Anthropic messages', () => {
 
 describe('from what a screen shows', () => {
   test('the same chat as from the messages, but for the names of calls', () => {
-    const fromState = openai(stateOf(messagesToEvents(conversation)));
+    const fromState = openai(stateOf(messagesToEvents(conversation, { machinery: true })));
     const rename = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll('ev/1/', ''));
     const fromMessages = openai(conversation);
     const named = (messages: unknown[]): unknown =>

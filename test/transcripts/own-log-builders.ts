@@ -98,9 +98,9 @@ export function started(evaluationId = 'ev', more: object = {}): LogEntry {
   };
 }
 
-/** What a log shows in the main thread. */
+/** What a log shows in the main thread, machinery included. */
 export function show(...events: readonly LogEntry[]): string[] {
-  const converted = messagesToEvents(logOf(...events));
+  const converted = messagesToEvents(logOf(...events), { machinery: true });
   for (const event of converted) if (!isConversationEvent(event)) throw new Error(`no event: ${JSON.stringify(event)}`);
   return lines(stateOf(converted));
 }

@@ -172,7 +172,7 @@ describe('I8: our own loop, live and from its log', () => {
         ],
       };
     });
-    const converter = logConverter();
+    const converter = logConverter({ machinery: true });
     const live: ConversationEvent[] = [];
     const adapter = createAdapter({ model });
     const onEvent = (event: unknown): void => {
@@ -182,7 +182,7 @@ describe('I8: our own loop, live and from its log', () => {
     await adapter.evaluate(prompt, { session, input: 'And again', continues: true, onEvent });
     const log: SessionEvent[] = [];
     for await (const event of store.read('s')) log.push(event);
-    const fromLog = stateOf(messagesToEvents(log));
+    const fromLog = stateOf(messagesToEvents(log, { machinery: true }));
     expect(live.some((event) => event.type === 'block:delta')).toBe(true);
     expect(live.every(isConversationEvent)).toBe(true);
     expect(JSON.stringify(stateOf(live))).toBe(JSON.stringify(fromLog));

@@ -210,7 +210,7 @@ describe('D52: child conversations', () => {
       { type: 'evaluation/completed', evaluationId: 'kid' },
       m.tool('c1', 'Found'),
     ] as const;
-    const state = stateOf(messagesToEvents(logOf(...log, ...ended)));
+    const state = stateOf(messagesToEvents(logOf(...log, ...ended), { machinery: true }));
     expect(lines(state)).toEqual([
       'complete user_message: Go',
       'complete delegate({})',

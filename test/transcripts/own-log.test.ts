@@ -27,7 +27,7 @@ describe('messages', () => {
       'complete failed: no',
       'complete assistant_text: Done',
     ];
-    expect(lines(stateOf(messagesToEvents(messages)))).toEqual(expected);
+    expect(lines(stateOf(messagesToEvents(messages, { machinery: true })))).toEqual(expected);
     expect(show(started(), ...messages, { type: 'evaluation/completed', evaluationId: 'ev' })).toEqual(expected);
     expect(stateOf(messagesToEvents(messages)).blocks.toJSON()).toEqual(
       stateOf(messagesToEvents(logOf(started(), ...messages))).blocks.toJSON(),
@@ -128,7 +128,7 @@ describe('messages', () => {
     expect(totals.byModel.get('big')).toEqual(usage);
   });
 
-  test('instructions that every message of a chat repeats are shown once (D50)', () => {
+  test('instructions that every message of a chat repeats are one block, which shows the newest (D50)', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((evaluationId) => makeMessages({ evaluationId }));
     expect(
       lines(
@@ -137,15 +137,11 @@ describe('messages', () => {
             [a?.system('Be brief'), a?.user('1'), b?.system('Be brief'), b?.user('2'), c?.system('Be long')].flatMap(
               (x) => x ?? [],
             ),
+            { machinery: true },
           ),
         ),
       ),
-    ).toEqual([
-      'complete system/instructions: Be brief',
-      'complete user_message: 1',
-      'complete user_message: 2',
-      'complete system/instructions: Be long',
-    ]);
+    ).toEqual(['complete system/instructions: Be long', 'complete user_message: 1', 'complete user_message: 2']);
   });
 });
 

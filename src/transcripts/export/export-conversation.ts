@@ -95,7 +95,7 @@ function write(source: ExportSource, format: ExportFormat, title: string, losses
 
 function stateOf(source: ExportSource): SessionConversationState {
   if (!isList(source)) return source;
-  return reduceConversationEvents(createConversationState(), messagesToEvents(source));
+  return reduceConversationEvents(createConversationState(), messagesToEvents(source, { machinery: true }));
 }
 
 function chatOf(source: ExportSource, losses: LossReport): ChatMessage[] {

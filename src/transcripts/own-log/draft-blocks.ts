@@ -4,7 +4,8 @@ import type { ConversationEvent } from '../../conversation/events.ts';
 /**
  * A piece of an answer that is being given: a `message/delta` as it happens, or a chunk of a draft that a store kept (D53).
  *
- * Contract: the pieces of one block come in order. Without an `offset` a piece goes on where the one before it ended.
+ * Contract: the pieces of one block come in order. A piece without an `offset` continues where the one before it ended; a stored
+ * chunk (`n`) where the chunk before it ended, whatever was heard live.
  */
 export interface DraftPiece {
   readonly evaluationId: string;
@@ -16,6 +17,8 @@ export interface DraftPiece {
   /** A piece that does not say so leaves it to its id, which tells calls from texts. */
   readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly offset?: number;
+  /** The number of a stored chunk, counted from 1 across the blocks of its attempt: one that was seen before says nothing. */
+  readonly n?: number;
   readonly toolName?: string;
   readonly conversationId?: string;
 }
@@ -24,7 +27,16 @@ interface Draft {
   readonly turn: number;
   readonly attempt: number;
   readonly conversationId: string;
-  readonly blocks: Map<string, { readonly type: ConversationBlock['type']; length: number }>;
+  readonly blocks: Map<string, DraftBlock>;
+  /** The newest chunk that was seen. */
+  newestChunk: number;
+}
+
+interface DraftBlock {
+  readonly type: ConversationBlock['type'];
+  length: number;
+  /** How much of it stored chunks have brought. */
+  stored: number;
 }
 
 /** The answers under way, one per evaluation, and what a screen shows of them. */
@@ -42,17 +54,23 @@ export class DraftBlocks {
     if (draft && (draft.turn > turn || (draft.turn === turn && draft.attempt > attempt))) return;
     if (!draft || draft.turn !== turn || draft.attempt !== attempt) {
       yield* this.drop(evaluationId, timestamp);
-      draft = { turn, attempt, conversationId, blocks: new Map() };
+      draft = { turn, attempt, conversationId, blocks: new Map(), newestChunk: 0 };
       this.#drafts.set(evaluationId, draft);
+    }
+    if (piece.n !== undefined) {
+      if (piece.n <= draft.newestChunk) return;
+      draft.newestChunk = piece.n;
     }
     let block = draft.blocks.get(blockId);
     if (!block) {
       const shown = draftBlock(piece, draft.conversationId);
-      block = { type: shown.type, length: 0 };
+      block = { type: shown.type, length: 0, stored: 0 };
       draft.blocks.set(blockId, block);
-      yield { type: 'block:upsert', conversationId: draft.conversationId, timestamp, block: shown };
+      // Whoever listens from the middle may have the beginning on the screen: an empty block would take it away.
+      if (!piece.offset) yield { type: 'block:upsert', conversationId: draft.conversationId, timestamp, block: shown };
     }
-    const offset = piece.offset ?? block.length;
+    const offset = piece.offset ?? (piece.n === undefined ? block.length : block.stored);
+    if (piece.n !== undefined) block.stored = offset + piece.delta.length;
     block.length = Math.max(block.length, offset + piece.delta.length);
     yield {
       type: 'block:delta',

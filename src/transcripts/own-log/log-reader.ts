@@ -24,6 +24,12 @@ import { noticeOf } from './notices.ts';
 /** Anything of our own that a conversation can be shown from. */
 export type LogItem = ConversationMessage | SessionEvent | DraftPiece;
 
+/** What a screen is for. */
+export interface LogReaderOptions {
+  /** Also show how the conversation is run: blocks marked as machinery, for an operator. Left out unless asked for. */
+  readonly machinery?: boolean;
+}
+
 type Events = Iterable<ConversationEvent>;
 
 /** A recorded message without what it said, for when that is erased (D58). */
@@ -41,10 +47,22 @@ export class LogReader {
   readonly #shown = new Map<string, Shown>();
   readonly #names = new CallNames();
   readonly #drafts = new DraftBlocks();
-  /** The instructions each conversation was last given: a chat repeats them for every message. */
+  /** The message that each block of instructions was last taken from. */
   readonly #instructions = new Map<string, string>();
+  readonly #machinery: boolean;
+
+  constructor(options: LogReaderOptions = {}) {
+    this.#machinery = options.machinery ?? false;
+  }
 
   *read(item: LogItem): Events {
+    for (const event of this.#read(item)) {
+      const isMachinery = event.type === 'block:upsert' && event.block.type === 'system' && event.block.machinery;
+      if (this.#machinery || !isMachinery) yield event;
+    }
+  }
+
+  *#read(item: LogItem): Events {
     if (isPiece(item)) {
       const conversationId = item.conversationId ?? this.#evaluations.conversationOf(item.evaluationId);
       yield* this.#drafts.add(item, conversationId, this.#at);
@@ -184,7 +202,8 @@ export class LogReader {
       callNames: role === 'assistant' ? (message.toolCalls ?? []).map((c) => this.#names.add(call(c.callId))) : [],
       answers: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
     };
-    const blocks = this.#isRepeated(message) ? [] : blocksOfMessage(message, details);
+    const blocks = blocksOfMessage(message, details);
+    for (const { id, type } of blocks) if (type === 'system') this.#instructions.set(id, message.id);
     this.#shown.set(message.id, {
       blank: erased(message),
       details,
@@ -211,15 +230,6 @@ export class LogReader {
     }
   }
 
-  /** Whether these are the instructions that the conversation has already been given. */
-  #isRepeated(message: ConversationMessage): boolean {
-    if (message.role !== 'system') return false;
-    const text = textOf(message);
-    const repeated = this.#instructions.get(message.conversationId) === text;
-    this.#instructions.set(message.conversationId, text);
-    return repeated;
-  }
-
   /** What an attempt had said when it broke (D53), beside what the next attempt says under the same ids. */
   *#showInterrupted(event: MessageInterrupted): Events {
     const { evaluationId, conversationId, turn, seq } = event;
@@ -238,6 +248,8 @@ export class LogReader {
   *#blank(event: MessageErased): Events {
     const shown = this.#shown.get(event.messageId);
     if (!shown || shown.blocks.length === 0) return;
+    // Newer instructions stand in the block of the erased ones.
+    if (shown.blocks.some(({ id }) => (this.#instructions.get(id) ?? event.messageId) !== event.messageId)) return;
     const { conversationId, evaluationId, role } = shown.blank;
     const evaluation = this.#evaluations.get(evaluationId);
     const blocks = blocksOfMessage(shown.blank, shown.details);

@@ -4,6 +4,7 @@ import {
   type AssistantMessage,
   type ConversationMessage,
   type MediaPart,
+  type SystemMessage,
   type TextPart,
   type ToolCall,
   type ToolMessage,
@@ -30,7 +31,7 @@ export function blocksOfMessage(message: ConversationMessage, details: MessageDe
   const base: Base = { conversationId: message.conversationId, timestamp: details.timestamp, status: 'complete' };
   switch (message.role) {
     case 'system':
-      return [{ ...base, id: message.id, type: 'system', subtype: 'instructions', content: textOf(message) }];
+      return [instructionsBlock(message, base)];
     case 'user':
       return [
         { ...base, id: message.id, type: 'user_message', content: textOf(message), ...attached(message.content) },
@@ -43,6 +44,15 @@ export function blocksOfMessage(message: ConversationMessage, details: MessageDe
       message satisfies never;
       return [];
   }
+}
+
+/**
+ * The instructions of a conversation. Every evaluation of a chat repeats them, so they are one block, whoever reads the log and
+ * wherever the reading begins: the newest replace those before.
+ */
+function instructionsBlock(message: SystemMessage, base: Base): ConversationBlock {
+  const id = message.sequence === 0 ? `instructions:${message.conversationId}` : message.id;
+  return { ...base, id, type: 'system', subtype: 'instructions', content: textOf(message), machinery: true };
 }
 
 function assistantBlocks(message: AssistantMessage, base: Base, details: MessageDetails): ConversationBlock[] {

@@ -65,13 +65,16 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
     case 'adapter/captured': {
       const { state, resumable, capturedAt, id, evaluationId } = event.snapshot;
       const content = `${state.adapterType}: ${resumable ? 'can be resumed' : 'cannot be resumed'}`;
-      return notice('adapter', content, { id, resumable, capturedAt }, `adapter:${evaluationId}`);
+      return {
+        ...notice('adapter', content, { id, resumable, capturedAt }, `adapter:${evaluationId}`),
+        machinery: true,
+      };
     }
     case 'history/curated': {
       const { originalCount, curatedCount, strategy, estimatedTokens, prefixKept, repairs, turn } = event;
       const content = `Sent ${curatedCount} of ${originalCount} messages (${strategy})`;
       const data = { turn, estimatedTokens, prefixKept, ...(repairs && { repairs }) };
-      return notice('history', content, data, `history:${event.evaluationId}`);
+      return { ...notice('history', content, data, `history:${event.evaluationId}`), machinery: true };
     }
     case 'history/summarized': {
       const id = `summary:${event.evaluationId}:${event.key}`;
