@@ -10,7 +10,7 @@ import { call, delta, idle, plain, removed, result, stateAfter, T0, T1, text, up
 
 const pending = { status: 'pending' } as const;
 
-describe('the tables of the document', () => {
+describe('the tables of edge cases', () => {
   test('delta before upsert is ignored', () => {
     const state = createConversationState();
     expect(reduceConversation(state, delta('a', 'hello'))).toBe(state);

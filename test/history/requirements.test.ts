@@ -1,4 +1,4 @@
-/** The testing requirements of the third document, line by line; each line's details are tested in the file that it names. */
+/** What a history manager must be tested for, line by line; each line’s details are tested in the file that it names. */
 import { describe, expect, test } from 'vitest';
 import { compose } from '../../src/history/compose.ts';
 import type { HistoryManager } from '../../src/history/history-manager.ts';
