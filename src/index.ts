@@ -66,7 +66,12 @@ export {
   getMessages,
   getPendingToolCalls,
 } from './core/views.ts';
-export { type CheckpointHandler, type CheckpointStrategy, fileCheckpoints } from './loop/checkpoints.ts';
+export {
+  type CheckpointHandler,
+  type CheckpointStrategy,
+  type FileCheckpoints,
+  fileCheckpoints,
+} from './loop/checkpoints.ts';
 export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
 export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
 export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
@@ -80,6 +85,7 @@ export {
   type ToolDefinition,
 } from './loop/define-tool.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
+export type { KeptAnswer } from './loop/kept-answer.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
 export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';

@@ -3,24 +3,43 @@ import { constants } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../core/canonical-json.ts';
-import { HoldfastError, messageOf } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
 import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
 import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Store } from '../ports/store.ts';
+import { type HeldLock, holdLock } from './checkpoint-lock.ts';
+import type { KeptAnswer } from './kept-answer.ts';
 
 /** Checkpoints: a conversation as one file, or wherever a handler puts it, for people without a store. */
 
 /**
  * Keeps the checkpoint of a request.
  *
- * Contract: `save` resolves when the checkpoint is durable, and replaces the one before as a whole: whoever loads sees the old
- * one or the new one. `load` gives what `save` was given, or undefined.
+ * Contract: `save` and `complete` resolve when what they were given is durable, and replace what was there as a whole: `load`
+ * returns the old one or the new one, as an object or as its JSON, or undefined. `clear` removes it.
  */
 export interface CheckpointHandler<Request> {
-  load(request: Request): Promise<Snapshot | string | undefined>;
+  load(request: Request): Promise<Snapshot | KeptAnswer | string | undefined>;
   save(request: Request, snapshot: Snapshot): Promise<void>;
   clear(request: Request): Promise<void>;
+  /**
+   * Keeps the answer of a completed request in place of its checkpoint, so that `execute` returns it instead of running the
+   * request again. A handler without it is told to `clear`.
+   */
+  complete?(request: Request, answer: KeptAnswer): Promise<void>;
+  /**
+   * Resolves when this process alone may run the request, with a function that gives it back; rejects with `SESSION_BUSY` while
+   * another process runs it. The lock of a dead process is taken over. Without it two processes may run one request.
+   */
+  lock?(request: Request): Promise<() => Promise<void>>;
+}
+
+/** Checkpoints in files. */
+export interface FileCheckpoints<Request> extends CheckpointHandler<Request> {
+  load(request: Request): Promise<string | undefined>;
+  complete(request: Request, answer: KeptAnswer): Promise<void>;
+  lock(request: Request): Promise<() => Promise<void>>;
 }
 
 /**
@@ -30,14 +49,30 @@ export interface CheckpointHandler<Request> {
  */
 export type CheckpointStrategy = 'on-turn' | 'on-tool-use' | 'on-complete' | 'on-demand' | { readonly everyMs: number };
 
-/** Checkpoints as JSON files in a directory, written atomically, under names that cannot leave it. */
+/**
+ * Checkpoints as JSON files in a directory, written atomically, under names that cannot leave it. Answers of completed requests
+ * stay there until `clear`.
+ */
 export function fileCheckpoints<Request>(
   dir: string,
   options: { readonly name?: (request: Request) => string } = {},
-): CheckpointHandler<Request> {
+): FileCheckpoints<Request> {
   refuseUnknownOptions('fileCheckpoints', options, { name: true });
   const { name = requestName } = options;
-  const pathOf = (request: Request): string => join(dir, `${safeName(name(request))}.json`);
+  const baseOf = (request: Request): string => join(dir, safeName(name(request)));
+  const pathOf = (request: Request): string => `${baseOf(request)}.json`;
+  const locks = new Map<string, HeldLock>();
+  const write = async (request: Request, value: Snapshot | KeptAnswer): Promise<void> => {
+    const path = pathOf(request);
+    await locks.get(path)?.check();
+    try {
+      await mkdir(dir, { recursive: true });
+      await replaceFile(path, JSON.stringify(value));
+      await syncDirectory(dir);
+    } catch (error) {
+      throw failed('written', path, error);
+    }
+  };
   return {
     async load(request) {
       try {
@@ -47,16 +82,8 @@ export function fileCheckpoints<Request>(
         throw failed('read', pathOf(request), error);
       }
     },
-    async save(request, snapshot) {
-      const path = pathOf(request);
-      try {
-        await mkdir(dir, { recursive: true });
-        await replaceFile(path, JSON.stringify(snapshot));
-        await syncDirectory(dir);
-      } catch (error) {
-        throw failed('written', path, error);
-      }
-    },
+    save: write,
+    complete: write,
     async clear(request) {
       const path = pathOf(request);
       try {
@@ -64,6 +91,21 @@ export function fileCheckpoints<Request>(
       } catch (error) {
         throw failed('removed', path, error);
       }
+    },
+    async lock(request) {
+      const path = pathOf(request);
+      let held: HeldLock;
+      try {
+        held = await holdLock(`${baseOf(request)}.lock`, `request ${name(request)}`);
+      } catch (error) {
+        throw isHoldfastError(error) ? error : failed('locked', path, error);
+      }
+      locks.set(path, held);
+      return async () => {
+        locks.delete(path);
+        // A lock that cannot be removed is that of a dead process soon; the answer of what ran under it must not be lost.
+        await held.release().catch(() => {});
+      };
     },
   };
 }

@@ -9,6 +9,7 @@ import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
+import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
@@ -118,7 +119,7 @@ async function evaluateConversation(
     model: around.settings.model,
     summaryModel: around.settings.summaryModel,
     ...(around.settings.agent && { agent: around.settings.agent }),
-    evaluationId: found?.id ?? `ev_${randomBytes(9).toString('base64url')}`,
+    evaluationId: found?.id ?? newEvaluationId(around.session, options),
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
@@ -149,6 +150,11 @@ async function evaluateConversation(
 function resumedEvent({ id: evaluationId, attempt = 1 }: Evaluation): NonNullable<Run['resumption']['event']> {
   const { pid, host } = thisProcess();
   return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}` };
+}
+
+function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions): string {
+  if (evaluationId === undefined) return `ev_${randomBytes(9).toString('base64url')}`;
+  return freeEvaluationId(session, evaluationId).free;
 }
 
 /** Runs to the end; whatever stops it on the way is recorded, so that the next process knows (D13). */

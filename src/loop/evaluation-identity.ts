@@ -1,5 +1,6 @@
 import { canonicalJson } from '../core/canonical-json.ts';
 import { sha256 } from '../session/contents.ts';
+import type { AnySession } from '../session/session.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 
 /** What makes two requests of one prompt equal: to `resume: 'auto'` (D2, D64) and to a call that asks for its children again. */
@@ -18,4 +19,19 @@ export function paramsHash({ params = {} }: Pick<EvaluateOptions, 'params'>): st
 /** Whether an evaluation was started with these params. Logs from before params were recorded do not tell: taken as equal. */
 export function hasParams(evaluation: { readonly paramsHash?: string }, hash: string): boolean {
   return evaluation.paramsHash === undefined || evaluation.paramsHash === hash;
+}
+
+/** An id that no evaluation of the session has, made from the wanted one; and the newest evaluation that has one made from it. */
+export function freeEvaluationId(
+  session: AnySession,
+  wanted: string,
+): { readonly free: string; readonly newest?: string } {
+  const { evaluations } = session.state.record;
+  let newest: string | undefined;
+  let free = wanted;
+  for (let n = 2; evaluations.has(free); n++) {
+    newest = free;
+    free = `${wanted}_${n}`;
+  }
+  return { free, ...(newest !== undefined && { newest }) };
 }

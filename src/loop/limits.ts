@@ -36,6 +36,9 @@ export function narrowed(limits: Limits, signal: AbortSignal): Limits {
   return { ...limits, signal, check: () => signal.throwIfAborted() };
 }
 
+/** No slash: ids of calls and children are joined with it. */
+const EVALUATION_ID = /^[\w.:-]{1,200}$/;
+
 const CHILD_OPTIONS: KnownOptions<ChildOptions> = {
   input: true,
   params: true,
@@ -51,6 +54,7 @@ const CHILD_OPTIONS: KnownOptions<ChildOptions> = {
 const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
   ...CHILD_OPTIONS,
   session: true,
+  evaluationId: true,
   resume: true,
   continues: true,
   deadline: true,
@@ -87,6 +91,10 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   checkPrices(options.prices ?? {});
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
     throw new HoldfastError('INVALID_ARGUMENT', 'signal is not an AbortSignal; give the signal of an AbortController');
+  }
+  const { evaluationId } = options;
+  if (evaluationId !== undefined && !EVALUATION_ID.test(evaluationId)) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'evaluationId is up to 200 letters, digits, _, -, . and :');
   }
   const { continues = false, resume, key } = options;
   if (continues !== false && resume === 'auto' && key === undefined) {

@@ -1,9 +1,12 @@
+import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
-import { openCalls } from '../core/evaluations.ts';
+import { isOpen, openCalls } from '../core/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AnySlice } from '../core/slices.ts';
+import type { Snapshot } from '../core/snapshot.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import type { Store } from '../ports/store.ts';
+import { sha256 } from '../session/contents.ts';
 import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import {
@@ -14,10 +17,12 @@ import {
   requestName,
 } from './checkpoints.ts';
 import type { Prompt } from './define-prompt.ts';
+import { freeEvaluationId, inputHash, paramsHash } from './evaluation-identity.ts';
+import { answerFrom, type KeptAnswer, keepAnswer, readKeptAnswer } from './kept-answer.ts';
 import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './provider-adapter.ts';
 
 /** What a request becomes: a prompt, its input, and where its conversation is kept. */
-export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session' | 'resume'> {
+export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session' | 'resume' | 'evaluationId'> {
   readonly prompt: Prompt<Output>;
   /** The session of this request; by default named after its id, itself if it is a short text, or the hash of what it says. */
   readonly sessionId?: string;
@@ -89,8 +94,19 @@ export class MainLoop<Request, Output = undefined> {
 
   /** Begins, continues or answers a request. */
   async execute(request: Request): Promise<EvaluationResponse<Output>> {
-    const { onInvalid = 'fail', checkpoints } = this.#options;
     const prepared = await this.prepare(request);
+    const { store, checkpoints } = this.#options;
+    if (store || !checkpoints?.lock) return this.#execute(request, prepared); // a store has leases
+    const unlock = await checkpoints.lock(request);
+    try {
+      return await this.#execute(request, prepared);
+    } finally {
+      await unlock();
+    }
+  }
+
+  async #execute(request: Request, prepared: PreparedRequest<Output>): Promise<EvaluationResponse<Output>> {
+    const { onInvalid = 'fail', checkpoints } = this.#options;
     try {
       return await this.#run(request, prepared, 'auto');
     } catch (error) {
@@ -123,18 +139,31 @@ export class MainLoop<Request, Output = undefined> {
   ): Promise<EvaluationResponse<Output>> {
     const { prompt, sessionId = requestName(request), slices = [], ...options } = prepared;
     const { adapter, store, checkpoints } = this.#options;
-    const session =
-      store || !checkpoints
-        ? await openSession({ store: store ?? memoryStore(), id: sessionId, slices })
-        : await this.#openCheckpointed(request, checkpoints, sessionId, slices);
+    let session: AnySession;
+    if (store || !checkpoints) session = await openSession({ store: store ?? memoryStore(), id: sessionId, slices });
+    else {
+      const loaded = await checkpoints.load(request);
+      const kept = readKeptAnswer(loaded);
+      const answer = kept && (await this.#answerFrom(kept, prepared));
+      if (answer) return answer;
+      const snapshot = kept ? undefined : (loaded as Snapshot | string | undefined);
+      session = await this.#openCheckpointed(request, checkpoints, { snapshot, sessionId, slices });
+    }
     const { seq } = session;
+    const own = derivedEvaluation(session, request, prepared);
     let answered = false;
     try {
-      const response = await adapter.evaluate(prompt, { ...options, session, resume });
+      const response = await adapter.evaluate(prompt, {
+        ...options,
+        session,
+        evaluationId: own.id,
+        resume: resume === 'auto' && own.isRecorded ? { evaluationId: own.id } : resume,
+      });
       answered = true;
       if (response.status === 'completed') {
         await this.finalize(request, response, session);
-        await checkpoints?.clear(request);
+        if (!store && checkpoints?.complete) await checkpoints.complete(request, keepAnswer(prepared, response));
+        else await checkpoints?.clear(request);
       }
       return response;
     } catch (error) {
@@ -148,14 +177,30 @@ export class MainLoop<Request, Output = undefined> {
     }
   }
 
+  async #answerFrom(
+    kept: KeptAnswer,
+    prepared: PreparedRequest<Output>,
+  ): Promise<EvaluationResponse<Output> | undefined> {
+    try {
+      return await answerFrom(kept, prepared);
+    } catch (error) {
+      if (!isHoldfastError(error, 'OUTPUT_INVALID')) throw error;
+      throw new StaleAnswer('the kept answer is stale', { cause: error });
+    }
+  }
+
   /** A session in memory that begins with the request's checkpoint and saves the next ones. */
   async #openCheckpointed(
     request: Request,
     checkpoints: CheckpointHandler<Request>,
-    id: string,
-    slices: readonly AnySlice[],
+    from: {
+      readonly snapshot: Snapshot | string | undefined;
+      readonly sessionId: string;
+      readonly slices: readonly AnySlice[];
+    },
   ): Promise<AnySession> {
     const { strategy = 'on-turn' } = this.#options;
+    const { snapshot, sessionId: id, slices } = from;
     let armed = false;
     let savedAt = 0;
     let saving: Promise<void> = Promise.resolve();
@@ -182,11 +227,29 @@ export class MainLoop<Request, Output = undefined> {
     // Nothing is stored apart: a checkpoint holds the whole conversation.
     const whole = { maxInlineLength: Number.POSITIVE_INFINITY, maxEventLength: Number.POSITIVE_INFINITY };
     const session: AnySession = await openSession({ store, id, slices, ...whole });
-    const snapshot = await checkpoints.load(request);
     if (snapshot !== undefined) await session.restore(snapshot);
     savedAt = session.clock.now();
     armed = true;
     this.#running.set(request, save);
     return session;
   }
+}
+
+/**
+ * The evaluation of a request: its id is derived from what is asked, so that a request that runs again from its start, because
+ * its checkpoint was cleared or not saved yet, has the idempotency keys of the first run. One that is recorded is resumed by its
+ * id, also when the session has newer ones.
+ */
+function derivedEvaluation<Output>(
+  session: AnySession,
+  request: unknown,
+  prepared: PreparedRequest<Output>,
+): { readonly id: string; readonly isRecorded: boolean } {
+  const { ns, key, hash } = prepared.prompt;
+  const asked = [requestName(request), ns, key, hash, inputHash(prepared), paramsHash(prepared)];
+  const id = `ev_${sha256(canonicalJson(asked)).slice(0, 24)}`;
+  const { newest } = freeEvaluationId(session, id);
+  const recorded = newest === undefined ? undefined : session.state.record.evaluations.get(newest);
+  const isRecorded = recorded !== undefined && (isOpen(recorded) || recorded.status === 'completed');
+  return { id: isRecorded ? recorded.id : id, isRecorded };
 }

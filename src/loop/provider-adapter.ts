@@ -40,6 +40,11 @@ export interface EvaluateOptions {
   /** Values for `{{name}}` in the instructions. */
   readonly params?: Readonly<Record<string, unknown>>;
   readonly resume?: ResumeOption;
+  /**
+   * The id of a new evaluation; a random one unless given. One that the session has already gets a number. Idempotency keys are
+   * made from it: the same id in the same session gives the same keys.
+   */
+  readonly evaluationId?: string;
   /** Tells equal inputs apart for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
   /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */

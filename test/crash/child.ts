@@ -3,7 +3,7 @@
  * and dies at the nth crash point, or ends and prints what the conversation came to.
  */
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type AnySession,
@@ -26,6 +26,7 @@ if (!scenario) throw new Error(`no scenario "${name}"`);
 
 const effectsFile = join(dir, 'effects.log');
 const unknownFile = join(dir, 'unknown.log');
+const endedFile = join(dir, 'ended.json');
 const requestsFile = join(dir, 'requests.log');
 const linesOf = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
@@ -64,6 +65,8 @@ const before = countOf(linesOf(effectsFile));
 
 await scenario.drive({
   session,
+  dir,
+  ended: (own) => writeFileSync(endedFile, JSON.stringify(reportOf(own))),
   clock,
   points,
   act(context: ToolContext) {
@@ -87,9 +90,10 @@ await scenario.drive({
 const after = countOf(linesOf(effectsFile));
 const outcome: Outcome = {
   points: points.passed,
-  messages: normalized(),
+  ...(existsSync(endedFile)
+    ? (JSON.parse(readFileSync(endedFile, 'utf8')) as ReturnType<typeof reportOf>)
+    : reportOf(session)),
   slice: session.select(steps).all(),
-  evaluations: session.state.record.evaluations.items.map((evaluation) => evaluation.status),
   effects: Object.fromEntries([...after].map(([key, count]) => [key.slice(key.indexOf('/', 6) + 1), count])),
   ranAgain: finished.filter((key) => after.get(key) !== before.get(key)),
   unknown: linesOf(unknownFile).length,
@@ -111,15 +115,20 @@ function countOf(lines: readonly string[]): Map<string, number> {
   return counts;
 }
 
+function reportOf(own: AnySession): Pick<Outcome, 'messages' | 'evaluations'> {
+  const evaluations = own.state.record.evaluations.items.map((evaluation) => evaluation.status);
+  return { messages: normalized(own), evaluations };
+}
+
 /** Every conversation's messages without seq, times and ids, results in call order. */
-function normalized(): Outcome['messages'] {
+function normalized(own: AnySession): Outcome['messages'] {
   const conversations: Record<string, unknown[]> = {};
   const names = new Map<string, string>();
-  const { evaluations } = session.state.record;
+  const { evaluations } = own.state.record;
   evaluations.items.map((evaluation, i) => names.set(evaluation.id, `E${i}`));
   const rename = (text: string): string => text.replace(/ev_[\w-]+/g, (id) => names.get(id) ?? id);
   for (const evaluation of evaluations) {
-    const messages = getMessages(session, evaluation.id);
+    const messages = getMessages(own, evaluation.id);
     const order = callOrder(messages);
     const sorted = messages.toSorted((a, b) => place(a, order) - place(b, order));
     conversations[rename(`${evaluation.conversationId}#${evaluation.id}`)] = sorted.map(

@@ -2,6 +2,7 @@
  * What the crash matrix runs: small agents that act on the world outside their process, each driven the way a program would
  * drive it, so that the first run and every run after a crash are the same call.
  */
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { compose, type HistoryManager, slidingWindow, truncateToolResults } from '../../src/history.ts';
@@ -10,6 +11,7 @@ import {
   type AnyTool,
   approveToolCall,
   type CallRef,
+  type CheckpointHandler,
   createAdapter,
   definePrompt,
   defineSlice,
@@ -19,6 +21,9 @@ import {
   getLatestEvaluation,
   getMessages,
   isHoldfastError,
+  type FileCheckpoints,
+  fileCheckpoints,
+  MainLoop,
   type Model,
   type ModelRequest,
   type ScriptedTurn,
@@ -34,6 +39,10 @@ import type { FakeClock } from '../../src/testing/fake-clock.ts';
 /** The world a scenario acts on. */
 export interface World {
   readonly session: AnySession;
+  /** Where files that outlive the process are. */
+  readonly dir: string;
+  /** Notes what a conversation came to that is not in the session. */
+  ended(session: AnySession): void;
   readonly clock: FakeClock;
   readonly points: CrashPoints;
   /** Acts outside the process, with a crash point on both sides. */
@@ -66,15 +75,17 @@ const input = z.object({ path: z.string() });
 /** Longer than the matrix runs: a lease is taken over because its process is dead, never because it has expired. */
 const LEASE_MS = 24 * 3_600_000;
 
+type Script = readonly ScriptedTurn[] | ((turn: number, key: string, request: ModelRequest) => ScriptedTurn);
+
 /** A model that streams; between two parts a draft is written, always at the same places. */
-function model(world: World, script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn)): Model {
+function model(world: World, script: Script): Model {
   const { clock, points } = world;
   const count = (name: string): number => points.passed.filter((passed) => passed === name).length;
   const scripted = scriptedModel(
     (request) => {
       world.asked(request);
       return typeof script === 'function'
-        ? script(request.turn, request.prompt.key)
+        ? script(request.turn, request.prompt.key, request)
         : (script[request.turn - 1] ?? 'no more');
     },
     {
@@ -109,7 +120,7 @@ async function request(
   world: World,
   options: {
     readonly tools: readonly AnyTool[];
-    readonly script: readonly ScriptedTurn[] | ((turn: number, key: string) => ScriptedTurn);
+    readonly script: Script;
     readonly output?: z.ZodType;
     readonly history?: HistoryManager;
     readonly people?: { readonly approve?: Speak; readonly settle?: Speak };
@@ -193,6 +204,22 @@ async function refused(said: Promise<void>, code: string): Promise<void> {
     (reason: unknown) => reason,
   );
   if (!isHoldfastError(error) || error.code !== code) throw new Error(`not refused with ${code}`, { cause: error });
+}
+
+/** Checkpoints with a crash point on both sides of every write. */
+function withCrashPoints(checkpoints: FileCheckpoints<string>, points: CrashPoints): CheckpointHandler<string> {
+  const around = async (name: string, write: () => Promise<void>): Promise<void> => {
+    points.pass(`before ${name}`);
+    await write();
+    points.pass(`after ${name}`);
+  };
+  return {
+    load: (asked) => checkpoints.load(asked),
+    lock: (asked) => checkpoints.lock(asked),
+    clear: (asked) => around('clear', () => checkpoints.clear(asked)),
+    save: (asked, snapshot) => around('save', () => checkpoints.save(asked, snapshot)),
+    complete: (asked, answer) => around('complete', () => checkpoints.complete(asked, answer)),
+  };
 }
 
 const reconcile =
@@ -280,6 +307,60 @@ export const SCENARIOS: readonly Scenario[] = [
             ? (([{ toolCalls: [call('look', 'b')] }, 'Found it.'] as const)[turn - 1] ?? 'no more')
             : (([{ toolCalls: [call('delegate', 'a')] }, 'They found it.'] as const)[turn - 1] ?? 'no more'),
       });
+    },
+  },
+  {
+    name: 'children in another order on resume',
+    drive: (world) => {
+      const child = definePrompt({
+        ns: 'crash',
+        key: 'child',
+        instructions: 'Research.',
+        tools: [tool(world, 'look', { effect: 'idempotent' })],
+      });
+      const delegate = defineTool({
+        name: 'delegate',
+        description: 'Asks other agents',
+        input,
+        effect: 'idempotent',
+        async execute(_, context) {
+          // Once a child is in the log, they are asked for in the other order.
+          const isBegun = context.session.state.record.evaluations.length > 1;
+          const found: Record<string, string> = {};
+          for (const path of isBegun ? ['b', 'a'] : ['a', 'b']) {
+            found[path] = (await context.evaluate(child, { input: path })).text;
+          }
+          return `a: ${found.a} b: ${found.b}`;
+        },
+      });
+      return request(world, {
+        tools: [delegate],
+        script: (turn, key, { messages }) => {
+          if (key !== 'child') return turn === 1 ? { toolCalls: [call('delegate', '')] } : 'They found both.';
+          const asked = messages.find(({ role }) => role === 'user');
+          const path = asked ? textOf(asked) : '';
+          return turn === 1 ? { toolCalls: [call('look', path)] } : `found ${path}`;
+        },
+      });
+    },
+  },
+  {
+    name: 'checkpoints after completion, a once tool',
+    async drive(world) {
+      const pay = tool(world, 'pay', { effect: 'once', reconcile: reconcile(world, 'pay') });
+      const prompt = definePrompt({ ns: 'crash', key: 'main', instructions: 'Do it.', tools: [pay] });
+      const script = [{ text: 'Paying.', toolCalls: [call('pay', 'a')] }, 'Paid.'];
+      const loop = new MainLoop<string>({
+        adapter: createAdapter({ model: model(world, script) }),
+        prepare: (asked) => ({ prompt, input: asked, sessionId: 'crash' }),
+        checkpoints: withCrashPoints(fileCheckpoints<string>(join(world.dir, 'checkpoints')), world.points),
+        finalize: (_, __, session) => world.ended(session),
+      });
+      // Delivered twice: the second time it is completed.
+      for (let i = 0; i < 2; i++) {
+        const { text } = await loop.execute('order-1');
+        if (text !== 'Paid.') throw new Error(`it said ${text}`);
+      }
     },
   },
   {

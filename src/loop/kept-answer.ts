@@ -1,0 +1,85 @@
+import { HoldfastError } from '../core/errors.ts';
+import { isRecord } from '../core/message-problem.ts';
+import { type PromptIdentity, promptMismatch } from '../core/prompt-identity.ts';
+import { inputHash, paramsHash } from './evaluation-identity.ts';
+import { checkOutput } from './finish.ts';
+import { validate } from './json-schema.ts';
+import type { PreparedRequest } from './main-loop.ts';
+import type { EvaluationResponse } from './provider-adapter.ts';
+
+/** The response of a completed request as a checkpoint handler keeps it: plain JSON, with what it is the response to. */
+export interface KeptAnswer extends EvaluationResponse<unknown> {
+  readonly format: 'holdfast-answer';
+  readonly version: 1;
+  readonly prompt: PromptIdentity;
+  readonly inputHash: string;
+  readonly paramsHash: string;
+}
+
+/** A response to keep. */
+export function keepAnswer<Output>(
+  prepared: PreparedRequest<Output>,
+  response: EvaluationResponse<Output>,
+): KeptAnswer {
+  const { ns, key, hash } = prepared.prompt;
+  return {
+    format: 'holdfast-answer',
+    version: 1,
+    prompt: { ns, key, hash },
+    inputHash: inputHash(prepared),
+    paramsHash: paramsHash(prepared),
+    ...response,
+  };
+}
+
+/** The kept answer that a handler loaded; undefined if it loaded a snapshot, or nothing. */
+export function readKeptAnswer(loaded: unknown): KeptAnswer | undefined {
+  if (typeof loaded === 'string' && !loaded.includes('"holdfast-answer"')) return undefined; // a snapshot may be long
+  const value = typeof loaded === 'string' ? parse(loaded) : loaded;
+  if (!isRecord(value) || value.format !== 'holdfast-answer') return undefined;
+  if (value.version !== 1 || value.status !== 'completed' || typeof value.text !== 'string') {
+    throw new HoldfastError(
+      'CHECKPOINT_INVALID',
+      'the kept answer of this request cannot be read; update holdfast, or clear the checkpoint to run the request again',
+    );
+  }
+  return value as unknown as KeptAnswer;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined; // restoring it as a snapshot says what is wrong
+  }
+}
+
+/**
+ * The response to a request that was completed before; undefined when the kept answer is that of another input, of other params
+ * or of another prompt. A prompt that changed since is refused, as a resume would refuse it (D4).
+ */
+export async function answerFrom<Output>(
+  kept: KeptAnswer,
+  prepared: PreparedRequest<Output>,
+): Promise<EvaluationResponse<Output> | undefined> {
+  const { format: _, version: __, prompt, inputHash: input, paramsHash: params, ...response } = kept;
+  if (input !== inputHash(prepared) || params !== paramsHash(prepared)) return undefined;
+  const recorded = { promptNs: prompt.ns, promptKey: prompt.key, promptHash: prompt.hash };
+  if (promptMismatch(recorded, prepared.prompt, 'relaxed')) return undefined;
+  const why = promptMismatch(recorded, prepared.prompt, prepared.promptValidation ?? 'strict');
+  if (why) {
+    throw new HoldfastError(
+      'PROMPT_MISMATCH',
+      `the kept answer of evaluation ${kept.evaluationId} is of another version: ${why}; use promptValidation: 'relaxed' to take it anyway, or onInvalid: 'restart' to run the request again`,
+    );
+  }
+  const { output } = prepared.prompt;
+  if (!output) return { ...response, output: undefined } as EvaluationResponse<Output>;
+  const said = await checkOutput(output.schema, { content: [{ type: 'text', text: kept.text }] });
+  const checked = said.ok ? said : await validate(output.schema, kept.output);
+  if (checked.ok) return { ...response, output: checked.value };
+  throw new HoldfastError(
+    'OUTPUT_INVALID',
+    `the kept answer of evaluation ${kept.evaluationId} does not fit the output schema: ${checked.problem}; use onInvalid: 'restart' to run the request again`,
+  );
+}
