@@ -77,8 +77,8 @@ const LEASE_MS = 24 * 3_600_000;
 
 type Script = readonly ScriptedTurn[] | ((turn: number, key: string, request: ModelRequest) => ScriptedTurn);
 
-/** A model that streams; between two parts a draft is written, always at the same places. */
-function model(world: World, script: Script): Model {
+/** A model that streams; between two parts a draft is written, always at the same places, or none. */
+function model(world: World, script: Script, { drafts = true } = {}): Model {
   const { clock, points } = world;
   const count = (name: string): number => points.passed.filter((passed) => passed === name).length;
   const scripted = scriptedModel(
@@ -90,6 +90,7 @@ function model(world: World, script: Script): Model {
     },
     {
       async beforePart() {
+        if (!drafts) return;
         clock.advance(200);
         while (count('before appendDraft') > count('after appendDraft')) await setImmediate();
       },
@@ -123,6 +124,7 @@ async function request(
     readonly script: Script;
     readonly output?: z.ZodType;
     readonly history?: HistoryManager;
+    readonly drafts?: boolean;
     readonly people?: { readonly approve?: Speak; readonly settle?: Speak };
   },
 ): Promise<void> {
@@ -134,7 +136,7 @@ async function request(
     tools,
     ...(output && { output }),
   });
-  const adapter = createAdapter({ model: model(world, options.script), leaseTtlMs: LEASE_MS });
+  const adapter = createAdapter({ model: model(world, options.script, options), leaseTtlMs: LEASE_MS });
   const evaluate = (): Promise<EvaluationResponse<unknown>> =>
     adapter.evaluate(prompt, {
       session: world.session,
@@ -335,6 +337,7 @@ export const SCENARIOS: readonly Scenario[] = [
       });
       return request(world, {
         tools: [delegate],
+        drafts: false, // they have scenarios of their own
         script: (turn, key, { messages }) => {
           if (key !== 'child') return turn === 1 ? { toolCalls: [call('delegate', '')] } : 'They found both.';
           const asked = messages.find(({ role }) => role === 'user');
