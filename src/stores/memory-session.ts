@@ -1,11 +1,10 @@
-import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../core/session-summary.ts';
 import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
 import { refuseStale } from './append-rules.ts';
 import { boundedDrafts, compareDraftPositions, excessProgress } from './draft-rules.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './encoded-event.ts';
-import { appendIdReused, eventNotFound } from './refusals.ts';
+import { appendIdReused, eventNotFound, incompleteEvent } from './refusals.ts';
 
 interface LoggedEvent extends EncodedEvent {
   /** On the first event of an append. */
@@ -78,9 +77,7 @@ export class MemorySession {
       try {
         summary = summarizeSession(summary, event);
       } catch (cause) {
-        throw new HoldfastError('EVENT_INVALID', `event "${type}" lacks what its type promises: ${messageOf(cause)}`, {
-          cause,
-        });
+        throw incompleteEvent(type, cause);
       }
     }
     return summary;
@@ -126,10 +123,12 @@ export class MemorySession {
 
   addDraft(chunks: readonly DraftChunk[]): void {
     for (const chunk of chunks) {
-      if (this.#drafts.some((known) => compareDraftPositions(known, chunk) === 0)) continue;
-      this.#drafts.push({ ...chunk });
+      // Almost always the newest: found from the end.
+      const before = this.#drafts.findLastIndex((known) => compareDraftPositions(known, chunk) <= 0);
+      const known = this.#drafts[before];
+      if (known && compareDraftPositions(known, chunk) === 0) continue;
+      this.#drafts.splice(before + 1, 0, { ...chunk });
     }
-    this.#drafts.sort(compareDraftPositions);
     for (const draftId of boundedDrafts(chunks)) {
       const own = this.#drafts.filter((chunk) => chunk.draftId === draftId);
       const dropped = new Set(own.slice(0, excessProgress(own.map(({ delta }) => delta.length))));

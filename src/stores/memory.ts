@@ -6,7 +6,9 @@ import {
   checkDraft,
   checkFork,
   checkRead,
+  checkReadDraft,
   checkSessionId,
+  checkSnapshot,
   checkTtl,
 } from './check-arguments.ts';
 import { compareDraftPositions } from './draft-rules.ts';
@@ -180,7 +182,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async writeSnapshot(sessionId, { seq, data }, { incarnation, revision, fence } = {}) {
       enter(sessionId);
-      checkCount('the seq of a snapshot', seq);
+      checkSnapshot({ seq, data });
       const target = living(sessionId, incarnation);
       if (fence !== undefined && fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
       if (seq > target.seq) throw snapshotBeyondLog(sessionId, seq, target.seq);
@@ -203,8 +205,10 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
       watchers.notify(sessionId);
     },
 
-    async readDraft(sessionId, { incarnation, after, draftId, limit } = {}) {
+    async readDraft(sessionId, options = {}) {
       enter(sessionId);
+      checkReadDraft(options);
+      const { incarnation, after, draftId, limit } = options;
       return living(sessionId, incarnation)
         .drafts.filter((chunk) => draftId === undefined || chunk.draftId === draftId)
         .filter((chunk) => after === undefined || compareDraftPositions(chunk, after) > 0)

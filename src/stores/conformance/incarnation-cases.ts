@@ -9,7 +9,7 @@ const CONTENT = { event: 0, hash: 'sha256:x', text: 'content' };
 function naming(store: Store, incarnation: number, fence: number): Readonly<Record<string, () => Promise<unknown>>> {
   return {
     append: () => store.append('s', [note('late')], { id: 'late', expectedSeq: 1, incarnation }),
-    'append as the first': () => store.append('s', [note('late')], { id: 'late', expectedSeq: 0, incarnation }),
+    'append as the first': () => store.append('s', [note('late')], { id: 'first', expectedSeq: 0, incarnation }),
     'repeated append': () => store.append('s', [note('life')], { id: 'a', expectedSeq: 0, incarnation }),
     read: () => readAll(store, 's', { incarnation }),
     'write snapshot': () => store.writeSnapshot('s', { seq: 1, data: '{"late":true}' }, { incarnation }),
