@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { ContentWrite, SearchHit, SessionInfo, Store } from '../ports/store.ts';
+import type { ContentWrite, SearchHit, Store } from '../ports/store.ts';
 import {
   checkAppend,
   checkCount,
@@ -11,7 +11,7 @@ import {
   checkSnapshot,
   checkTtl,
 } from './check-arguments.ts';
-import { compareDraftPositions } from './draft-rules.ts';
+import { selectChunks } from './draft-rules.ts';
 import { eventsFromPages } from './event-pages.ts';
 import { keepLeaseByTimer } from './keep-lease.ts';
 import { leaseBlocks } from './lease-rules.ts';
@@ -25,7 +25,7 @@ import {
   storeClosed,
 } from './refusals.ts';
 import { DEFAULT_HITS, matchText, parseQuery, searchableText } from './search-text.ts';
-import { checkListing, compareSessions, DEFAULT_PAGE, encodeCursor, matchesFilter } from './session-listing.ts';
+import { listPage } from './session-listing.ts';
 import { systemClock } from './system-clock.ts';
 import { Watchers } from './watchers.ts';
 
@@ -208,11 +208,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
     async readDraft(sessionId, options = {}) {
       enter(sessionId);
       checkReadDraft(options);
-      const { incarnation, after, draftId, limit } = options;
-      return living(sessionId, incarnation)
-        .drafts.filter((chunk) => draftId === undefined || chunk.draftId === draftId)
-        .filter((chunk) => after === undefined || compareDraftPositions(chunk, after) > 0)
-        .slice(0, limit);
+      return selectChunks(living(sessionId, options.incarnation).drafts, options);
     },
 
     async readContent(sessionId, hash, { incarnation } = {}) {
@@ -227,16 +223,11 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
 
     async listSessions(options = {}) {
       enter();
-      const { limit = DEFAULT_PAGE } = options;
-      const position = checkListing(options);
-      const matching = [...sessions.values()]
-        .map((each) => each.info())
-        .filter((info): info is SessionInfo => info !== undefined && matchesFilter(info, options))
-        .filter((info) => position === undefined || compareSessions(position, info) < 0)
-        .sort(compareSessions);
-      const page = matching.slice(0, limit);
-      const last = page.at(-1);
-      return { sessions: page, ...(last && matching.length > limit && { next: encodeCursor(last) }) };
+      const infos = [...sessions.values()].map((each) => each.info());
+      return listPage(
+        infos.filter((info) => info !== undefined),
+        options,
+      );
     },
 
     async search(query, { sessionId, limit = DEFAULT_HITS } = {}) {
