@@ -1,16 +1,65 @@
+import { type SessionSummary, summarizeSession } from '../core/session-summary.ts';
 import type { AppendOptions } from '../ports/store.ts';
-import { fenceConflict, sequenceConflict } from './refusals.ts';
+import { decodeEvent, type EncodedEvent, sameEvents } from './encoded-event.ts';
+import { appendIdReused, fenceConflict, incompleteEvent, sequenceConflict } from './refusals.ts';
 
 /** What an append is checked against: where its session stands. */
 export interface SessionPosition {
   readonly seq: number;
   /** The fence of the newest lease, if there ever was one. */
-  readonly fence: number | undefined;
+  readonly fence?: number | undefined;
 }
 
 /** Refuses an append whose sequence or fence is stale (I6). A stale fence is said first: it is the one that cannot be mended. */
-export function refuseStale(sessionId: string, session: SessionPosition, options: AppendOptions): void {
+export function refuseStale(
+  sessionId: string,
+  session: SessionPosition,
+  options: Pick<AppendOptions, 'fence' | 'expectedSeq'>,
+): void {
   const { fence, expectedSeq } = options;
   if (fence !== undefined && fence !== session.fence) throw fenceConflict(sessionId, session.fence, fence);
   if (expectedSeq !== session.seq) throw sequenceConflict(sessionId, session.seq, expectedSeq);
+}
+
+/** An event of a log that is an array, with the id of the append that it began, if it did. */
+export interface AppendedEvent extends EncodedEvent {
+  readonly appendId?: string;
+}
+
+/**
+ * The last seq of the append that this one repeats: the newest one, or the one made at the same place (D51). Throws
+ * `APPEND_ID_REUSED` when it was made with other events.
+ */
+export function findRepeatedAppend(
+  sessionId: string,
+  log: readonly AppendedEvent[],
+  events: readonly EncodedEvent[],
+  { id, expectedSeq }: Pick<AppendOptions, 'id' | 'expectedSeq'>,
+): number | undefined {
+  const newest = log.findLastIndex((event) => event.appendId !== undefined);
+  const start = [expectedSeq, newest].find((index) => log[index]?.appendId === id);
+  if (start === undefined) return undefined;
+  let end = start + 1;
+  while (end < log.length && log[end]?.appendId === undefined) end++;
+  if (!sameEvents(log.slice(start, end), events)) throw appendIdReused(sessionId, id);
+  return end;
+}
+
+/** Folds the events after `seq` into the summary of their session. Throws `EVENT_INVALID` for one that lacks its fields. */
+export function summarizeAppend(
+  sessionId: string,
+  before: SessionSummary | undefined,
+  seq: number,
+  events: readonly EncodedEvent[],
+): SessionSummary | undefined {
+  let summary = before;
+  for (const [i, { at, type, data }] of events.entries()) {
+    const event = decodeEvent(sessionId, seq + i + 1, at, type, data);
+    try {
+      summary = summarizeSession(summary, event);
+    } catch (cause) {
+      throw incompleteEvent(type, cause);
+    }
+  }
+  return summary;
 }

@@ -1,5 +1,14 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { AcquireLeaseOptions, AppendOptions, DraftChunk, ForkOptions, ReadOptions } from '../ports/store.ts';
+import type {
+  AcquireLeaseOptions,
+  AppendOptions,
+  DraftChunk,
+  ForkOptions,
+  ReadDraftOptions,
+  ReadOptions,
+  StoredSnapshot,
+} from '../ports/store.ts';
+import { sessionNotFound } from './refusals.ts';
 
 /**
  * What every store refuses before it looks at its data. An id is any text that survives a round trip through every
@@ -76,13 +85,28 @@ export function checkDraft(chunks: readonly DraftChunk[], fence: number): void {
   }
 }
 
-/** Refuses a fork at a place that its origin does not have. */
+export function checkReadDraft({ after, limit }: ReadDraftOptions): void {
+  if (limit !== undefined) checkCount('limit', limit);
+  if (after === undefined) return;
+  checkCount('the fence of a position', after.fence);
+  checkCount('the number of a position', after.n);
+}
+
+export function checkSnapshot({ seq, data }: StoredSnapshot): void {
+  checkCount('the seq of a snapshot', seq);
+  if (typeof data !== 'string' || !data.isWellFormed()) {
+    throw new HoldfastError('INVALID_ARGUMENT', 'a snapshot must be well-formed text, as JSON.stringify gives it');
+  }
+}
+
+/** Refuses a fork of nothing, without an event, or at a place that its origin does not have. */
 export function checkFork(
   origin: { readonly id: string; readonly seq: number },
   target: string,
   { at, events }: ForkOptions,
 ): void {
   checkSessionId(target);
+  if (origin.seq === 0) throw sessionNotFound(origin.id);
   if (events.length === 0) throw new HoldfastError('INVALID_ARGUMENT', 'a fork needs at least one event of its own');
   if (Number.isSafeInteger(at) && at >= 1 && at <= origin.seq) return;
   throw new HoldfastError('INVALID_ARGUMENT', `session ${origin.id} can be forked at 1 to ${origin.seq}, not at ${at}`);

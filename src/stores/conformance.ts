@@ -1,13 +1,17 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { appendCases } from './conformance/append-cases.ts';
+import { contentCases } from './conformance/content-cases.ts';
+import { draftCases } from './conformance/draft-cases.ts';
+import { forkCases } from './conformance/fork-cases.ts';
 import { type Case, withStore } from './conformance/harness.ts';
-import { keepingCases } from './conformance/keeping-cases.ts';
+import { incarnationCases } from './conformance/incarnation-cases.ts';
 import { leaseCases } from './conformance/lease-cases.ts';
 import { lifecycleCases } from './conformance/lifecycle-cases.ts';
 import { propertyCases } from './conformance/property-cases.ts';
 import { searchCases } from './conformance/search-cases.ts';
 import { sessionCases } from './conformance/session-cases.ts';
+import { snapshotCases } from './conformance/snapshot-cases.ts';
 
 /**
  * The store contract of `ports/store.ts` as a suite that any store can run, under any runner:
@@ -33,7 +37,7 @@ export interface StoreConformanceOptions {
 export interface ConformanceTest {
   /** The rule, and the invariant or decision it belongs to. */
   readonly name: string;
-  /** Rejects when the store breaks the rule. */
+  /** Rejects when the store breaks the rule. A rule about searching is passed over for a store without `search`. */
   run(): Promise<void>;
 }
 
@@ -43,15 +47,25 @@ export function storeConformance(options: StoreConformanceOptions): readonly Con
   const cases: readonly Case[] = [
     ...appendCases,
     ...leaseCases,
-    ...keepingCases,
+    ...incarnationCases,
+    ...snapshotCases,
+    ...draftCases,
+    ...contentCases,
     ...sessionCases,
+    ...forkCases,
     ...searchCases,
     ...lifecycleCases,
   ];
   return [
     ...cases
       .filter((each) => !each.shared || options.reopen)
-      .map(({ name, check }) => ({ name, run: () => withStore(options, check) })),
+      .map(({ name, check, searching }) => ({
+        name,
+        run: () =>
+          withStore(options, async (harness) => {
+            if (!searching || harness.store.search) await check(harness);
+          }),
+      })),
     ...propertyCases.map(({ name, check }) => ({ name, run: () => check(options, runs) })),
   ];
 }

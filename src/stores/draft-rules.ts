@@ -1,4 +1,4 @@
-import type { DraftChunk, DraftPosition } from '../ports/store.ts';
+import type { DraftChunk, DraftPosition, ReadDraftOptions } from '../ports/store.ts';
 
 /** A call's progress is bounded: a tool may stream megabytes, and a reader needs what it printed last (D62). */
 export const MAX_PROGRESS_LENGTH: number = 64 * 1024;
@@ -21,4 +21,31 @@ export function excessProgress(lengths: readonly number[]): number {
 /** The drafts among these chunks that are bounded. */
 export function boundedDrafts(chunks: readonly DraftChunk[]): ReadonlySet<string> {
   return new Set(chunks.flatMap((chunk) => (chunk.kind === 'progress' ? [chunk.draftId] : [])));
+}
+
+/** The chunks of a session, in order, with more of them: each position once, bounded drafts cut to their newest part. */
+export function addChunks(drafts: readonly DraftChunk[], chunks: readonly DraftChunk[]): DraftChunk[] {
+  let all = [...drafts];
+  for (const chunk of chunks) {
+    // Almost always the newest: found from the end.
+    const before = all.findLastIndex((known) => compareDraftPositions(known, chunk) <= 0);
+    const known = all[before];
+    if (known && compareDraftPositions(known, chunk) === 0) continue;
+    all.splice(before + 1, 0, { ...chunk });
+  }
+  for (const draftId of boundedDrafts(chunks)) {
+    const own = all.filter((chunk) => chunk.draftId === draftId);
+    const dropped = new Set(own.slice(0, excessProgress(own.map(({ delta }) => delta.length))));
+    if (dropped.size > 0) all = all.filter((chunk) => !dropped.has(chunk));
+  }
+  return all;
+}
+
+/** The chunks that a reader asks for, of chunks in order. */
+export function selectChunks(drafts: readonly DraftChunk[], options: ReadDraftOptions): readonly DraftChunk[] {
+  const { after, draftId, limit } = options;
+  return drafts
+    .filter((chunk) => draftId === undefined || chunk.draftId === draftId)
+    .filter((chunk) => after === undefined || compareDraftPositions(chunk, after) > 0)
+    .slice(0, limit);
 }

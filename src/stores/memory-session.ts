@@ -1,15 +1,12 @@
-import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
-import { type SessionSummary, summarizeSession } from '../core/session-summary.ts';
+import type { SessionSummary } from '../core/session-summary.ts';
 import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
-import { refuseStale } from './append-rules.ts';
-import { boundedDrafts, compareDraftPositions, excessProgress } from './draft-rules.ts';
-import { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './encoded-event.ts';
-import { appendIdReused, eventNotFound } from './refusals.ts';
+import { type AppendedEvent, findRepeatedAppend, refuseStale, summarizeAppend } from './append-rules.ts';
+import { addChunks } from './draft-rules.ts';
+import { decodeEvent, encodeEvent } from './encoded-event.ts';
+import { eventNotFound } from './refusals.ts';
 
-interface LoggedEvent extends EncodedEvent {
-  /** On the first event of an append. */
-  readonly appendId?: string;
+interface LoggedEvent extends AppendedEvent {
   /** The contents that the event refers to. */
   readonly contents?: readonly string[];
 }
@@ -45,10 +42,10 @@ export class MemorySession {
   /** Appends, unless this append was made before; `isNew` says which. */
   append(events: readonly NewEvent[], options: AppendOptions): { readonly seq: number; readonly isNew: boolean } {
     const encoded = events.map(encodeEvent);
-    const repeated = this.#findRepeated(encoded, options);
+    const repeated = findRepeatedAppend(this.id, this.#log, encoded, options);
     if (repeated !== undefined) return { seq: repeated, isNew: false };
     refuseStale(this.id, this, options);
-    this.#summary = this.#summarize(encoded);
+    this.#summary = summarizeAppend(this.id, this.#summary, this.seq, encoded);
     for (const [i, event] of encoded.entries()) {
       const contents = options.contents?.filter((content) => content.event === i).map(({ hash }) => hash);
       this.#log.push({ ...event, ...(i === 0 && { appendId: options.id }), ...(contents?.length && { contents }) });
@@ -58,32 +55,6 @@ export class MemorySession {
     const ended = new Set(options.endsDrafts);
     if (ended.size > 0) this.#drafts = this.#drafts.filter((chunk) => !ended.has(chunk.draftId));
     return { seq: this.seq, isNew: true };
-  }
-
-  /** The last seq of the append that this one repeats: the newest one, or the one made at the same place. */
-  #findRepeated(events: readonly EncodedEvent[], { id, expectedSeq }: AppendOptions): number | undefined {
-    const newest = this.#log.findLastIndex((event) => event.appendId !== undefined);
-    const start = [expectedSeq, newest].find((index) => this.#log[index]?.appendId === id);
-    if (start === undefined) return undefined;
-    let end = start + 1;
-    while (end < this.seq && this.#log[end]?.appendId === undefined) end++;
-    if (!sameEvents(this.#log.slice(start, end), events)) throw appendIdReused(this.id, id);
-    return end;
-  }
-
-  #summarize(events: readonly EncodedEvent[]): SessionSummary | undefined {
-    let summary = this.#summary;
-    for (const [i, { at, type, data }] of events.entries()) {
-      const event = decodeEvent(this.id, this.seq + i + 1, at, type, data);
-      try {
-        summary = summarizeSession(summary, event);
-      } catch (cause) {
-        throw new HoldfastError('EVENT_INVALID', `event "${type}" lacks what its type promises: ${messageOf(cause)}`, {
-          cause,
-        });
-      }
-    }
-    return summary;
   }
 
   /** Up to `count` events after `after`, none beyond `until`. */
@@ -119,22 +90,13 @@ export class MemorySession {
   fork(id: string, incarnation: number, at: number): MemorySession {
     const fork = new MemorySession(id, incarnation);
     const copied = this.#log.slice(0, at);
-    fork.#summary = fork.#summarize(copied);
+    fork.#summary = summarizeAppend(id, undefined, 0, copied);
     fork.#log = copied.map(({ appendId: _, ...event }, i) => (i === 0 ? { ...event, appendId: `fork:${id}` } : event));
     return fork;
   }
 
   addDraft(chunks: readonly DraftChunk[]): void {
-    for (const chunk of chunks) {
-      if (this.#drafts.some((known) => compareDraftPositions(known, chunk) === 0)) continue;
-      this.#drafts.push({ ...chunk });
-    }
-    this.#drafts.sort(compareDraftPositions);
-    for (const draftId of boundedDrafts(chunks)) {
-      const own = this.#drafts.filter((chunk) => chunk.draftId === draftId);
-      const dropped = new Set(own.slice(0, excessProgress(own.map(({ delta }) => delta.length))));
-      this.#drafts = this.#drafts.filter((chunk) => !dropped.has(chunk));
-    }
+    this.#drafts = addChunks(this.#drafts, chunks);
   }
 
   get drafts(): readonly DraftChunk[] {

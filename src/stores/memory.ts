@@ -1,16 +1,18 @@
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { ContentWrite, SearchHit, SessionInfo, Store } from '../ports/store.ts';
+import type { ContentWrite, SearchHit, Store } from '../ports/store.ts';
 import {
   checkAppend,
   checkCount,
   checkDraft,
   checkFork,
   checkRead,
+  checkReadDraft,
   checkSessionId,
+  checkSnapshot,
   checkTtl,
 } from './check-arguments.ts';
-import { compareDraftPositions } from './draft-rules.ts';
+import { selectChunks } from './draft-rules.ts';
 import { eventsFromPages } from './event-pages.ts';
 import { keepLeaseByTimer } from './keep-lease.ts';
 import { leaseBlocks } from './lease-rules.ts';
@@ -24,7 +26,7 @@ import {
   storeClosed,
 } from './refusals.ts';
 import { DEFAULT_HITS, matchText, parseQuery, searchableText } from './search-text.ts';
-import { checkListing, compareSessions, DEFAULT_PAGE, encodeCursor, matchesFilter } from './session-listing.ts';
+import { listPage } from './session-listing.ts';
 import { systemClock } from './system-clock.ts';
 import { Watchers } from './watchers.ts';
 
@@ -185,7 +187,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async writeSnapshot(sessionId, { seq, data }, { incarnation, revision, fence } = {}) {
       enter(sessionId);
-      checkCount('the seq of a snapshot', seq);
+      checkSnapshot({ seq, data });
       const target = living(sessionId, incarnation);
       if (fence !== undefined && fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
       if (seq > target.seq) throw snapshotBeyondLog(sessionId, seq, target.seq);
@@ -208,12 +210,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       watchers.notify(sessionId);
     },
 
-    async readDraft(sessionId, { incarnation, after, draftId, limit } = {}) {
+    async readDraft(sessionId, options = {}) {
       enter(sessionId);
-      return living(sessionId, incarnation)
-        .drafts.filter((chunk) => draftId === undefined || chunk.draftId === draftId)
-        .filter((chunk) => after === undefined || compareDraftPositions(chunk, after) > 0)
-        .slice(0, limit);
+      checkReadDraft(options);
+      return selectChunks(living(sessionId, options.incarnation).drafts, options);
     },
 
     async readContent(sessionId, hash, { incarnation } = {}) {
@@ -228,16 +228,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async listSessions(options = {}) {
       enter();
-      const { limit = DEFAULT_PAGE } = options;
-      const position = checkListing(options);
-      const matching = [...sessions.values()]
-        .map((each) => each.info())
-        .filter((info): info is SessionInfo => info !== undefined && matchesFilter(info, options))
-        .filter((info) => position === undefined || compareSessions(position, info) < 0)
-        .sort(compareSessions);
-      const page = matching.slice(0, limit);
-      const last = page.at(-1);
-      return { sessions: page, ...(last && matching.length > limit && { next: encodeCursor(last) }) };
+      const infos = [...sessions.values()].map((each) => each.info());
+      return listPage(
+        infos.filter((info) => info !== undefined),
+        options,
+      );
     },
 
     async search(query, { sessionId, limit = DEFAULT_HITS } = {}) {

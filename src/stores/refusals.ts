@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, messageOf } from '../core/errors.ts';
 
 /** The refusals that every store gives in the same words. Each says what to do next (D3). */
 
@@ -48,6 +48,13 @@ export function snapshotBeyondLog(sessionId: string, seq: number, head: number):
     'INVALID_ARGUMENT',
     `a snapshot at ${seq} is beyond session ${sessionId}, which is at ${head}; take a new one`,
   );
+}
+
+/** A built-in event without the fields of its type: the summary of its session cannot be made. */
+export function incompleteEvent(type: string, cause: unknown): HoldfastError {
+  return new HoldfastError('EVENT_INVALID', `event "${type}" lacks what its type promises: ${messageOf(cause)}`, {
+    cause,
+  });
 }
 
 /** The caller opened a life of the session that has ended. */

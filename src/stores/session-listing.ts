@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { ListSessionsOptions, SessionInfo } from '../ports/store.ts';
+import type { ListSessionsOptions, SessionInfo, SessionPage } from '../ports/store.ts';
 import { checkCount } from './check-arguments.ts';
 
 /**
@@ -38,6 +38,19 @@ export function compareSessions(a: ListPosition, b: ListPosition): number {
 export function checkListing(options: ListSessionsOptions): ListPosition | undefined {
   if (options.limit !== undefined) checkCount('limit', options.limit, 1);
   return options.cursor === undefined ? undefined : decodeCursor(options.cursor);
+}
+
+/** One page of all sessions of a store that holds them in memory. */
+export function listPage(sessions: readonly SessionInfo[], options: ListSessionsOptions): SessionPage {
+  const { limit = DEFAULT_PAGE } = options;
+  const position = checkListing(options);
+  const matching = sessions
+    .filter((info) => matchesFilter(info, options))
+    .filter((info) => position === undefined || compareSessions(position, info) < 0)
+    .sort(compareSessions);
+  const page = matching.slice(0, limit);
+  const last = page.at(-1);
+  return { sessions: page, ...(last && matching.length > limit && { next: encodeCursor(last) }) };
 }
 
 export function encodeCursor({ updatedAt, id }: ListPosition): string {

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
 import { approveToolCall, settleToolCall } from '../../src/index.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { bundleScript } from '../support/bundle.ts';
@@ -96,6 +97,20 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
   test('holds the events, messages, contents, drafts, leases, snapshots and slices that it held when it was written', () =>
     expectSameContents(copyOf(fixture)));
 
+  test('lists each session with the summary and the work that its log folds to', async () => {
+    const store = await openStore(copyOf(fixture));
+    const { sessions } = await store.listSessions({ limit: 1000 });
+    const working: string[] = [];
+    for (const { id, seq: _, updatedAt: __, lease: ___, ...listed } of sessions) {
+      const folded = (await readAll(store, id)).reduce<SessionSummary | undefined>(summarizeSession, undefined);
+      expect(listed, id).toEqual(folded);
+      if (folded?.work !== undefined) working.push(id);
+    }
+    expect(working.length).toBeGreaterThan(2);
+    const found = await store.listSessions({ limit: 1000, work: true });
+    expect(found.sessions.map(({ id }) => id).toSorted()).toEqual(working.toSorted());
+  });
+
   test('is searched with the hits that it had when it was written, with and without an index', async () => {
     const store = await openStore(copyOf(fixture), { backgroundIndexing: false });
     expect(await listSearches(store)).toEqual(expected.searches);
@@ -160,7 +175,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     const { evaluationId } = await resume();
     const interrupted = (await readAll(store, session.id)).filter(({ type }) => type === 'message/interrupted');
     expect(interrupted).toMatchObject([{ turn: 2, attempt: 1, blocks: [...blocks.values()] }]);
-    expect(await store.readDraft(session.id, evaluationId)).toEqual([]);
+    expect(await store.readDraft(session.id, { draftId: evaluationId })).toEqual([]);
   });
 
   test('a slice folds the events before the snapshot, after it and of the resumed call', async () => {

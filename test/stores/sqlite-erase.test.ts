@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/events.ts';
-import { note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
+import { chunk, leaseOn, note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
 
 const SECRET = 'xylophonesecretword';
 
@@ -24,7 +24,11 @@ test.for([
       Array.from({ length: 50 }, (_, i) => said(`before ${i}`)),
       { id: 'a', expectedSeq: 0 },
     );
-    await store.append('s', [said(text)], { id: 'b', expectedSeq: 50 });
+    await store.append('s', [said(text)], {
+      id: 'b',
+      expectedSeq: 50,
+      contents: [{ event: 0, hash: 'sha256:secret', text }],
+    });
     await store.append(
       's',
       Array.from({ length: 50 }, (_, i) => said(`after ${i}`)),
@@ -32,10 +36,9 @@ test.for([
     );
     // Older snapshots lie in pages that were freed since.
     for (const seq of [51, 60, 70]) await store.writeSnapshot('s', { seq, data: JSON.stringify({ seq, text }) });
-    await store.writeContent('s', 'sha256:secret', text);
     expect((await store.search(SECRET)).length).toBe(1);
     expect(filesWith(path, SECRET).length).toBeGreaterThan(0);
-    await store.replaceEvent('s', { ...said('erased'), seq: 51 } as SessionEvent, ['sha256:secret']);
+    await store.replaceEvent('s', { ...said('erased'), seq: 51 } as SessionEvent);
     expect(filesWith(path, SECRET)).toEqual([]);
     expect((await readAll(store, 's')).length).toBe(101);
     expect((await store.check()).problems).toEqual([]);
@@ -52,12 +55,13 @@ test.for([3, 400])('a deleted session of %d events is in no file any more', asyn
     {
       id: 'a',
       expectedSeq: 0,
+      contents: [{ event: count - 1, hash: 'sha256:c', text: SECRET.repeat(1000) }],
+      callContents: { put: [{ call: 'c', text: SECRET.repeat(1000) }] },
     },
   );
-  await store.appendDraft(`id-${SECRET}`, [
-    { evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: SECRET },
-  ]);
-  await store.writeContent(`id-${SECRET}`, 'sha256:c', SECRET.repeat(1000));
+  const { fence } = await leaseOn(store, `id-${SECRET}`);
+  await store.appendDraft(`id-${SECRET}`, [chunk(fence, 1, { delta: SECRET })], { fence });
+  await store.writeSnapshot(`id-${SECRET}`, { seq: 1, data: JSON.stringify(SECRET) });
   await store.search(SECRET);
   expect(filesWith(path, SECRET).length).toBeGreaterThan(0);
   await store.deleteSession(`id-${SECRET}`);
@@ -83,9 +87,9 @@ test('a backup is a whole store, made while others write, and never overwrites (
   await Promise.all([backup, ...writers]);
   const copy = await openStore(target);
   expect((await copy.check()).problems).toEqual([]);
-  expect(await copy.head('s')).toBe(3000);
+  expect((await copy.head('s')).seq).toBe(3000);
   expect(await copy.append('s', [note('on its own')], { id: 'c', expectedSeq: 3000 })).toEqual({ seq: 3001 });
-  expect(await store.head('s')).toBe(3000);
+  expect((await store.head('s')).seq).toBe(3000);
 
   const before = readFileSync(target);
   await expect(store.backup(target)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

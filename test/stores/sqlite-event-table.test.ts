@@ -32,7 +32,10 @@ test('any mix of appends and deletions leaves each session its own events, in or
           for (const { key, size } of history) {
             const log = logs.get(key) ?? [];
             if (size === 0) {
-              table.deleteSession(key);
+              for (let rows = table.remaining(key, 7); rows.length > 0; rows = table.remaining(key, 7)) {
+                for (const row of rows) table.remove(key, row);
+                table.removed();
+              }
               logs.delete(key);
               continue;
             }

@@ -7,7 +7,7 @@ import { Database } from '../../src/stores/sqlite/driver.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { openForeignDatabase } from '../../src/stores/sqlite/open-database.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
-import { note, openStore, readAll, said, temporaryDatabase, temporaryDirectory } from './support/temporary.ts';
+import { chunk, note, openStore, readAll, said, temporaryDatabase, temporaryDirectory } from './support/temporary.ts';
 
 /** A plain connection that is closed after the test. */
 function connect(path: string): Database {
@@ -58,7 +58,7 @@ describe('a locked database (I10)', () => {
     expect((await readAll(store, 's')).length).toBe(3);
     other.exec('COMMIT');
     expect(await store.append('s', [note(4)], { id: 'b', expectedSeq: 3 })).toEqual({ seq: 4 });
-    expect(await store.head('t')).toBe(0);
+    expect((await store.head('t')).seq).toBe(0);
   });
 
   test('is waited for without holding up the process', async () => {
@@ -142,7 +142,9 @@ describe('a database that may only be read (I10)', () => {
       () => store.append('s', [note(4)], { id: 'b', expectedSeq: 3 }),
       () => store.acquireLease('s', { holder: { id: 'h', host: 'h', pid: 1, startedAt: '0' }, ttlMs: 1 }),
       () => store.deleteSession('s'),
-      () => store.writeContent('s', 'h', 't'),
+      () => store.writeSnapshot('s', { seq: 1, data: '{}' }),
+      () => store.appendDraft('s', [chunk(1, 1)], { fence: 1 }),
+      () => store.forkSession('s', 'fork', { at: 1, events: [note(2)] }),
       () => store.replaceEvent('s', { ...note('no'), seq: 1 } as SessionEvent),
     ];
     for (const write of writes) {
@@ -160,7 +162,7 @@ describe('a database that may only be read (I10)', () => {
     const writer = await openStore(path);
     const reader = await openStore(path, { readOnly: true });
     await writer.append('s', [said('four')], { id: 'b', expectedSeq: 3 });
-    expect(await reader.head('s')).toBe(4);
+    expect((await reader.head('s')).seq).toBe(4);
     expect((await reader.search('four')).map((hit) => hit.seq)).toEqual([4]);
     await writer.search('four');
     expect((await reader.search('four')).map((hit) => hit.seq)).toEqual([4]);
@@ -264,7 +266,7 @@ describe('a file that is not what it should be (I10)', () => {
     ['events without a place', "UPDATE counters SET value = 99 WHERE name = 'placed'", /have no place/],
     ['a place without an event', 'INSERT INTO places VALUES (5, 5)', /lead to no event/],
     ['a lost beginning of an append', 'UPDATE events SET append_id = NULL', /does not begin an append/],
-    ['a lost content', "INSERT INTO content_refs VALUES (1, 'sha256:x')", /content sha256:x, which is missing/],
+    ['a lost content', "INSERT INTO event_contents VALUES (1, 1, 'sha256:x')", /content sha256:x, which is missing/],
     ['an index beyond the log', 'UPDATE sessions SET indexed_seq = 9', /indexed up to 9/],
   ] as const)('check finds %s', async ([, damage, problem]) => {
     const path = await filledDatabase();
@@ -289,19 +291,17 @@ describe('a file that is not what it should be (I10)', () => {
     expect(await store.append('t', [note(1)], { id: 'a', expectedSeq: 0 })).toEqual({ seq: 1 });
   });
 
-  test('a database of the first layout is brought up to date with all it holds', async () => {
+  test('a database that another process brings to a newer layout while it is open is STORE_TOO_NEW, and nothing is written', async () => {
     const path = await filledDatabase();
-    const old = new Database(path);
-    old.exec('ALTER TABLE drafts DROP COLUMN kind; ALTER TABLE drafts DROP COLUMN tool_name');
-    old.prepare("INSERT INTO drafts VALUES (1, 'e', 1, 1, 1, 'b', '\"said\"')").run();
-    old.pragma('user_version = 1');
-    old.close();
     const store = await openStore(path);
-    expect(store.settings().layoutVersion).toBe(LAYOUT_VERSION);
-    expect(await readAll(store, 's')).toHaveLength(3);
-    const chunk = { evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'said' };
-    expect(await store.readDraft('s', 'e')).toEqual([chunk]);
-    expect((await store.check()).problems).toEqual([]);
+    const newer = connect(path);
+    newer.pragma(`user_version = ${LAYOUT_VERSION + 1}`);
+    const appends = [
+      store.append('s', [note(4)], { id: 'b', expectedSeq: 3 }),
+      store.append('t', [note(1)], { id: 'b', expectedSeq: 0 }),
+    ];
+    for (const append of appends) await expect(append).rejects.toMatchObject({ code: 'STORE_TOO_NEW' });
+    expect(newer.prepareValue<[], number>('SELECT count(*) FROM events').get()).toBe(3);
   });
 
   test('a database of a newer version is STORE_TOO_NEW and untouched', async () => {

@@ -50,9 +50,9 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an unknown session has head 0 and no events',
+    name: 'an unknown session has no events, and its head names the incarnation that its first append begins',
     async check({ store }) {
-      assert.equal(await store.head('nobody'), 0);
+      assert.deepEqual(await store.head('nobody'), { incarnation: 1, seq: 0, revision: 0 });
       assert.deepEqual(await readAll(store, 'nobody'), []);
     },
   },
@@ -76,7 +76,7 @@ export const appendCases: readonly Case[] = [
     name: 'an append without events is refused',
     async check({ store }) {
       await refused(store.append('s', [], { id: 'a', expectedSeq: 0 }), 'INVALID_ARGUMENT');
-      assert.equal(await store.head('s'), 0);
+      assert.equal((await store.head('s')).seq, 0);
     },
   },
   {
@@ -157,7 +157,7 @@ export const appendCases: readonly Case[] = [
         .catch((error: unknown) => error);
       const expected = outcome instanceof Error ? 2 : 5;
       assert.equal((await readAll(store, 's')).length, expected);
-      assert.equal(await store.head('s'), expected);
+      assert.equal((await store.head('s')).seq, expected);
       assert.deepEqual(await store.append('s', [note(3)], { id: 'c', expectedSeq: expected }), { seq: expected + 1 });
       assert.ok((await store.check()).ok);
     },
@@ -208,6 +208,10 @@ export const appendCases: readonly Case[] = [
         await refused(store.readLease(id), 'INVALID_ARGUMENT');
         await refused(store.readSnapshot(id), 'INVALID_ARGUMENT');
         await refused(store.deleteSession(id), 'INVALID_ARGUMENT');
+        await refused(store.readDraft(id), 'INVALID_ARGUMENT');
+        await refused(store.readContent(id, 'sha256:x'), 'INVALID_ARGUMENT');
+        await refused(store.readCallContent(id, 'call'), 'INVALID_ARGUMENT');
+        await refused(store.forkSession(id, 'fork', { at: 1, events: [note(1)] }), 'INVALID_ARGUMENT');
       }
       await refused(store.append('s', [note(1)], { id: '', expectedSeq: 0 }), 'INVALID_ARGUMENT');
       for (const expectedSeq of [-1, 0.5, Number.NaN]) {
@@ -333,7 +337,7 @@ export const appendCases: readonly Case[] = [
         ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled', 'rejected'],
       );
       assert.deepEqual([await readNotes(store, 's'), await readNotes(store, 't')], [[1, 2], ['t']]);
-      assert.equal(await store.head('u'), 0);
+      assert.equal((await store.head('u')).seq, 0);
     },
   },
 ];

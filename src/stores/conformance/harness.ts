@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { type ConflictDetail, type ErrorCode, HoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { LeaseHolder, ReadOptions, Store } from '../../ports/store.ts';
+import type {
+  DraftChunk,
+  Lease,
+  LeaseHolder,
+  ReadOptions,
+  SearchHit,
+  SearchOptions,
+  Store,
+} from '../../ports/store.ts';
 
 /** Time that moves when a case says so. */
 export interface SuiteClock extends Clock {
@@ -47,6 +55,8 @@ export interface Case {
   readonly name: string;
   /** Needs a second handle on the same data. */
   readonly shared?: true;
+  /** Holds for stores that search: it is passed over for a store without `search`. */
+  readonly searching?: true;
   check(harness: Harness): Promise<void>;
 }
 
@@ -102,6 +112,38 @@ export function holder(id: string): LeaseHolder {
   return { id, host: 'host', pid: 1, startedAt: '0' };
 }
 
+/** Acquires a lease that must be free. */
+export async function leaseOn(store: Store, sessionId: string, who = 'one', ttlMs = 60_000): Promise<Lease> {
+  const answer = await store.acquireLease(sessionId, { holder: holder(who), ttlMs });
+  assert.ok(answer.acquired, `${who} should get the lease of ${sessionId}`);
+  return answer.lease;
+}
+
+/** A piece of a streamed response. */
+export function chunk(fence: number, n: number, fields: Partial<DraftChunk> = {}): DraftChunk {
+  return {
+    fence,
+    n,
+    draftId: 'e',
+    evaluationId: 'e',
+    turn: 1,
+    attempt: 1,
+    blockId: 'b',
+    delta: `${fence}.${n}`,
+    ...fields,
+  };
+}
+
+/** What a store finds, or nothing when it does not search. */
+export async function searchIn(store: Store, query: string, options?: SearchOptions): Promise<readonly SearchHit[]> {
+  return (await store.search?.(query, options)) ?? [];
+}
+
+/** Expects a number of hits, of a store that searches. */
+export async function assertHits(store: Store, query: string, count: number): Promise<void> {
+  if (store.search) assert.equal((await store.search(query, { limit: 1000 })).length, count, `hits of ${query}`);
+}
+
 /** All events of a session, or those that `options` let through. */
 export async function readAll(store: Store, sessionId: string, options?: ReadOptions): Promise<SessionEvent[]> {
   const events: SessionEvent[] = [];
@@ -117,7 +159,7 @@ export async function readNotes(store: Store, sessionId: string): Promise<readon
     events.map((_, i) => i + 1),
     'sequences are gapless from 1',
   );
-  assert.equal(await store.head(sessionId), events.length, 'head is the last seq');
+  assert.equal((await store.head(sessionId)).seq, events.length, 'head is the last seq');
   return events.map((event) => ('text' in event ? event.text : undefined));
 }
 

@@ -16,7 +16,12 @@ export const leaseCases: readonly Case[] = [
     name: 'a live lease stands in the way and says who holds it (D51)',
     async check({ store, clock }) {
       const lease = await acquire(store, 'one');
-      assert.deepEqual(lease, { fence: lease.fence, holder: holder('one'), expiresAt: clock.now() + TTL });
+      assert.deepEqual(lease, {
+        fence: lease.fence,
+        holder: holder('one'),
+        expiresAt: clock.now() + TTL,
+        renewals: 0,
+      });
       for (const who of ['two', 'one']) {
         const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL });
         assert.deepEqual(answer, { acquired: false, lease });
@@ -37,15 +42,21 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: "a dead holder's lease is replaced by naming its fence, and no other (D51)",
+    name: "a dead holder's lease is replaced by naming its fence and renewals, and no others (D76)",
     async check({ store }) {
       const first = await acquire(store, 'one');
-      const wrong = { holder: holder('two'), ttlMs: TTL, replacing: first.fence + 1 };
-      assert.equal((await store.acquireLease('s', wrong)).acquired, false);
-      const second = await acquire(store, 'two', { replacing: first.fence });
-      assert.ok(second.fence > first.fence);
-      const late = { holder: holder('three'), ttlMs: TTL, replacing: first.fence };
-      assert.deepEqual(await store.acquireLease('s', late), { acquired: false, lease: second });
+      const replace = (replacing: Pick<Lease, 'fence' | 'renewals'>) =>
+        store.acquireLease('s', { holder: holder('two'), ttlMs: TTL, replacing });
+      assert.equal((await replace({ fence: first.fence + 1, renewals: 0 })).acquired, false);
+      assert.equal((await replace({ fence: first.fence, renewals: 1 })).acquired, false);
+      assert.equal(await store.renewLease('s', first.fence, TTL), true);
+      assert.equal((await replace(first)).acquired, false, 'a holder that renewed meanwhile is not dead');
+      const renewed = await store.readLease('s');
+      assert.equal(renewed?.renewals, 1);
+      const { lease: second, acquired } = await replace({ fence: first.fence, renewals: 1 });
+      assert.ok(acquired && second.fence > first.fence);
+      assert.equal(second.renewals, 0);
+      assert.deepEqual(await replace({ fence: first.fence, renewals: 1 }), { acquired: false, lease: second });
     },
   },
   {
@@ -67,13 +78,67 @@ export const leaseCases: readonly Case[] = [
     name: 'a lease is released by its own fence only, and is then gone',
     async check({ store }) {
       const first = await acquire(store, 'one');
-      await store.releaseLease('s', first.fence + 1);
-      await store.releaseLease('nobody', 1);
+      assert.equal(await store.releaseLease('s', first.fence + 1), true);
+      assert.equal(await store.releaseLease('nobody', 1), true);
       assert.deepEqual(await store.readLease('s'), first);
-      await store.releaseLease('s', first.fence);
+      assert.equal(await store.releaseLease('s', first.fence), true);
       assert.equal(await store.readLease('s'), undefined);
       assert.equal(await store.renewLease('s', first.fence, TTL), false);
       assert.ok((await acquire(store, 'two')).fence > first.fence);
+    },
+  },
+  {
+    name: 'a release that names a seq leaves the lease when anything was appended since (D61)',
+    async check({ store }) {
+      const lease = await acquire(store, 'one');
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: lease.fence });
+      await store.append('s', [note('from outside')], { id: 'b', expectedSeq: 1 });
+      assert.equal(await store.releaseLease('s', lease.fence, { seq: 1 }), false);
+      assert.deepEqual(await store.readLease('s'), lease, 'the lease stays');
+      assert.equal(
+        await store.releaseLease('s', lease.fence + 1, { seq: 1 }),
+        true,
+        'a stale fence has nothing to keep',
+      );
+      assert.equal(await store.releaseLease('s', lease.fence, { seq: 2 }), true);
+      assert.equal(await store.readLease('s'), undefined);
+      const empty = await store.acquireLease('t', { holder: holder('one'), ttlMs: TTL });
+      assert.equal(await store.releaseLease('t', empty.lease.fence, { seq: 0 }), true);
+    },
+  },
+  {
+    name: 'a listed session shows its newest lease, expired or not, unless it was released',
+    async check({ store, clock }) {
+      const listed = async () => (await store.listSessions()).sessions.map((session) => session.lease);
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      assert.deepEqual(await listed(), [undefined]);
+      const lease = await acquire(store, 'one');
+      assert.deepEqual(await listed(), [lease]);
+      assert.equal(await store.renewLease('s', lease.fence, TTL), true);
+      assert.deepEqual(await listed(), [{ ...lease, renewals: 1 }]);
+      clock.advance(2 * TTL);
+      assert.deepEqual(await listed(), [{ ...lease, renewals: 1 }]);
+      await store.releaseLease('s', lease.fence);
+      assert.deepEqual(await listed(), [undefined]);
+    },
+  },
+  {
+    name: 'a keeper renews on demand, and says once that its lease is lost (D76)',
+    async check({ store }) {
+      const lease = await acquire(store, 'one');
+      let lost = 0;
+      const keeper = store.keepLease('s', lease.fence, { ttlMs: TTL, onLost: () => lost++ });
+      try {
+        assert.ok(keeper.remainingMs() > 0);
+        assert.equal(await keeper.renew(), true);
+        assert.equal((await store.readLease('s'))?.renewals, 1);
+        await store.releaseLease('s', lease.fence);
+        await acquire(store, 'two');
+        assert.equal(await keeper.renew(), false);
+        assert.equal(lost, 1);
+      } finally {
+        keeper.stop();
+      }
     },
   },
   {
@@ -87,7 +152,7 @@ export const leaseCases: readonly Case[] = [
         fences.push((await acquire(store, 'two')).fence);
         clock.advance(TTL);
         const third = await acquire(store, 'three');
-        fences.push(third.fence, (await acquire(store, 'four', { replacing: third.fence })).fence);
+        fences.push(third.fence, (await acquire(store, 'four', { replacing: third })).fence);
         await store.append('s', [note(round)], { id: `a${round}`, expectedSeq: 0 });
         await store.deleteSession('s');
       }
@@ -102,7 +167,7 @@ export const leaseCases: readonly Case[] = [
     async check({ store }) {
       const first = await acquire(store, 'one');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: first.fence });
-      const second = await acquire(store, 'two', { replacing: first.fence });
+      const second = await acquire(store, 'two', { replacing: first });
       for (const expectedSeq of [0, 1, 2]) {
         await refused(
           store.append('s', [note('zombie')], { id: `z${expectedSeq}`, expectedSeq, fence: first.fence }),
@@ -131,7 +196,7 @@ export const leaseCases: readonly Case[] = [
         'SESSION_CONFLICT',
         'fence',
       );
-      assert.equal(await store.head('s'), 0);
+      assert.equal((await store.head('s')).seq, 0);
     },
   },
   {
@@ -165,7 +230,7 @@ export const leaseCases: readonly Case[] = [
       const first = await acquire(store, 'one');
       const append = { id: 'a', expectedSeq: 0, fence: first.fence };
       await store.append('s', [note(1)], append);
-      await acquire(store, 'two', { replacing: first.fence });
+      await acquire(store, 'two', { replacing: first });
       assert.deepEqual(await store.append('s', [note(1)], append), { seq: 1 });
       assert.deepEqual(await readNotes(store, 's'), [1]);
     },

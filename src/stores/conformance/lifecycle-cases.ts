@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Store } from '../../ports/store.ts';
-import { type Case, holder, note, readAll, readNotes, refused, said } from './harness.ts';
+import {
+  assertHits,
+  type Case,
+  chunk,
+  holder,
+  leaseOn,
+  note,
+  readAll,
+  readNotes,
+  refused,
+  said,
+  searchIn,
+} from './harness.ts';
 
 /** Resolves at the next call of a session's watcher. */
 function nextNews(store: Store, sessionId: string): Promise<void> {
@@ -22,21 +34,21 @@ function everyMethod(store: Store): readonly (() => Promise<unknown>)[] {
     async () => store.watch('s', () => {}),
     () => store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 }),
     () => store.renewLease('s', 1, 1000),
+    async () => store.keepLease('s', 1, { ttlMs: 1000, onLost: () => {} }),
     () => store.releaseLease('s', 1),
     () => store.readLease('s'),
     () => store.writeSnapshot('s', { seq: 1, data: '{}' }),
     () => store.readSnapshot('s'),
-    () => store.appendDraft('s', [{ evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: '' }]),
-    () => store.readDraft('s', 'e'),
-    () => store.deleteDraft('s', 'e'),
-    () => store.writeContent('s', 'sha256:x', ''),
-    () => store.readContent('sha256:x'),
+    () => store.appendDraft('s', [chunk(1, 1)], { fence: 1 }),
+    () => store.readDraft('s'),
+    () => store.readContent('s', 'sha256:x'),
+    () => store.readCallContent('s', 'call'),
     () => store.listSessions(),
-    () => store.search('x'),
+    ...(store.search ? [() => searchIn(store, 'x')] : []),
     () => store.deleteSession('s'),
+    () => store.forkSession('s', 'fork', { at: 1, events: [note(1)] }),
     () => store.replaceEvent('s', { ...note(1), seq: 1 } as SessionEvent),
     () => store.check(),
-    () => store.backup('never-written'),
   ];
 }
 
@@ -49,7 +61,7 @@ export const lifecycleCases: readonly Case[] = [
       let news = nextNews(store, 's');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       await news;
-      assert.equal(await store.head('s'), 1);
+      assert.equal((await store.head('s')).seq, 1);
       assert.ok(heard.length > 0);
       stop();
       stop();
@@ -77,16 +89,41 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: "a watcher hears of another handle's append",
+    name: 'a watcher hears of drafts, replaced events, forks and deletions of its session (D74)',
+    async check({ store }) {
+      const { fence } = await leaseOn(store, 's');
+      const heardOf = async (sessionId: string, work: () => Promise<unknown>) => {
+        const news = nextNews(store, sessionId);
+        await work();
+        await news;
+      };
+      await heardOf('s', () => store.append('s', [note(1)], { id: 'a', expectedSeq: 0 }));
+      await heardOf('s', () => store.appendDraft('s', [chunk(fence, 1)], { fence }));
+      await heardOf('s', () => store.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent));
+      await heardOf('fork', () => store.forkSession('s', 'fork', { at: 1, events: [note(2)] }));
+      await heardOf('s', () => store.deleteSession('s'));
+    },
+  },
+  {
+    name: "a watcher hears of another handle's appends, drafts, replaced events and deletions",
     shared: true,
     async check({ store, reopen }) {
       const other = await reopen?.();
       if (!other) return;
+      const { fence } = await leaseOn(store, 's');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
-      const news = nextNews(store, 's');
-      await other.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
-      await news;
-      assert.deepEqual(await readNotes(store, 's'), [1, 2]);
+      const writes: readonly (() => Promise<unknown>)[] = [
+        () => other.append('s', [note(2)], { id: 'b', expectedSeq: 1 }),
+        () => other.appendDraft('s', [chunk(fence, 1)], { fence }),
+        () => other.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent),
+        () => other.deleteSession('s'),
+      ];
+      for (const write of writes) {
+        const news = nextNews(store, 's');
+        await write();
+        await news;
+      }
+      assert.equal((await store.head('s')).incarnation, 2);
     },
   },
   {
@@ -97,12 +134,12 @@ export const lifecycleCases: readonly Case[] = [
       if (!other) return;
       const { lease } = await store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 });
       await store.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0, fence: lease.fence });
-      assert.equal(await other.head('s'), 2);
+      assert.equal((await other.head('s')).seq, 2);
       assert.deepEqual(await other.append('s', [note(1), said('needle')], { id: 'a', expectedSeq: 0 }), { seq: 2 });
       await refused(other.append('s', [note(9)], { id: 'b', expectedSeq: 0 }), 'SESSION_CONFLICT', 'sequence');
       assert.deepEqual(await other.readLease('s'), lease);
       assert.equal((await other.acquireLease('s', { holder: holder('two'), ttlMs: 1000 })).acquired, false);
-      assert.equal((await other.search('needle')).length, 1);
+      await assertHits(other, 'needle', 1);
       clock.advance(1000);
       const taken = await other.acquireLease('s', { holder: holder('two'), ttlMs: 1000 });
       assert.ok(taken.acquired && taken.lease.fence > lease.fence);
@@ -111,7 +148,7 @@ export const lifecycleCases: readonly Case[] = [
         'SESSION_CONFLICT',
         'fence',
       );
-      assert.equal((await store.search('needle')).length, 1);
+      await assertHits(store, 'needle', 1);
     },
   },
   {
@@ -136,23 +173,40 @@ export const lifecycleCases: readonly Case[] = [
     shared: true,
     async check({ store, reopen }) {
       if (!reopen) return;
-      await store.append('s', [said('needle'), note(2)], { id: 'a', expectedSeq: 0 });
+      const lease = await leaseOn(store, 's');
+      const events = [said('needle'), note(2)];
+      const append = {
+        id: 'a',
+        expectedSeq: 0,
+        contents: [{ event: 1, hash: 'sha256:x', text: 'content' }],
+        callContents: { put: [{ call: 'c', text: 'exact' }] },
+      };
+      await store.append('s', events, append);
+      await store.append('gone', [note(1)], { id: 'a', expectedSeq: 0 });
+      await store.deleteSession('gone');
+      await store.forkSession('s', 'fork', { at: 2, events: [note(3)] });
       await store.writeSnapshot('s', { seq: 1, data: '{"kept":true}' });
-      await store.appendDraft('s', [{ evaluationId: 'e', turn: 1, attempt: 1, n: 1, blockId: 'b', delta: 'd' }]);
-      await store.writeContent('s', 'sha256:x', 'content');
-      const { lease } = await store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 });
-      const before = [await readAll(store, 's'), await store.listSessions(), await store.readDraft('s', 'e')];
+      await store.appendDraft('s', [chunk(lease.fence, 1)], { fence: lease.fence });
+      const stateOf = async (handle: Store) => ({
+        log: await readAll(handle, 's'),
+        fork: await readAll(handle, 'fork'),
+        sessions: await handle.listSessions(),
+        drafts: await handle.readDraft('s'),
+        heads: [await handle.head('s'), await handle.head('gone'), await handle.head('fork')],
+        snapshot: await handle.readSnapshot('s'),
+        content: [await handle.readContent('s', 'sha256:x'), await handle.readContent('fork', 'sha256:x')],
+        callContent: await handle.readCallContent('s', 'c'),
+        lease: await handle.readLease('s'),
+      });
+      const before = await stateOf(store);
+      assert.deepEqual(before.content, ['content', 'content']);
+      assert.equal(before.heads[1]?.incarnation, 2);
       await store.close();
       const again = await reopen();
-      assert.deepEqual(
-        [await readAll(again, 's'), await again.listSessions(), await again.readDraft('s', 'e')],
-        before,
-      );
-      assert.deepEqual(await again.readSnapshot('s'), { seq: 1, data: '{"kept":true}' });
-      assert.equal(await again.readContent('sha256:x'), 'content');
-      assert.deepEqual(await again.readLease('s'), lease);
-      assert.equal((await again.search('needle')).length, 1);
-      assert.deepEqual(await again.append('s', [said('needle'), note(2)], { id: 'a', expectedSeq: 0 }), { seq: 2 });
+      assert.deepEqual(await stateOf(again), before);
+      await assertHits(again, 'needle', 2);
+      assert.deepEqual(await again.append('s', events, append), { seq: 2 });
+      assert.ok((await leaseOn(again, 'other')).fence > lease.fence, 'a fence rises across processes');
     },
   },
   {

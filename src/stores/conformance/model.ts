@@ -1,46 +1,31 @@
-import assert from 'node:assert/strict';
-import { type ConflictDetail, type ErrorCode, isHoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
-import type { Lease, Store, StoredSnapshot } from '../../ports/store.ts';
-import { holder, note, readAll, type SuiteClock } from './harness.ts';
+import type { ConflictDetail, ErrorCode } from '../../core/errors.ts';
+import type { NewEvent } from '../../core/events.ts';
+import type { AppendOptions, DraftChunk, Lease, StoredSnapshot } from '../../ports/store.ts';
 
 /**
- * The contract once more, as a program that is too simple to be wrong: plain arrays, no persistence, no concurrency. Each
- * operation is carried out on the store and on the model, and both must answer alike.
+ * The contract once more, as a program that is too simple to be wrong: plain arrays, no persistence, no concurrency. What an
+ * operation does to the model is in this file; `model-operations.ts` carries operations out on a store and on the model.
  */
 
-export type Operation =
-  | {
-      readonly kind: 'append';
-      readonly session: string;
-      readonly count: number;
-      readonly id: 'fresh' | 'newest' | 'older';
-      readonly events: 'same' | 'other';
-      readonly place: 'end' | 'start' | 'before' | 'beyond' | 'own';
-      readonly fence: 'none' | 'current' | 'stale' | 'unknown';
-    }
-  | {
-      readonly kind: 'acquire';
-      readonly session: string;
-      readonly who: string;
-      readonly ttlMs: number;
-      readonly replacing: 'nobody' | 'current' | 'stale';
-    }
-  | { readonly kind: 'renew' | 'release'; readonly session: string; readonly fence: 'current' | 'stale' }
-  | { readonly kind: 'wait'; readonly ms: number }
-  | { readonly kind: 'delete'; readonly session: string }
-  | { readonly kind: 'snapshot'; readonly session: string; readonly back: number }
-  | { readonly kind: 'replace'; readonly session: string; readonly back: number };
-
-interface Append {
+/** An append as it was made. */
+export interface ModelAppend {
   readonly id: string;
   readonly start: number;
   readonly events: readonly NewEvent[];
 }
 
-interface ModelSession {
-  appends: Append[];
+/** One life of a session. */
+export interface ModelSession {
+  readonly incarnation: number;
+  /** A lease or an append was made: there is something to delete. */
+  begun: boolean;
+  revision: number;
+  appends: ModelAppend[];
   log: NewEvent[];
+  /** The hashes that each event refers to. */
+  references: (readonly string[])[];
+  callContents: Map<string, string>;
+  drafts: DraftChunk[];
   /** Given out in this life of the session, oldest first. */
   fences: number[];
   lease: Lease | undefined;
@@ -49,177 +34,104 @@ interface ModelSession {
 
 export interface Model {
   readonly sessions: Map<string, ModelSession>;
-  /** Every fence of every session and life. */
+  /** How many lives of a session have ended. */
+  readonly ended: Map<string, number>;
+  /** The newest fence of every session, in whatever life. */
   readonly fences: Map<string, number>;
+  /** Texts by hash: as long as any event of any session refers to them. */
+  readonly contents: Map<string, string>;
   counter: number;
 }
 
 export function emptyModel(): Model {
-  return { sessions: new Map(), fences: new Map(), counter: 0 };
+  return { sessions: new Map(), ended: new Map(), fences: new Map(), contents: new Map(), counter: 0 };
 }
 
-function sessionOf(model: Model, id: string): ModelSession {
-  const session = model.sessions.get(id) ?? { appends: [], log: [], fences: [], lease: undefined, snapshot: undefined };
+export function sessionOf(model: Model, id: string): ModelSession {
+  const session = model.sessions.get(id) ?? newSession((model.ended.get(id) ?? 0) + 1);
   model.sessions.set(id, session);
   return session;
 }
 
+function newSession(incarnation: number): ModelSession {
+  return {
+    incarnation,
+    begun: false,
+    revision: 0,
+    appends: [],
+    log: [],
+    references: [],
+    callContents: new Map(),
+    drafts: [],
+    fences: [],
+    lease: undefined,
+    snapshot: undefined,
+  };
+}
+
 /** What an operation came to, in a form that store and model can be compared in. */
-type Answer = { readonly value: unknown } | { readonly code: ErrorCode; readonly detail?: ConflictDetail | undefined };
+export type Answer =
+  | { readonly value: unknown }
+  | { readonly code: ErrorCode; readonly detail?: ConflictDetail | undefined };
 
-async function answerOf(operation: Promise<unknown>): Promise<Answer> {
-  try {
-    return { value: await operation };
-  } catch (error) {
-    if (!isHoldfastError(error)) throw error;
-    return { code: error.code, detail: error.detail };
-  }
+/** Drops the texts that no event refers to any more. */
+export function dropUnreferred(model: Model): void {
+  const referred = new Set([...model.sessions.values()].flatMap(({ references }) => references.flat()));
+  for (const hash of [...model.contents.keys()]) if (!referred.has(hash)) model.contents.delete(hash);
 }
 
-/** Carries an operation out on both sides and compares what they say. */
-export async function applyOperation(
-  operation: Operation,
-  model: Model,
-  store: Store,
-  clock: SuiteClock,
-): Promise<void> {
-  if (operation.kind === 'wait') {
-    clock.advance(operation.ms);
-    return;
-  }
-  const id = operation.session;
-  const session = sessionOf(model, id);
-  const seq = session.log.length;
-  switch (operation.kind) {
-    case 'append':
-      return applyAppend(operation, model, session, store);
-    case 'acquire': {
-      const { who, ttlMs } = operation;
-      const replacing = pickFence(session, operation.replacing);
-      const answer = await store.acquireLease(id, {
-        holder: holder(who),
-        ttlMs,
-        ...(replacing !== undefined && { replacing }),
-      });
-      const { lease } = session;
-      if (lease && lease.expiresAt > clock.now() && lease.fence !== replacing) {
-        assert.deepEqual(answer, { acquired: false, lease });
-        return;
-      }
-      const { fence } = answer.lease;
-      assert.ok(fence > (model.fences.get(id) ?? 0), 'a fence only rises');
-      session.lease = { fence, holder: holder(who), expiresAt: clock.now() + ttlMs };
-      assert.deepEqual(answer, { acquired: true, lease: session.lease });
-      session.fences.push(fence);
-      model.fences.set(id, fence);
-      return;
-    }
-    case 'renew': {
-      const fence = pickFence(session, operation.fence) ?? 12345;
-      const renewed = session.lease?.fence === fence;
-      assert.equal(await store.renewLease(id, fence, 500), renewed);
-      if (renewed && session.lease) session.lease = { ...session.lease, expiresAt: clock.now() + 500 };
-      return;
-    }
-    case 'release': {
-      const fence = pickFence(session, operation.fence) ?? 12345;
-      await store.releaseLease(id, fence);
-      if (session.lease?.fence === fence) session.lease = undefined;
-      return;
-    }
-    case 'delete':
-      assert.equal(await store.deleteSession(id), seq > 0);
-      model.sessions.delete(id);
-      return;
-    case 'snapshot': {
-      const snapshot = { seq: Math.max(0, seq - operation.back), data: `{"n":${model.counter++}}` };
-      const answer = await answerOf(store.writeSnapshot(id, snapshot));
-      assert.deepEqual('code' in answer && answer.code, snapshot.seq > seq && 'INVALID_ARGUMENT');
-      // The state of an empty log is known without a snapshot.
-      const isNews = snapshot.seq > 0 && snapshot.seq >= (session.snapshot?.seq ?? 0);
-      if (isNews && snapshot.seq <= seq) session.snapshot = snapshot;
-      return;
-    }
-    case 'replace': {
-      const target = seq - operation.back;
-      const event = note(`erased ${model.counter++}`);
-      const answer = await answerOf(store.replaceEvent(id, { ...event, seq: target } as SessionEvent));
-      const isThere = target >= 1;
-      assert.equal('value' in answer, isThere);
-      if (!isThere) return;
-      session.log[target - 1] = event;
-      session.snapshot = undefined;
-      // A repetition of an append that was since erased is outside the contract.
-      session.appends = session.appends.map((append) =>
-        append.start < target && target <= append.start + append.events.length ? { ...append, id: 'erased' } : append,
-      );
-      return;
-    }
-    default:
-      return operation satisfies never;
-  }
-}
-
-function pickFence(
-  session: ModelSession,
-  which: 'nobody' | 'none' | 'current' | 'stale' | 'unknown',
-): number | undefined {
-  if (which === 'current') return session.fences.at(-1) ?? 12345;
-  if (which === 'stale') return session.fences.at(-2) ?? 12345;
-  return which === 'unknown' ? 12345 : undefined;
-}
-
-async function applyAppend(
-  operation: Extract<Operation, { kind: 'append' }>,
+/** What an append does to a session, or why it is refused. */
+export function appendTo(
   model: Model,
   session: ModelSession,
-  store: Store,
-): Promise<void> {
+  events: readonly NewEvent[],
+  options: AppendOptions,
+): Answer {
+  const { id, expectedSeq, fence, incarnation, contents = [], callContents, endsDrafts = [] } = options;
+  if (incarnation !== undefined && incarnation !== session.incarnation) return { code: 'SESSION_NOT_FOUND' };
   const end = session.log.length;
-  const known = session.appends.filter((append) => append.id !== 'erased');
   const newest = session.appends.at(-1);
-  const again = operation.id === 'fresh' ? undefined : operation.id === 'newest' ? known.at(-1) : known.at(0);
-  const id = again?.id ?? `a${model.counter++}`;
-  const fresh = Array.from({ length: operation.count }, () => note(model.counter++));
-  const events = again && operation.events === 'same' ? again.events : fresh;
-  const places = { end, start: 0, before: Math.max(0, end - 1), beyond: end + 1, own: again?.start ?? end };
-  const expectedSeq = places[operation.place];
-  const fence = pickFence(session, operation.fence);
-
   // An id is recognised when it is the newest append's, or when it names the place where it was made.
-  const first = known.find((append) => append.id === id && (append === newest || append.start === expectedSeq));
-  let expected: Answer;
+  const first = session.appends.find((each) => each.id === id && (each === newest || each.start === expectedSeq));
   if (first) {
     const same = JSON.stringify(first.events) === JSON.stringify(events);
-    expected = same ? { value: { seq: first.start + first.events.length } } : { code: 'APPEND_ID_REUSED' };
-  } else if (fence !== undefined && fence !== session.fences.at(-1)) {
-    expected = { code: 'SESSION_CONFLICT', detail: 'fence' };
-  } else if (expectedSeq !== end) {
-    expected = { code: 'SESSION_CONFLICT', detail: 'sequence' };
-  } else {
-    expected = { value: { seq: end + events.length } };
-    session.appends.push({ id, start: end, events });
-    session.log.push(...events);
+    return same ? { value: { seq: first.start + first.events.length } } : { code: 'APPEND_ID_REUSED' };
   }
-  const options = { id, expectedSeq, ...(fence !== undefined && { fence }) };
-  const answer = await answerOf(store.append(operation.session, events, options));
-  assert.deepEqual(
-    answer,
-    'code' in expected ? { detail: undefined, ...expected } : expected,
-    JSON.stringify(operation),
-  );
+  if (fence !== undefined && fence !== session.fences.at(-1)) return { code: 'SESSION_CONFLICT', detail: 'fence' };
+  if (expectedSeq !== end) return { code: 'SESSION_CONFLICT', detail: 'sequence' };
+  session.begun = true;
+  session.appends.push({ id, start: end, events });
+  session.log.push(...events);
+  for (const i of events.keys()) {
+    session.references.push(contents.filter(({ event }) => event === i).map(({ hash }) => hash));
+  }
+  for (const { hash, text } of contents) if (!model.contents.has(hash)) model.contents.set(hash, text);
+  for (const { call, text } of callContents?.put ?? []) session.callContents.set(call, text);
+  for (const call of callContents?.drop ?? []) session.callContents.delete(call);
+  session.drafts = session.drafts.filter((chunk) => !endsDrafts.includes(chunk.draftId));
+  return { value: { seq: end + events.length } };
 }
 
-/** Compares all that can be read. */
-export async function checkAgainstModel(model: Model, store: Store): Promise<void> {
-  for (const [id, session] of model.sessions) {
-    const expected = session.log.map((event, i) => ({ ...event, seq: i + 1 }));
-    assert.deepEqual(await readAll(store, id), expected);
-    assert.equal(await store.head(id), session.log.length);
-    assert.deepEqual(await store.readLease(id), session.lease);
-    assert.deepEqual(await store.readSnapshot(id), session.snapshot);
-  }
-  const listed = (await store.listSessions()).sessions.map((session) => session.id).sort();
-  const alive = [...model.sessions].filter(([, session]) => session.log.length > 0).map(([id]) => id);
-  assert.deepEqual(listed, alive.sort());
+/** What a fork makes of its target. */
+export function forkTo(
+  model: Model,
+  origin: ModelSession,
+  target: string,
+  at: number,
+  events: readonly NewEvent[],
+): void {
+  const fork = newSession((model.ended.get(target) ?? 0) + 1);
+  fork.begun = true;
+  fork.log = [...origin.log.slice(0, at), ...events];
+  fork.references = [...origin.references.slice(0, at), ...events.map(() => [])];
+  // Which ids a store gives the appends of a fork is its own affair.
+  fork.appends = [{ id: 'unnamed', start: 0, events: fork.log }];
+  model.sessions.set(target, fork);
+}
+
+export function deleteFrom(model: Model, id: string): void {
+  const session = sessionOf(model, id);
+  if (session.begun) model.ended.set(id, session.incarnation);
+  model.sessions.delete(id);
+  dropUnreferred(model);
 }

@@ -3,7 +3,8 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent } from '../../core/events.ts';
 import type { Store } from '../../ports/store.ts';
 import { type Harness, type HarnessOptions, note, readNotes, withStore } from './harness.ts';
-import { applyOperation, checkAgainstModel, emptyModel, type Operation } from './model.ts';
+import { emptyModel } from './model.ts';
+import { applyOperation, checkAgainstModel, type Operation } from './model-operations.ts';
 
 type FastCheck = typeof import('fast-check');
 type Arbitrary<T> = import('fast-check').Arbitrary<T>;
@@ -23,63 +24,100 @@ async function loadFastCheck(): Promise<FastCheck> {
   }
 }
 
+const SESSIONS = ['s', 't', 'u'] as const;
+const HASHES = ['sha256:1', 'sha256:2', 'sha256:3'] as const;
+
 function operations(fc: FastCheck): Arbitrary<Operation[]> {
-  const session = fc.constantFrom('s', 't');
+  const session = fc.constantFrom(...SESSIONS);
+  const kind = <K extends Operation['kind']>(name: K) => fc.constant(name);
+  /** One of these, the first far more often than the others. */
+  const mostly = <T extends string>(usual: T, ...others: readonly T[]): Arbitrary<T> =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+  const life = mostly('none', 'present', 'ended');
+  const hashes = fc.subarray([...HASHES], { maxLength: 2 });
   const operation: Arbitrary<Operation> = fc.oneof(
     {
       weight: 8,
       arbitrary: fc.record({
-        kind: fc.constant('append' as const),
+        kind: kind('append'),
         session,
+        life,
         count: fc.integer({ min: 1, max: 4 }),
-        id: fc.oneof(
-          { weight: 4, arbitrary: fc.constant('fresh' as const) },
-          { weight: 1, arbitrary: fc.constantFrom('newest' as const, 'older' as const) },
-        ),
-        events: fc.constantFrom('same' as const, 'other' as const),
-        place: fc.oneof(
-          { weight: 4, arbitrary: fc.constant('end' as const) },
-          {
-            weight: 1,
-            arbitrary: fc.constantFrom('start' as const, 'before' as const, 'beyond' as const, 'own' as const),
-          },
-        ),
-        fence: fc.constantFrom(
-          'none' as const,
-          'none' as const,
-          'current' as const,
-          'stale' as const,
-          'unknown' as const,
-        ),
+        id: mostly('fresh', 'newest', 'older'),
+        events: fc.constantFrom('same', 'other'),
+        place: mostly('end', 'start', 'before', 'beyond', 'own'),
+        fence: fc.constantFrom('none', 'none', 'current', 'stale', 'unknown'),
+        contents: hashes,
+        call: mostly('none', 'put', 'drop'),
+        endsDrafts: fc.subarray(['d', 'e']),
       }),
     },
     {
       weight: 2,
       arbitrary: fc.record({
-        kind: fc.constant('acquire' as const),
+        kind: kind('acquire'),
         session,
         who: fc.constantFrom('one', 'two'),
         ttlMs: fc.constantFrom(1, 100, 1000),
-        replacing: fc.constantFrom('nobody' as const, 'current' as const, 'stale' as const),
+        replacing: fc.constantFrom('nobody', 'current', 'stale', 'renewed'),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: kind('renew'), session, fence: fc.constantFrom('current', 'stale') }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: kind('release'),
+        session,
+        fence: fc.constantFrom('current', 'stale'),
+        seq: fc.constantFrom('none', 'end', 'before'),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: kind('wait'), ms: fc.constantFrom(1, 99, 1000) }) },
+    { weight: 1, arbitrary: fc.record({ kind: kind('delete'), session, life }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: kind('snapshot'),
+        session,
+        life,
+        back: fc.integer({ min: -1, max: 3 }),
+        revision: fc.constantFrom('none', 'present', 'older'),
+        fence: mostly('none', 'current', 'stale'),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: kind('replace'),
+        session,
+        life,
+        back: fc.integer({ min: 0, max: 5 }),
+        kept: hashes,
       }),
     },
     {
       weight: 2,
       arbitrary: fc.record({
-        kind: fc.constantFrom('renew' as const, 'release' as const),
+        kind: kind('draft'),
         session,
-        fence: fc.constantFrom('current' as const, 'stale' as const),
+        life,
+        draftId: fc.constantFrom('d', 'e'),
+        fence: mostly('current', 'stale'),
+        step: fc.integer({ min: 0, max: 3 }),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 99, 1000) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), session }) },
     {
       weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('snapshot' as const), session, back: fc.integer({ min: -1, max: 3 }) }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ kind: fc.constant('replace' as const), session, back: fc.integer({ min: 0, max: 5 }) }),
+      arbitrary: fc.record({
+        kind: kind('fork'),
+        session,
+        target: session,
+        life,
+        back: fc.integer({ min: -1, max: 4 }),
+      }),
     },
   );
   return fc.array(operation, { maxLength: 40 });
@@ -114,7 +152,7 @@ async function appendAtEnd(
       return { ...(await store.append(sessionId, events, { id, expectedSeq })), expectedSeq };
     } catch (error) {
       if (!isHoldfastError(error, 'SESSION_CONFLICT') || error.detail !== 'sequence') throw error;
-      expectedSeq = await store.head(sessionId);
+      expectedSeq = (await store.head(sessionId)).seq;
     }
   }
   return assert.fail(`append ${id} was refused ${MAX_ATTEMPTS} times`);
@@ -149,7 +187,7 @@ async function checkWriters(harness: Harness, sessions: readonly (readonly (read
 
 export const propertyCases: readonly PropertyCase[] = [
   {
-    name: 'any history of appends, leases, deletions and time ends as the model says (I1, I6)',
+    name: 'any history of appends, contents, drafts, leases, forks, deletions and time ends as the model says (I1, I6)',
     async check(options, runs) {
       const fc = await loadFastCheck();
       await fc.assert(
@@ -158,7 +196,7 @@ export const propertyCases: readonly PropertyCase[] = [
             const model = emptyModel();
             for (const operation of history) {
               await applyOperation(operation, model, store, clock);
-              await checkAgainstModel(model, store);
+              await checkAgainstModel(model, store, HASHES);
             }
             assert.ok((await store.check()).ok, 'the store finds itself whole');
           }),

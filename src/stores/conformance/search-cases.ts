@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { NewEvent } from '../../core/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
-import { type Case, note, refused, said } from './harness.ts';
+import { type Case, note, refused, said, searchIn } from './harness.ts';
 
 /** Which events a query finds, as `session/seq`, sorted: a store ranks as it likes. */
 async function find(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
-  const hits = await store.search(query, options);
+  const hits = await searchIn(store, query, options);
   return hits.map((hit) => `${hit.sessionId}/${hit.seq}`).sort();
 }
 
@@ -56,7 +56,7 @@ const QUERIES: readonly (readonly [query: string, hits: readonly number[]])[] = 
   ['\ud83d fox', [1, 5]],
 ];
 
-export const searchCases: readonly Case[] = [
+const cases: readonly Case[] = [
   {
     name: 'a query finds words without case or diacritics, phrases, beginnings, and is never a syntax error (I10)',
     async check({ store }) {
@@ -72,7 +72,7 @@ export const searchCases: readonly Case[] = [
           JSON.stringify(query),
         );
       }
-      await refused(store.search('fox', { limit: 0 }), 'INVALID_ARGUMENT');
+      await refused(searchIn(store, 'fox', { limit: 0 }), 'INVALID_ARGUMENT');
     },
   },
   {
@@ -120,7 +120,7 @@ export const searchCases: readonly Case[] = [
         } as unknown as NewEvent,
       ];
       await store.append('s', events, { id: 'a', expectedSeq: 0 });
-      const roles = async (query: string) => (await store.search(query)).map((hit) => [hit.seq, hit.role]);
+      const roles = async (query: string) => (await searchIn(store, query)).map((hit) => [hit.seq, hit.role]);
       assert.deepEqual(await roles('alpha'), [[1, 'assistant']]);
       assert.deepEqual(await roles('onetwo'), []);
       assert.deepEqual(await roles('gamma_tool'), [[1, 'assistant']]);
@@ -135,13 +135,13 @@ export const searchCases: readonly Case[] = [
     async check({ store }) {
       const long = `${'before '.repeat(50)}the Needle here${' after'.repeat(50)}`;
       await store.append('s', [said(long, 'assistant', '2026-05-05T00:00:00.000Z')], { id: 'a', expectedSeq: 0 });
-      const [hit] = await store.search('needle');
+      const [hit] = await searchIn(store, 'needle');
       assert.ok(hit);
       const { excerpt, ...place } = hit;
       assert.deepEqual(place, { sessionId: 's', seq: 1, at: '2026-05-05T00:00:00.000Z', role: 'assistant' });
       assert.match(excerpt, /the ⟦Needle⟧ here/);
       assert.ok(excerpt.length < long.length / 2, 'an excerpt is short');
-      const [phrase] = await store.search('"needle here"');
+      const [phrase] = await searchIn(store, '"needle here"');
       assert.match(phrase?.excerpt ?? '', /⟦Needle⟧ ⟦here⟧/);
     },
   },
@@ -155,13 +155,13 @@ export const searchCases: readonly Case[] = [
           { id: 'a', expectedSeq: 0 },
         );
       }
-      assert.equal((await store.search('apple', { limit: 7 })).length, 7);
-      assert.equal((await store.search('apple', { limit: 1000 })).length, 90);
-      const own = await store.search('apple', { sessionId: 't', limit: 1000 });
+      assert.equal((await searchIn(store, 'apple', { limit: 7 })).length, 7);
+      assert.equal((await searchIn(store, 'apple', { limit: 1000 })).length, 90);
+      const own = await searchIn(store, 'apple', { sessionId: 't', limit: 1000 });
       assert.equal(own.length, 30);
       assert.ok(own.every((hit) => hit.sessionId === 't'));
       assert.deepEqual(await find(store, '17', { sessionId: 't' }), ['t/18']);
-      assert.deepEqual(await store.search('apple', { sessionId: 'nobody' }), []);
+      assert.deepEqual(await searchIn(store, 'apple', { sessionId: 'nobody' }), []);
     },
   },
   {
@@ -191,7 +191,7 @@ export const searchCases: readonly Case[] = [
       const texts = Array.from({ length: 400 }, (_, i) => said(`number${i} shared`));
       await store.append('long', texts, { id: 'a', expectedSeq: 0 });
       await store.append('kept', [said('shared')], { id: 'a', expectedSeq: 0 });
-      assert.equal((await store.search('shared', { limit: 1000 })).length, 401);
+      assert.equal((await searchIn(store, 'shared', { limit: 1000 })).length, 401);
       await store.deleteSession('long');
       assert.deepEqual(await find(store, 'shared'), ['kept/1']);
       assert.deepEqual(await find(store, 'number7'), []);
@@ -200,3 +200,5 @@ export const searchCases: readonly Case[] = [
     },
   },
 ];
+
+export const searchCases: readonly Case[] = cases.map((each) => ({ ...each, searching: true }));

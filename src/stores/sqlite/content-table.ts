@@ -1,6 +1,9 @@
 import type { CallContents } from '../../ports/store.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 
+/** A content that an event refers to. */
+export type Reference = readonly [hash: string, length: number];
+
 /**
  * Contents by hash (D58) with the events that refer to them, and contents of calls (D77). A text is kept as JSON: cut output may
  * hold half of a surrogate pair, and a content must come back exactly as its hash names it.
@@ -10,9 +13,9 @@ export class ContentTable {
   readonly #refer: Statement<[number, number, string]>;
   readonly #copy: Statement<[number, number, number, number]>;
   readonly #read: Statement<[string, number, string], readonly [text: string | null]>;
-  readonly #referred: ValueStatement<[number, number], string>;
+  readonly #referred: Statement<[number, number], Reference>;
   readonly #forget: Statement<[number, number, string]>;
-  readonly #deleteUnreferred: ValueStatement<[string, string], number>;
+  readonly #deleteUnreferred: Statement<[string, string]>;
   readonly #put: Statement<[number, string, string]>;
   readonly #drop: Statement<[number, string]>;
   readonly #readCall: ValueStatement<[number, string], string>;
@@ -28,11 +31,13 @@ export class ContentTable {
     this.#read = database.prepareRows(
       'SELECT (SELECT text FROM contents WHERE hash = ?) FROM event_contents WHERE key = ? AND hash = ? LIMIT 1',
     );
-    this.#referred = database.prepareValue('SELECT hash FROM event_contents WHERE key = ? AND seq = ?');
+    this.#referred = database.prepareRows(
+      `SELECT hash, coalesce((SELECT length(text) FROM contents WHERE contents.hash = event_contents.hash), 0)
+       FROM event_contents WHERE key = ? AND seq = ?`,
+    );
     this.#forget = database.prepare('DELETE FROM event_contents WHERE key = ? AND seq = ? AND hash = ?');
-    this.#deleteUnreferred = database.prepareValue(
-      `DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM event_contents WHERE event_contents.hash = ?)
-       RETURNING length(text)`,
+    this.#deleteUnreferred = database.prepare(
+      'DELETE FROM contents WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM event_contents WHERE event_contents.hash = ?)',
     );
     this.#put = database.prepare('INSERT OR REPLACE INTO call_contents (key, call, text) VALUES (?, ?, ?)');
     this.#drop = database.prepare('DELETE FROM call_contents WHERE key = ? AND call = ?');
@@ -56,15 +61,18 @@ export class ContentTable {
     return row && (row[0] === null ? null : (JSON.parse(row[0]) as string));
   }
 
-  /** Ends an event's references, except those to keep; a content without any is removed. Returns how long the removed ones were. */
-  drop(key: number, seq: number, keep: readonly string[] = []): number {
-    let length = 0;
-    for (const hash of this.#referred.all(key, seq)) {
+  /** What an event refers to, with the length of each. */
+  referredBy(key: number, seq: number): readonly Reference[] {
+    return this.#referred.all(key, seq);
+  }
+
+  /** Ends references of an event, except those to keep; a content without any is removed. */
+  drop(key: number, seq: number, references: readonly Reference[], keep: readonly string[] = []): void {
+    for (const [hash] of references) {
       if (keep.includes(hash)) continue;
       this.#forget.run(key, seq, hash);
-      length += this.#deleteUnreferred.get(hash, hash) ?? 0;
+      this.#deleteUnreferred.run(hash, hash);
     }
-    return length;
   }
 
   change(key: number, { put = [], drop = [] }: CallContents): void {

@@ -1,10 +1,10 @@
-import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import { refuseStale } from '../append-rules.ts';
 import { type EncodedEvent, sameEvents } from '../encoded-event.ts';
-import { appendIdReused } from '../refusals.ts';
+import { appendIdReused, incompleteEvent } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { DraftTable } from './draft-table.ts';
 import { type EventTable, MAX_SEQ } from './event-table.ts';
@@ -117,8 +117,7 @@ export class EventLog {
       try {
         summary = summarizeSession(summary, event as SessionEvent);
       } catch (cause) {
-        const why = `event "${event.type}" lacks what its type promises: ${messageOf(cause)}`;
-        throw new RefusedAfterWriting(new HoldfastError('EVENT_INVALID', why, { cause }));
+        throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
       }
     }
     if (summary === undefined) throw new TypeError('an append has events');

@@ -4,6 +4,7 @@ import type { ReadOptions } from '../../ports/store.ts';
 import { checkRead } from '../check-arguments.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { eventsFromPages } from '../event-pages.ts';
+import { sessionGone } from '../refusals.ts';
 import type { EventTable } from './event-table.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -45,8 +46,11 @@ export function readEvents(
     const rows = await query(() => table.read(key, after, until, count));
     if (rows[0]?.[0] !== after + 1 || rows.at(-1)?.[0] !== after + rows.length) {
       // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
-      if ((await query(() => sessions.find(sessionId)))?.key !== key) return [];
-      throw gap(sessionId, after + 1);
+      const isDeleted = (await query(() => sessions.find(sessionId)))?.key !== key;
+      if (!isDeleted) throw gap(sessionId, after + 1);
+      // A caller that named the life it reads must not take a part of it for the whole.
+      if (options.incarnation !== undefined) throw sessionGone(sessionId);
+      return [];
     }
     let characters = 0;
     const events = rows.map(([seq, at, type, data]) => {
@@ -59,7 +63,8 @@ export function readEvents(
   });
 }
 
-function gap(sessionId: string, seq: number): HoldfastError {
+/** A log that lacks an event is never read on in silence. */
+export function gap(sessionId: string, seq: number): HoldfastError {
   return new HoldfastError(
     'STORE_CORRUPT',
     `event ${seq} of session ${sessionId} is missing; run check() and restore a backup`,

@@ -157,7 +157,9 @@ export class SearchIndex {
   #renewIfOutdated(): void {
     if (!this.#isOutdated()) return;
     this.#command('delete-all');
-    this.#database.exec('UPDATE sessions SET indexed_seq = 0 WHERE indexed_seq > 0');
+    this.#database.exec(
+      'UPDATE sessions SET indexed_seq = 0 WHERE indexed_seq > 0; UPDATE doomed SET indexed_seq = 0 WHERE indexed_seq > 0',
+    );
     this.#database.prepare<[number]>("UPDATE counters SET value = ? WHERE name = 'search version'").run(SEARCH_VERSION);
   }
 

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
 import type { ForkOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
-import { decodeEvent, encodeEvent } from '../encoded-event.ts';
-import { forkTargetExists, sessionGone, sessionNotFound } from '../refusals.ts';
+import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';
+import { forkTargetExists, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { EventTable } from './event-table.ts';
+import { gap } from './read-events.ts';
 import type { SessionRemoval } from './session-removal.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
-import type { WriteQueue } from './write-queue.ts';
+import { RefusedAfterWriting, type WriteQueue } from './write-queue.ts';
 
 const ROWS = 64;
 /** A fork that no slice was added to for this long is taken for one whose process died. */
@@ -63,8 +64,10 @@ export class SessionFork {
   }
 
   async fork(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }> {
+    // As they are now: the caller may change its events while the copy is made.
+    const closing = options.events.map(encodeEvent);
     for (;;) {
-      const done = await this.#attempt(sessionId, target, options);
+      const done = await this.#attempt(sessionId, target, options, closing);
       if (done) return done;
     }
   }
@@ -74,6 +77,7 @@ export class SessionFork {
     sessionId: string,
     target: string,
     options: ForkOptions,
+    closing: readonly EncodedEvent[],
   ): Promise<{ readonly seq: number } | undefined> {
     const { origin, key } = await this.#queue.submitAlone(() => this.#start(sessionId, target, options));
     let copied: Copied | undefined = { seq: 0, summary: undefined };
@@ -82,9 +86,8 @@ export class SessionFork {
         const from: Copied = copied;
         copied = await this.#queue.submitAlone(() => this.#slice(sessionId, origin, key, from, options.at));
       }
-      const { summary } = copied ?? {};
-      const end =
-        copied && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, summary, options)));
+      const all = copied;
+      const end = all && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, all, closing)));
       if (!end) await this.#discard(key);
       return end;
     } catch (error) {
@@ -125,12 +128,15 @@ export class SessionFork {
     const budget = new SliceBudget();
     let { seq, summary } = from;
     for (let room = true; room && seq < until; ) {
-      for (const [row, at, type, data] of this.#events.read(origin.key, seq, until, ROWS)) {
-        this.#events.insert(key, row, row === 1 ? 'fork' : undefined, [{ at, type, data }]);
-        summary = summarizeSession(summary, decodeEvent(sessionId, row, at, type, data));
-        seq = row;
+      const rows = this.#events.read(origin.key, seq, until, ROWS);
+      if (rows.length === 0) throw new RefusedAfterWriting(gap(sessionId, seq + 1));
+      for (const [row, at, type, data] of rows) {
+        if (row !== seq + 1) throw new RefusedAfterWriting(gap(sessionId, seq + 1));
         room = budget.take(data.length);
         if (!room) break;
+        this.#events.insert(key, row, row === 1 ? 'fork' : undefined, [{ at, type, data }]);
+        summary = summarize(summary, decodeEvent(sessionId, row, at, type, data));
+        seq = row;
       }
     }
     this.#contents.copyReferences(key, origin.key, from.seq, seq);
@@ -142,22 +148,22 @@ export class SessionFork {
     target: string,
     origin: SessionRow,
     key: number,
-    copied: SessionSummary | undefined,
-    { at, events }: ForkOptions,
+    copied: Copied,
+    closing: readonly EncodedEvent[],
   ): { readonly seq: number } | undefined {
     if (!this.#isCurrent(sessionId, origin, key)) return undefined;
     this.#checkTarget(target);
     const empty = this.#sessions.find(target);
     // It may hold a lease, and no event: the fork takes its place.
     if (empty) this.#sessions.doom(empty.key, 0);
-    const encoded = events.map(encodeEvent);
-    this.#events.insert(key, at + 1, 'fork:end', encoded);
-    const seq = at + events.length;
-    let summary = copied;
-    for (const event of events as readonly NewEvent[]) summary = summarizeSession(summary, event as SessionEvent);
+    this.#events.insert(key, copied.seq + 1, 'fork:end', closing);
+    let { seq, summary } = copied;
+    for (const { at, type, data } of closing) {
+      summary = summarize(summary, decodeEvent(target, ++seq, at, type, data));
+    }
     if (summary) this.#sessions.writeSummary(key, summary);
     const incarnation = this.#sessions.nextIncarnation(target);
-    this.#publish.run(target, incarnation, seq, encoded.at(-1)?.at ?? '', 'fork:end', key);
+    this.#publish.run(target, incarnation, seq, closing.at(-1)?.at ?? '', 'fork:end', key);
     return { seq };
   }
 
@@ -166,6 +172,15 @@ export class SessionFork {
       if (this.#isBuilding.get(key) === 1) this.#sessions.doom(key, 0);
     });
     await this.#removal.removeAll(key);
+  }
+}
+
+/** Folds one event into the summary of the fork. */
+function summarize(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
+  try {
+    return summarizeSession(summary, event);
+  } catch (cause) {
+    throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ContentTable } from './content-table.ts';
-import type { Database, Statement, ValueStatement } from './driver.ts';
+import type { Database, SqliteValue, Statement, ValueStatement } from './driver.ts';
 import type { EventTable } from './event-table.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
@@ -9,6 +9,8 @@ import type { WriteQueue } from './write-queue.ts';
 /** How many rows are looked at together. */
 const ROWS = 64;
 const PAUSE_MS = 20;
+const RETRY_MS = 60_000;
+const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
  * Removes what is left of deleted sessions and of forks that were not finished, in short transactions.
@@ -27,6 +29,8 @@ export class SessionRemoval {
   readonly #doomed: ValueStatement<[], number>;
   readonly #forget: Statement<[number]>;
   readonly #staleForks: ValueStatement<[number], number>;
+  readonly #nextStale: ValueStatement<[], number>;
+  readonly #belongings: readonly Belongings[];
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -48,6 +52,17 @@ export class SessionRemoval {
     this.#doomed = database.prepareValue('SELECT key FROM doomed');
     this.#forget = database.prepare('DELETE FROM doomed WHERE key = ?');
     this.#staleForks = database.prepareValue('SELECT key FROM sessions WHERE building_until < ?');
+    this.#nextStale = database.prepareValue('SELECT min(building_until) FROM sessions');
+    this.#belongings = [
+      {
+        next: database.prepareRows('SELECT length(data), fence, n FROM drafts WHERE key = ? LIMIT ?'),
+        remove: database.prepare('DELETE FROM drafts WHERE key = ? AND fence = ? AND n = ?'),
+      },
+      {
+        next: database.prepareRows('SELECT length(text), call FROM call_contents WHERE key = ? LIMIT ?'),
+        remove: database.prepare('DELETE FROM call_contents WHERE key = ? AND call = ?'),
+      },
+    ];
   }
 
   /** In a write transaction: ends a session's life. Its rows wait for `removeAll`. */
@@ -61,13 +76,17 @@ export class SessionRemoval {
     while (!this.#stopped && !(await this.#queue.submitAlone(() => this.#slice(key))));
   }
 
-  /** Removes what other processes left behind, a while after the store was opened. */
-  schedule(now: () => number): void {
+  /** Removes what other processes left behind, a while after the store was opened and when a fork turns out to be abandoned. */
+  schedule(now: () => number, delay: number = PAUSE_MS): void {
+    if (this.#stopped) return;
     this.#timer = setTimeout(() => {
-      this.#clearUp(now()).catch(() => {
-        // Locked or full: these rows are invisible, and the next process that opens the store removes them.
-      });
-    }, PAUSE_MS).unref();
+      this.#clearUp(now())
+        // Locked or full: these rows are invisible, and can wait.
+        .catch(() => now() + RETRY_MS)
+        .then((next) => {
+          if (next !== undefined) this.schedule(now, Math.min(Math.max(next - now(), PAUSE_MS), MAX_DELAY_MS));
+        });
+    }, delay).unref();
   }
 
   stop(): void {
@@ -75,13 +94,17 @@ export class SessionRemoval {
     clearTimeout(this.#timer);
   }
 
-  async #clearUp(now: number): Promise<void> {
+  /** Returns when to look again. */
+  async #clearUp(now: number): Promise<number | undefined> {
     if (this.#staleForks.get(now) !== undefined) {
       await this.#queue.submitAlone(() => {
         for (const key of this.#staleForks.all(now)) this.#sessions.doom(key, 0);
       });
     }
     for (const key of this.#doomed.all()) await this.removeAll(key);
+    if (this.#stopped) return undefined;
+    const next = this.#nextStale.get() ?? undefined;
+    return next === undefined ? undefined : next + 1;
   }
 
   /** Removes some rows; true when none is left. */
@@ -92,20 +115,38 @@ export class SessionRemoval {
     try {
       for (;;) {
         const rows = this.#events.remaining(key, ROWS);
-        if (rows.length === 0) {
-          this.#forget.run(key);
-          return true;
-        }
+        if (rows.length === 0) return this.#removeBelongings(key, budget);
         for (const row of rows) {
           const [, seq, , , data] = row;
+          const references = this.#contents.referredBy(key, seq);
+          if (!budget.take(references.reduce((sum, [, length]) => sum + length, data.length))) return false;
           this.#index.forget(key, '', row, indexedSeq);
-          const dropped = this.#contents.drop(key, seq);
+          this.#contents.drop(key, seq, references);
           this.#events.remove(key, row);
-          if (!budget.take(data.length + dropped)) return false;
         }
       }
     } finally {
       this.#events.removed();
     }
   }
+
+  /** Removes drafts and contents of calls; with the last of them the key is forgotten. */
+  #removeBelongings(key: number, budget: SliceBudget): boolean {
+    for (const { next, remove } of this.#belongings) {
+      for (let rows = next.all(key, ROWS); rows.length > 0; rows = next.all(key, ROWS)) {
+        for (const [length, ...id] of rows) {
+          if (!budget.take(length)) return false;
+          remove.run(key, ...id);
+        }
+      }
+    }
+    this.#forget.run(key);
+    return true;
+  }
+}
+
+/** Rows that belong to a session: how long each is and what identifies it. */
+interface Belongings {
+  readonly next: Statement<[number, number], readonly [length: number, ...id: SqliteValue[]]>;
+  readonly remove: Statement<[number, ...SqliteValue[]]>;
 }

@@ -34,8 +34,12 @@ interface ListRow {
   readonly lease_renewals: number;
 }
 
-/** What belongs to a session apart from its row, its events, their contents and its index. */
-const BELONGINGS = ['summaries', 'snapshots', 'drafts', 'call_contents'] as const;
+type ListPage = [string | null, string | null, string | null, string | null, number];
+
+/** What goes with a session's row. All else that belongs to it may be much, and is removed in slices. */
+const GO_WITH_ROW = ['summaries', 'snapshots', 'sessions'] as const;
+const LIST_COLUMNS = 'id, seq, updated_at, data, fence, lease_expires_at, lease_holder, lease_renewals';
+const LIST_PAGE = `(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?`;
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
@@ -50,7 +54,8 @@ export class SessionTable {
   readonly #advanceFenced: Statement<[number, string, string, number, number, string, number]>;
   readonly #readSummary: ValueStatement<[number], string>;
   readonly #writeSummary: Statement<[number, string, number]>;
-  readonly #list: Statement<[number, string | null, string | null, string | null, string | null, number], ListRow>;
+  readonly #list: Statement<ListPage, ListRow>;
+  readonly #listWork: Statement<ListPage, ListRow>;
   readonly #delete: readonly Statement<[number]>[];
 
   constructor(database: Database) {
@@ -74,12 +79,14 @@ export class SessionTable {
     this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data, has_work) VALUES (?, ?, ?)');
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
     this.#list = database.prepare(
-      `SELECT id, seq, updated_at, data, fence, lease_expires_at, lease_holder, lease_renewals
-       FROM sessions JOIN summaries USING (key)
-       WHERE seq > 0 AND has_work >= ? AND (? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?))
-       ORDER BY updated_at DESC, id LIMIT ?`,
+      `SELECT ${LIST_COLUMNS} FROM sessions JOIN summaries USING (key) WHERE seq > 0 AND ${LIST_PAGE}`,
     );
-    this.#delete = [...BELONGINGS, 'sessions'].map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
+    // Those with work are few, and have an index of their own.
+    this.#listWork = database.prepare(
+      `SELECT ${LIST_COLUMNS} FROM summaries INDEXED BY summaries_with_work CROSS JOIN sessions USING (key)
+       WHERE has_work = 1 AND seq > 0 AND ${LIST_PAGE}`,
+    );
+    this.#delete = GO_WITH_ROW.map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
   }
 
   find(sessionId: string): SessionRow | undefined {
@@ -155,7 +162,7 @@ export class SessionTable {
     this.doom(key, indexedSeq);
   }
 
-  /** Removes a row and what hangs on it, and marks its events for removal: those up to `indexedSeq` have words in the index. */
+  /** Removes a row, and marks all else of the session for removal: events up to `indexedSeq` have words in the index. */
   doom(key: number, indexedSeq: number): void {
     for (const statement of this.#delete) statement.run(key);
     this.#doom.run(key, indexedSeq);
@@ -173,7 +180,8 @@ export class SessionTable {
     // Each round looks at more rows, so that a filter that lets few through does not scan the table for every few of them.
     for (let rows = limit + 1; ; rows *= 8) {
       const { updatedAt = null, id = null } = position ?? {};
-      const chunk = this.#list.all(options.work ? 1 : 0, updatedAt, updatedAt, updatedAt, id, rows);
+      const list = options.work ? this.#listWork : this.#list;
+      const chunk = list.all(updatedAt, updatedAt, updatedAt, id, rows);
       for (const row of chunk) {
         const info = infoOf(row);
         if (matchesFilter(info, options) && found.push(info) > limit) {

@@ -1,12 +1,12 @@
 /**
- * How much of a long work one transaction may do. Whoever appends waits for it, and so does the event loop: a slice ends after a
- * number of events, an amount of text or a short time, whichever comes first.
+ * How much of a long work one transaction may do. Whoever appends waits for it, and so does the event loop: a slice ends before
+ * it exceeds a number of events or an amount of text, and after a short time, whichever comes first.
  */
 
 /** The most events that one transaction of a long work touches. */
 export const SLICE_EVENTS = 2000;
-/** The most text, in characters, except that one event may be longer. */
-export const SLICE_CHARACTERS: number = 1024 * 1024;
+/** The most text, in characters; a single event that is longer has a transaction of its own. */
+export const SLICE_CHARACTERS: number = 1_000_000;
 const SLICE_MS = 10;
 
 export class SliceBudget {
@@ -14,10 +14,14 @@ export class SliceBudget {
   #events = 0;
   #characters = 0;
 
-  /** Counts an event; true while there is room for another. */
+  /** Counts one more event, or row, if there is room for it; the first always has room. */
   take(characters: number): boolean {
+    const isFirst = this.#events === 0;
+    const exceeds =
+      this.#events >= SLICE_EVENTS || this.#characters + characters > SLICE_CHARACTERS || performance.now() > this.#end;
+    if (exceeds && !isFirst) return false;
     this.#events++;
     this.#characters += characters;
-    return this.#events < SLICE_EVENTS && this.#characters < SLICE_CHARACTERS && performance.now() < this.#end;
+    return true;
   }
 }

@@ -2,7 +2,15 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
-import { checkAppend, checkCount, checkDraft, checkSessionId, checkTtl } from '../check-arguments.ts';
+import {
+  checkAppend,
+  checkCount,
+  checkDraft,
+  checkReadDraft,
+  checkSessionId,
+  checkSnapshot,
+  checkTtl,
+} from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { keepLeaseByTimer } from '../keep-lease.ts';
 import {
@@ -224,10 +232,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async writeSnapshot(sessionId, snapshot, { incarnation, revision, fence } = {}) {
       enter(sessionId);
-      checkCount('the seq of a snapshot', snapshot.seq);
-      if (!snapshot.data.isWellFormed()) {
-        throw new HoldfastError('INVALID_ARGUMENT', 'a snapshot must be well-formed text, as JSON.stringify gives it');
-      }
+      checkSnapshot(snapshot);
       return write(() => {
         const session = sessions.findLiving(sessionId, incarnation);
         const head = session?.seq ?? 0;
@@ -260,6 +265,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async readDraft(sessionId, draftOptions = {}) {
       enter(sessionId);
+      checkReadDraft(draftOptions);
       return query(() => {
         const session = sessions.findLiving(sessionId, draftOptions.incarnation);
         return session ? drafts.read(session.key, draftOptions) : [];
@@ -342,11 +348,11 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       const replace = async () => {
         await write(() => {
           const session = sessions.findLiving(sessionId, incarnation);
-          if (!session) throw sessionNotFound(sessionId);
+          if (!session?.seq) throw sessionNotFound(sessionId);
           if (event.seq > session.seq) throw eventNotFound(sessionId, event.seq);
           index.replace(session.key, sessionId, replacement);
           events.replace(session.key, event.seq, encoded);
-          contents.drop(session.key, event.seq, kept);
+          contents.drop(session.key, event.seq, contents.referredBy(session.key, event.seq), kept);
           snapshots.drop(session.key);
           sessions.revise(session.key);
         });

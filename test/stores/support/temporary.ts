@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { NewEvent, SessionEvent } from '../../../src/core/events.ts';
-import type { ReadOptions, Store } from '../../../src/ports/store.ts';
+import type { DraftChunk, Lease, ReadOptions, Store } from '../../../src/ports/store.ts';
 import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 
 /** A directory that is gone after the test. */
@@ -33,6 +33,20 @@ export function said(text: string): NewEvent {
   const at = '2026-01-01T00:00:00.000Z';
   const message = { id: 'm', role: 'user', content: [{ type: 'text', text }] };
   return { type: 'message/recorded', at, message } as unknown as NewEvent;
+}
+
+/** Acquires a lease that must be free. */
+export async function leaseOn(store: Store, sessionId: string): Promise<Lease> {
+  const holder = { id: 'holder', host: 'host', pid: 1, startedAt: '0' };
+  const { acquired, lease } = await store.acquireLease(sessionId, { holder, ttlMs: 60_000 });
+  if (!acquired) throw new Error(`session ${sessionId} is leased to ${lease.holder.id}`);
+  return lease;
+}
+
+/** A piece of a streamed response. */
+export function chunk(fence: number, n: number, fields: Partial<DraftChunk> = {}): DraftChunk {
+  const place = { draftId: 'e', evaluationId: 'e', turn: 1, attempt: 1, blockId: 'b' };
+  return { fence, n, ...place, delta: `${fence}.${n}`, ...fields };
 }
 
 export async function readAll(store: Store, sessionId: string, options?: ReadOptions): Promise<SessionEvent[]> {

@@ -17,7 +17,7 @@ function random(below: number): number {
 }
 
 async function writeForever(sessionId: string): Promise<never> {
-  let head = await store.head(sessionId);
+  let head = (await store.head(sessionId)).seq;
   for (let n = 0; ; n++) {
     const id = `${name}/${sessionId}/${n}`;
     const size = 1 + random(6);
@@ -48,7 +48,7 @@ async function append(sessionId: string, id: string, events: readonly NewEvent[]
       return (await store.append(sessionId, events, { id, expectedSeq })).seq;
     } catch (error) {
       if (!isHoldfastError(error, 'SESSION_CONFLICT')) throw error;
-      expectedSeq = await store.head(sessionId);
+      expectedSeq = (await store.head(sessionId)).seq;
     }
   }
 }

@@ -14,6 +14,15 @@ ALTER TABLE sessions ADD COLUMN building_until REAL;
 
 ALTER TABLE summaries ADD COLUMN has_work INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX summaries_with_work ON summaries (key) WHERE has_work = 1;
+UPDATE summaries SET data = json_set(data, '$.work', 'evaluation'), has_work = 1
+  WHERE json_extract(data, '$.status') = 'running';
+UPDATE summaries SET data = json_set(data, '$.work', 'decision'), has_work = 1
+  WHERE json_extract(data, '$.status') = 'suspended' AND key IN (
+    SELECT e.key FROM events e JOIN summaries s USING (key)
+    WHERE e.type IN ('tool/approved', 'tool/denied', 'tool/settled') OR
+      (e.type = 'evaluation/suspended' AND json_extract(e.data, '$.evaluationId') = json_extract(s.data, '$.evaluationId'))
+    GROUP BY e.key
+    HAVING max(iif(e.type = 'evaluation/suspended', 0, e.seq)) > max(iif(e.type = 'evaluation/suspended', e.seq, 0)));
 
 CREATE TABLE deleted_sessions (
   id_hash TEXT PRIMARY KEY,

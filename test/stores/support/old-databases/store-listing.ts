@@ -68,7 +68,7 @@ export async function listSessions(store: Store): Promise<StoreListing['sessions
 export async function listSearches(store: Store): Promise<StoreListing['searches']> {
   const searches: Record<string, unknown[]> = {};
   for (const query of QUERIES) {
-    const hits = await store.search(query, { limit: 100 });
+    const hits = (await store.search?.(query, { limit: 100 })) ?? [];
     searches[query] = hits
       .map(({ sessionId, seq, at, role, excerpt }) => ({ sessionId, seq, at, role, excerpt }))
       .toSorted((a, b) => (a.sessionId === b.sessionId ? a.seq - b.seq : a.sessionId < b.sessionId ? -1 : 1));
@@ -100,7 +100,7 @@ async function listSession(store: Store, id: string, listed: SessionInfo): Promi
   });
   const drafts: Record<string, ListedChunk[]> = {};
   for (const evaluationId of evaluationIds) {
-    const chunks = await store.readDraft(id, evaluationId);
+    const chunks = await store.readDraft(id, { draftId: evaluationId });
     if (chunks.length === 0) continue;
     drafts[evaluationId] = chunks.map(({ turn, attempt, blockId, delta, kind, toolName }) => ({
       turn,

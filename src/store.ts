@@ -1,0 +1,69 @@
+/**
+ * `holdfast/store`: what a store of your own is built from (docs/writing-a-store.md). The rules that are the same for every store,
+ * so that yours refuses, lists, searches and numbers as the others do; `holdfast/testing` has the suite that it must pass.
+ */
+export { type SessionSummary, summarizeSession } from './core/session-summary.ts';
+export type * from './ports/store.ts';
+export {
+  type AppendedEvent,
+  findRepeatedAppend,
+  refuseStale,
+  type SessionPosition,
+  summarizeAppend,
+} from './stores/append-rules.ts';
+export {
+  checkAppend,
+  checkCount,
+  checkDraft,
+  checkFork,
+  checkRead,
+  checkReadDraft,
+  checkSessionId,
+  checkSnapshot,
+  checkTtl,
+} from './stores/check-arguments.ts';
+export {
+  addChunks,
+  boundedDrafts,
+  compareDraftPositions,
+  excessProgress,
+  MAX_PROGRESS_LENGTH,
+  selectChunks,
+} from './stores/draft-rules.ts';
+export { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './stores/encoded-event.ts';
+export { eventsFromPages } from './stores/event-pages.ts';
+export { keepLeaseByTimer, type RenewableLease } from './stores/keep-lease.ts';
+export { leaseBlocks } from './stores/lease-rules.ts';
+export {
+  appendIdReused,
+  eventNotFound,
+  fenceConflict,
+  forkTargetExists,
+  incompleteEvent,
+  sequenceConflict,
+  sessionGone,
+  sessionNotFound,
+  snapshotBeyondLog,
+  storeClosed,
+} from './stores/refusals.ts';
+export {
+  DEFAULT_HITS,
+  matchText,
+  parseQuery,
+  SEARCH_VERSION,
+  type SearchableText,
+  type SearchTerm,
+  searchableText,
+  wordsOf,
+} from './stores/search-text.ts';
+export {
+  checkListing,
+  compareSessions,
+  DEFAULT_PAGE,
+  encodeCursor,
+  type ListPosition,
+  listPage,
+  matchesFilter,
+} from './stores/session-listing.ts';
+export { systemClock } from './stores/system-clock.ts';
+export { Watchers } from './stores/watchers.ts';

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import type { SessionEvent } from '../../core/events.ts';
+import type { ContentWrite, Store } from '../../ports/store.ts';
+import { type Case, leaseOn, note, readNotes, refused } from './harness.ts';
+
+const SHARED: ContentWrite = { event: 0, hash: 'sha256:shared', text: 'shared' };
+
+function erased(seq: number): SessionEvent {
+  return { ...note('erased'), seq } as SessionEvent;
+}
+
+/** A session of one event that refers to contents. */
+async function begin(store: Store, sessionId: string, ...contents: readonly ContentWrite[]): Promise<void> {
+  await store.append(sessionId, [note(sessionId)], { id: 'a', expectedSeq: 0, contents });
+}
+
+/** Contents: of events, by hash (D58), and of calls (D77). */
+export const contentCases: readonly Case[] = [
+  {
+    name: 'a content comes back exactly; writing it again changes nothing (D58)',
+    async check({ store }) {
+      const large = `half a pair \ud83d and \0 ${'ä😀\n'.repeat(400_000)}`;
+      await begin(
+        store,
+        's',
+        { event: 0, hash: 'sha256:large', text: large },
+        { event: 0, hash: 'sha256:empty', text: '' },
+      );
+      await store.append('s', [note(2)], {
+        id: 'b',
+        expectedSeq: 1,
+        contents: [{ event: 0, hash: 'sha256:large', text: 'something else' }],
+      });
+      assert.equal((await store.readContent('s', 'sha256:large')) === large, true);
+      assert.equal(await store.readContent('s', 'sha256:empty'), '');
+      assert.equal(await store.readContent('s', 'sha256:unknown'), undefined);
+      assert.equal(await store.readContent('nobody', 'sha256:large'), undefined);
+    },
+  },
+  {
+    name: 'a refused append stores none of its contents, events or contents of calls (I1)',
+    async check({ store }) {
+      const { fence } = await leaseOn(store, 's');
+      await begin(store, 's');
+      const beside = { contents: [SHARED], callContents: { put: [{ call: 'c', text: 'exact' }] } };
+      const refusals: readonly (readonly [
+        Parameters<Store['append']>[2],
+        unknown,
+        'SESSION_CONFLICT' | 'EVENT_INVALID',
+      ])[] = [
+        [{ id: 'b', expectedSeq: 0, ...beside }, 1, 'SESSION_CONFLICT'],
+        [{ id: 'b', expectedSeq: 1, fence: fence + 1, ...beside }, 1, 'SESSION_CONFLICT'],
+        [{ id: 'b', expectedSeq: 1, ...beside }, 10n, 'EVENT_INVALID'],
+      ];
+      for (const [options, text, code] of refusals) {
+        await refused(store.append('s', [note(text)], options), code);
+        assert.equal(await store.readContent('s', SHARED.hash), undefined);
+        assert.equal(await store.readCallContent('s', 'c'), undefined);
+      }
+      // Nothing was left behind that another text under this hash would meet.
+      await store.append('s', [note(2)], { id: 'b', expectedSeq: 1, contents: [{ ...SHARED, text: 'the first' }] });
+      assert.equal(await store.readContent('s', SHARED.hash), 'the first');
+      assert.deepEqual(await store.check(), { ok: true, problems: [], sessions: 1, events: 2 });
+    },
+  },
+  {
+    name: 'a content of an event that the append does not have is refused (I10)',
+    async check({ store }) {
+      for (const event of [1, -1, 0.5, Number.NaN]) {
+        await refused(begin(store, 's', { ...SHARED, event }), 'INVALID_ARGUMENT');
+      }
+      await refused(begin(store, 's', { ...SHARED, hash: '' }), 'INVALID_ARGUMENT');
+      await refused(
+        store.append('s', [note(1)], {
+          id: 'a',
+          expectedSeq: 0,
+          callContents: { put: [{ call: '', text: 'x' }] },
+        }),
+        'INVALID_ARGUMENT',
+      );
+      assert.equal((await store.head('s')).seq, 0);
+    },
+  },
+  {
+    name: 'a content is read only through a session that refers to it (D58)',
+    async check({ store }) {
+      await begin(store, 's', SHARED);
+      // It names the hash, as the result of a tool may, and owns no reference.
+      await store.append('t', [note(SHARED.hash)], { id: 'a', expectedSeq: 0 });
+      assert.equal(await store.readContent('s', SHARED.hash), 'shared');
+      assert.equal(await store.readContent('t', SHARED.hash), undefined);
+      assert.equal(await store.readContent('nobody', SHARED.hash), undefined);
+      assert.ok((await store.check()).ok, 'text that looks like a hash is only text');
+    },
+  },
+  {
+    name: 'a content stays while an event of any session refers to it, and goes with the last (D58)',
+    async check({ store }) {
+      const own: ContentWrite = { event: 0, hash: 'sha256:own', text: 'own' };
+      await begin(store, 's', SHARED, own);
+      await begin(store, 't', SHARED);
+      await store.append('t', [note(2), note(3)], { id: 'b', expectedSeq: 1, contents: [{ ...SHARED, event: 1 }] });
+      await store.deleteSession('s');
+      assert.equal(await store.readContent('t', SHARED.hash), 'shared');
+      await store.replaceEvent('t', erased(1));
+      assert.equal(await store.readContent('t', SHARED.hash), 'shared', 'event 3 refers to it still');
+      await store.replaceEvent('t', erased(3));
+      assert.equal(await store.readContent('t', SHARED.hash), undefined);
+      // Both are gone from the store: another text under the same hash is stored.
+      await begin(store, 'u', { ...SHARED, text: 'other' }, { ...own, text: 'other' });
+      assert.equal(await store.readContent('u', SHARED.hash), 'other');
+      assert.equal(await store.readContent('u', own.hash), 'other');
+      assert.ok((await store.check()).ok);
+    },
+  },
+  {
+    name: 'a replaced event keeps the references that it names, and no others (D58)',
+    async check({ store }) {
+      const [kept, dropped] = ['sha256:kept', 'sha256:dropped'];
+      await begin(store, 's', { event: 0, hash: kept, text: 'kept' }, { event: 0, hash: dropped, text: 'dropped' });
+      await begin(store, 't', { event: 0, hash: 'sha256:other', text: 'other' });
+      await store.replaceEvent('s', erased(1), { contents: [kept, 'sha256:other', 'sha256:unknown'] });
+      assert.equal(await store.readContent('s', kept), 'kept');
+      assert.equal(await store.readContent('s', dropped), undefined);
+      assert.equal(await store.readContent('s', 'sha256:other'), undefined, 'replacing gives no new reference');
+      await store.replaceEvent('s', erased(1));
+      assert.equal(await store.readContent('s', kept), undefined);
+      assert.equal(await store.readContent('t', 'sha256:other'), 'other');
+      assert.ok((await store.check()).ok);
+    },
+  },
+  {
+    name: 'a repeated append stores nothing again: an erased content stays erased (D51, D58)',
+    async check({ store }) {
+      await begin(store, 's', SHARED);
+      await store.append('s', [note(2)], {
+        id: 'b',
+        expectedSeq: 1,
+        callContents: { put: [{ call: 'c', text: '1' }] },
+      });
+      await store.append('s', [note(3)], { id: 'c', expectedSeq: 2, callContents: { drop: ['c'] } });
+      const again = { id: 'b', expectedSeq: 1, contents: [SHARED], callContents: { put: [{ call: 'c', text: '2' }] } };
+      assert.deepEqual(await store.append('s', [note(2)], again), { seq: 2 });
+      assert.equal(await store.readCallContent('s', 'c'), undefined);
+      await store.replaceEvent('s', erased(1));
+      assert.equal(await store.readContent('s', SHARED.hash), undefined);
+    },
+  },
+  {
+    name: 'erasing one reference while others record the same content loses nothing (D58)',
+    async check({ store, reopen }) {
+      const other = (await reopen?.()) ?? store;
+      for (let round = 0; round < 12; round++) {
+        const [eraser, recorder] = [`e${round}`, `r${round}`];
+        await begin(store, eraser, SHARED);
+        await Promise.all([store.replaceEvent(eraser, erased(1)), begin(other, recorder, SHARED)]);
+        assert.equal(await store.readContent(recorder, SHARED.hash), 'shared');
+        assert.equal(await store.readContent(eraser, SHARED.hash), undefined);
+        await Promise.all([store.deleteSession(recorder), begin(other, eraser + recorder, SHARED)]);
+        assert.equal(await store.readContent(eraser + recorder, SHARED.hash), 'shared');
+        await store.deleteSession(eraser + recorder);
+      }
+      assert.ok((await store.check()).ok);
+    },
+  },
+  {
+    name: 'a content of a call is stored, replaced and dropped by appends, for its own session (D77)',
+    async check({ store }) {
+      const text = `half a pair \ud83d and \0 ${'ä😀'.repeat(100_000)}`;
+      const append = (id: string, expectedSeq: number, callContents: object) =>
+        store.append('s', [note(id)], { id, expectedSeq, callContents });
+      await append('a', 0, {
+        put: [
+          { call: 'one', text },
+          { call: 'two', text: 'second' },
+        ],
+      });
+      assert.equal((await store.readCallContent('s', 'one')) === text, true);
+      assert.equal(await store.readCallContent('s', 'two'), 'second');
+      assert.equal(await store.readCallContent('s', 'three'), undefined);
+      assert.equal(await store.readCallContent('t', 'one'), undefined);
+      assert.equal(await store.readContent('s', 'one'), undefined, 'a call is no hash');
+      await append('b', 1, { put: [{ call: 'two', text: 'changed' }], drop: ['one', 'unknown'] });
+      assert.equal(await store.readCallContent('s', 'one'), undefined);
+      assert.equal(await store.readCallContent('s', 'two'), 'changed');
+      assert.deepEqual(await readNotes(store, 's'), ['a', 'b']);
+      await store.deleteSession('s');
+      await store.append('s', [note('anew')], { id: 'a', expectedSeq: 0 });
+      assert.equal(await store.readCallContent('s', 'two'), undefined);
+    },
+  },
+];

@@ -1,0 +1,38 @@
+/** Each rule of the store contract is guarded by the suite: a store that breaks just that rule fails it. */
+import { expect, test } from 'vitest';
+import { storeConformance } from '../../src/stores/conformance.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
+import { brokenStores } from './support/broken-stores.ts';
+
+/** More turns of the event loop than any case on a memory store needs: one that waits longer waits for ever. */
+const TURNS = 5000;
+
+/** What becomes of a case: it passes, it fails, or it waits for something that never happens. */
+async function outcomeOf(run: () => Promise<void>): Promise<'passes' | 'fails' | 'hangs'> {
+  let outcome: 'passes' | 'fails' | undefined;
+  void run().then(
+    () => {
+      outcome = 'passes';
+    },
+    () => {
+      outcome = 'fails';
+    },
+  );
+  for (let turn = 0; turn < TURNS && outcome === undefined; turn++)
+    await new Promise((resolve) => setImmediate(resolve));
+  return outcome ?? 'hangs';
+}
+
+test.for(brokenStores)('the suite notices that $breaks', async ({ noticedBy, wrap }) => {
+  const suite = storeConformance({ create: async (options) => wrap(memoryStore(options)) });
+  const cases = suite.filter(({ name }) => name.includes(noticedBy));
+  expect(cases.length, `cases named ${noticedBy}`).toBeGreaterThan(0);
+  const outcomes = await Promise.all(cases.map(({ run }) => outcomeOf(run)));
+  expect(outcomes.some((outcome) => outcome !== 'passes')).toBe(true);
+});
+
+test('a store that keeps every rule passes all of the cases that notice the broken ones', async () => {
+  const suite = storeConformance({ create: async (options) => memoryStore(options) });
+  const cases = suite.filter(({ name }) => brokenStores.some(({ noticedBy }) => name.includes(noticedBy)));
+  for (const { name, run } of cases) expect(await outcomeOf(run), name).toBe('passes');
+});

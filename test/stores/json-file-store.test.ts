@@ -1,0 +1,25 @@
+/** The store that docs/writing-a-store.md describes passes the whole suite: its building blocks are enough to write one. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, test } from 'vitest';
+import type { Store } from '../../src/index.ts';
+import { storeConformance } from '../../src/testing.ts';
+import { jsonFileStore } from './support/json-file-store.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-json-'));
+const paths = new WeakMap<Store, string>();
+let count = 0;
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const suite = storeConformance({
+  runs: 8,
+  async create(options) {
+    const path = join(directory, `${count++}.json`);
+    const store = jsonFileStore(path, options);
+    paths.set(store, path);
+    return store;
+  },
+  reopen: async (store, options) => jsonFileStore(paths.get(store) ?? '', options),
+});
+for (const { name, run } of suite) test(name, run);

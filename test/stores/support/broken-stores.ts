@@ -1,0 +1,511 @@
+/**
+ * Stores that break exactly one rule each, made from a whole one. The suite must notice every one of them: a rule that no case
+ * checks is a rule that the next store does not keep.
+ */
+import { isHoldfastError } from '../../../src/core/errors.ts';
+import type { NewEvent } from '../../../src/core/events.ts';
+import type { AppendOptions, DraftChunk, EventReading, Store } from '../../../src/ports/store.ts';
+import { readAll } from './temporary.ts';
+
+export interface BrokenStore {
+  /** The rule that is not kept. */
+  readonly breaks: string;
+  /** A part of the name of a case that notices it. */
+  readonly noticedBy: string;
+  wrap(store: Store): Store;
+}
+
+/** The store with some methods replaced. */
+function replacing(store: Store, methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get: (target, name, receiver) =>
+      name in methods ? methods[name as keyof Store] : Reflect.get(target, name, receiver),
+  });
+}
+
+type OptionName =
+  | 'incarnation'
+  | 'fence'
+  | 'revision'
+  | 'seq'
+  | 'endsDrafts'
+  | 'contents'
+  | 'after'
+  | 'limit'
+  | 'draftId'
+  | 'work';
+
+/** A store whose method does not look at one of its options, which are its last argument. */
+function ignores(method: keyof Store, option: OptionName, noticedBy: string): BrokenStore {
+  return {
+    breaks: `${method} ignores ${option}`,
+    noticedBy,
+    wrap: (store) =>
+      replacing(store, {
+        [method]: (...args: unknown[]) => {
+          const { [option]: _, ...rest } = (args.at(-1) ?? {}) as Record<string, unknown>;
+          const call = store[method] as (...all: unknown[]) => unknown;
+          return Reflect.apply(call, store, [...args.slice(0, -1), rest]);
+        },
+      }),
+  };
+}
+
+const LIFE = 'whatever names a deleted life';
+
+function inTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Which contents each session wrote, and their texts. */
+function contentsOf(store: Store): {
+  readonly texts: Map<string, string>;
+  readonly hashes: Map<string, Set<string>>;
+  note(id: string, options: AppendOptions): void;
+  readonly store: Store;
+} {
+  const texts = new Map<string, string>();
+  const hashes = new Map<string, Set<string>>();
+  return {
+    store,
+    texts,
+    hashes,
+    note(id, { contents = [] }) {
+      for (const { hash, text } of contents) {
+        texts.set(hash, text);
+        hashes.set(id, (hashes.get(id) ?? new Set()).add(hash));
+      }
+    },
+  };
+}
+
+/** A fork made with the methods that anyone has. */
+async function copyByHand(
+  store: Store,
+  origin: string,
+  target: string,
+  at: number,
+  closing: readonly NewEvent[],
+  wait: boolean,
+): Promise<{ readonly seq: number }> {
+  let seq = 0;
+  for await (const { seq: _, ...event } of store.read(origin, { limit: at })) {
+    ({ seq } = await store.append(target, [event as NewEvent], { id: `copy ${seq}`, expectedSeq: seq }));
+    if (wait) await inTurn();
+  }
+  return store.append(target, closing, { id: 'end', expectedSeq: seq });
+}
+
+export const brokenStores: readonly BrokenStore[] = [
+  ignores('append', 'incarnation', LIFE),
+  ignores('read', 'incarnation', LIFE),
+  ignores('writeSnapshot', 'incarnation', LIFE),
+  ignores('readSnapshot', 'incarnation', LIFE),
+  ignores('appendDraft', 'incarnation', LIFE),
+  ignores('readDraft', 'incarnation', LIFE),
+  ignores('readContent', 'incarnation', LIFE),
+  ignores('readCallContent', 'incarnation', LIFE),
+  ignores('deleteSession', 'incarnation', LIFE),
+  ignores('forkSession', 'incarnation', LIFE),
+  ignores('replaceEvent', 'incarnation', LIFE),
+  ignores('append', 'fence', 'a stale fence writes nothing'),
+  ignores('writeSnapshot', 'fence', 'a snapshot under a stale fence'),
+  ignores('writeSnapshot', 'revision', 'a snapshot of an older revision'),
+  ignores('releaseLease', 'seq', 'a release that names a seq'),
+  ignores('append', 'endsDrafts', 'an append ends the drafts that it names'),
+  ignores('append', 'contents', 'a content comes back exactly'),
+  ignores('replaceEvent', 'contents', 'a replaced event keeps the references'),
+  ignores('readDraft', 'after', 'drafts are read after a position'),
+  ignores('readDraft', 'limit', 'drafts are read after a position'),
+  ignores('readDraft', 'draftId', 'drafts are read after a position'),
+  ignores('listSessions', 'work', 'sessions with work are listed'),
+  {
+    breaks: 'appendDraft ignores fence',
+    noticedBy: 'a draft under a fence that is not the newest',
+    wrap: (store) =>
+      replacing(store, {
+        async appendDraft(id, chunks, options) {
+          const fence = (await store.readLease(id))?.fence ?? options.fence;
+          await store.appendDraft(
+            id,
+            chunks.map((chunk) => ({ ...chunk, fence })),
+            { ...options, fence },
+          );
+        },
+      }),
+  },
+  {
+    breaks: 'append ignores expectedSeq',
+    noticedBy: 'a stale or future sequence writes nothing',
+    wrap: (store) =>
+      replacing(store, {
+        append: async (id, events, options) =>
+          store.append(id, events, { ...options, expectedSeq: (await store.head(id)).seq }),
+      }),
+  },
+  {
+    breaks: 'a repeated append is written again',
+    noticedBy: 'a repeated append returns what the first returned',
+    wrap: (store) => {
+      let n = 0;
+      return replacing(store, {
+        append: async (id, events, options) =>
+          store.append(id, events, { ...options, id: `${n++}`, expectedSeq: (await store.head(id)).seq }),
+      });
+    },
+  },
+  {
+    breaks: 'a new life has the incarnation of the old one',
+    noticedBy: 'each life of a session has its own incarnation',
+    wrap: (store) => replacing(store, { head: async (id) => ({ ...(await store.head(id)), incarnation: 1 }) }),
+  },
+  {
+    breaks: 'replacing an event does not raise the revision',
+    noticedBy: 'a replaced event keeps its place',
+    wrap: (store) => replacing(store, { head: async (id) => ({ ...(await store.head(id)), revision: 0 }) }),
+  },
+  {
+    breaks: 'the snapshot survives a replaced event',
+    noticedBy: 'a replaced event keeps its place',
+    wrap: (store) =>
+      replacing(store, {
+        async replaceEvent(id, event, options) {
+          const snapshot = await store.readSnapshot(id);
+          await store.replaceEvent(id, event, options);
+          if (snapshot) await store.writeSnapshot(id, snapshot);
+        },
+      }),
+  },
+  {
+    breaks: 'drafts survive the deletion of their session',
+    noticedBy: 'deleting a session removes all of it',
+    wrap(store) {
+      const ghosts = new Map<string, readonly DraftChunk[]>();
+      return replacing(store, {
+        async deleteSession(id, options) {
+          const drafts = await store.readDraft(id);
+          if (drafts.length > 0) ghosts.set(id, drafts);
+          return store.deleteSession(id, options);
+        },
+        readDraft: async (id, options) => [...(ghosts.get(id) ?? []), ...(await store.readDraft(id, options))],
+      });
+    },
+  },
+  {
+    breaks: 'contents are written before their append, which may be refused',
+    noticedBy: 'a refused append stores none of its contents',
+    wrap(store) {
+      const known = contentsOf(store);
+      return replacing(store, {
+        append: (id, events, options) => {
+          known.note(id, options);
+          return store.append(id, events, options);
+        },
+        readContent: async (id, hash, options) =>
+          (await store.readContent(id, hash, options)) ??
+          (known.hashes.get(id)?.has(hash) ? known.texts.get(hash) : undefined),
+      });
+    },
+  },
+  {
+    breaks: 'contents of calls are written before their append, which may be refused',
+    noticedBy: 'a refused append stores none of its contents',
+    wrap(store) {
+      const calls = new Map<string, string>();
+      return replacing(store, {
+        append: (id, events, options) => {
+          for (const { call, text } of options.callContents?.put ?? []) calls.set(`${id} ${call}`, text);
+          return store.append(id, events, options);
+        },
+        readCallContent: async (id, call, options) =>
+          (await store.readCallContent(id, call, options)) ?? calls.get(`${id} ${call}`),
+      });
+    },
+  },
+  {
+    breaks: 'drafts end before their append, which may be refused',
+    noticedBy: 'an append ends the drafts that it names',
+    wrap(store) {
+      const ended = new Set<string>();
+      return replacing(store, {
+        append: (id, events, options) => {
+          for (const draftId of options.endsDrafts ?? []) ended.add(draftId);
+          return store.append(id, events, options);
+        },
+        readDraft: async (id, options) =>
+          (await store.readDraft(id, options)).filter((chunk) => !ended.has(chunk.draftId)),
+      });
+    },
+  },
+  {
+    breaks: 'erasing a content drops it for every session',
+    noticedBy: 'a content stays while an event of any session refers to it',
+    wrap(store) {
+      const known = contentsOf(store);
+      const dropped = new Set<string>();
+      const drop = (id: string) => {
+        for (const hash of known.hashes.get(id) ?? []) dropped.add(hash);
+      };
+      return replacing(store, {
+        append: (id, events, options) => {
+          known.note(id, options);
+          return store.append(id, events, options);
+        },
+        replaceEvent: (id, event, options) => {
+          drop(id);
+          return store.replaceEvent(id, event, options);
+        },
+        deleteSession: (id, options) => {
+          drop(id);
+          return store.deleteSession(id, options);
+        },
+        readContent: async (id, hash, options) =>
+          dropped.has(hash) ? undefined : store.readContent(id, hash, options),
+      });
+    },
+  },
+  {
+    breaks: 'a content outlives its last reference',
+    noticedBy: 'a content stays while an event of any session refers to it',
+    wrap(store) {
+      const texts = new Map<string, string>();
+      return replacing(store, {
+        append: (id, events, options) => {
+          const contents = options.contents?.map((content) => ({
+            ...content,
+            text: texts.get(content.hash) ?? content.text,
+          }));
+          for (const { hash, text } of contents ?? []) texts.set(hash, text);
+          return store.append(id, events, { ...options, ...(contents && { contents }) });
+        },
+      });
+    },
+  },
+  {
+    breaks: 'a content is read through any session',
+    noticedBy: 'a content is read only through a session that refers to it',
+    wrap(store) {
+      const known = contentsOf(store);
+      return replacing(store, {
+        append: (id, events, options) => {
+          known.note(id, options);
+          return store.append(id, events, options);
+        },
+        readContent: async (id, hash, options) => (await store.readContent(id, hash, options)) ?? known.texts.get(hash),
+      });
+    },
+  },
+  {
+    breaks: 'a lease is replaced although it was renewed',
+    noticedBy: "a dead holder's lease is replaced",
+    wrap: (store) =>
+      replacing(store, {
+        async acquireLease(id, options) {
+          const renewals = (await store.readLease(id))?.renewals ?? 0;
+          const { replacing: replaced } = options;
+          return store.acquireLease(id, { ...options, ...(replaced && { replacing: { ...replaced, renewals } }) });
+        },
+      }),
+  },
+  {
+    breaks: 'a lease is replaced whatever its fence is',
+    noticedBy: "a dead holder's lease is replaced",
+    wrap: (store) =>
+      replacing(store, {
+        async acquireLease(id, options) {
+          const lease = await store.readLease(id);
+          return store.acquireLease(id, { ...options, ...(options.replacing && lease && { replacing: lease }) });
+        },
+      }),
+  },
+  {
+    breaks: 'progress is kept without a bound',
+    noticedBy: "of a call's progress the newest 64 kB are kept",
+    wrap: (store) =>
+      replacing(store, {
+        appendDraft: (id, chunks, options) =>
+          store.appendDraft(
+            id,
+            chunks.map((chunk) =>
+              chunk.kind === 'progress' ? { ...chunk, kind: 'text', toolName: 'progress' } : chunk,
+            ),
+            options,
+          ),
+        readDraft: async (id, options) =>
+          (await store.readDraft(id, options)).map(({ toolName, ...chunk }) =>
+            toolName === 'progress'
+              ? { ...chunk, kind: 'progress' }
+              : { ...chunk, ...(toolName !== undefined && { toolName }) },
+          ),
+      }),
+  },
+  {
+    breaks: 'a chunk that was delivered twice is stored twice',
+    noticedBy: 'draft chunks are read by fence and number',
+    wrap: (store) =>
+      replacing(store, {
+        async readDraft(id, options) {
+          const chunks = await store.readDraft(id, options);
+          return chunks.flatMap((chunk) => [chunk, chunk]);
+        },
+      }),
+  },
+  {
+    breaks: 'watchers do not hear of drafts',
+    noticedBy: 'a watcher hears of drafts',
+    wrap: (store) => replacing(store, { watch: watchSeq(store) }),
+  },
+  {
+    breaks: 'watchers hear of nothing',
+    noticedBy: 'a watcher hears of its own session',
+    wrap: (store) => replacing(store, { watch: () => () => {} }),
+  },
+  {
+    breaks: 'a listed session does not show its lease',
+    noticedBy: 'a listed session shows its newest lease',
+    wrap: (store) =>
+      replacing(store, {
+        async listSessions(options) {
+          const page = await store.listSessions(options);
+          return { ...page, sessions: page.sessions.map(({ lease: _, ...session }) => session) };
+        },
+      }),
+  },
+  {
+    breaks: 'a read that names its life ends early in silence when the session is deleted',
+    noticedBy: 'a read that names its life yields all of it',
+    wrap: (store) =>
+      replacing(store, {
+        read(id, options): EventReading {
+          return {
+            async *[Symbol.asyncIterator]() {
+              for await (const event of store.read(id, options)) {
+                if ((await store.head(id)).seq === 0) return;
+                yield event;
+              }
+            },
+          };
+        },
+      }),
+  },
+  {
+    breaks: 'half a fork can be seen',
+    noticedBy: 'a fork is complete or not there',
+    wrap: (store) =>
+      replacing(store, {
+        forkSession: (id, target, { at, events }) => copyByHand(store, id, target, at, events, true),
+      }),
+  },
+  {
+    breaks: 'a fork has no contents',
+    noticedBy: 'a fork has the beginning of its origin, its contents',
+    wrap: (store) =>
+      replacing(store, {
+        forkSession: (id, target, { at, events }) => copyByHand(store, id, target, at, events, false),
+      }),
+  },
+  {
+    breaks: 'a fork shares the contents of its origin, and loses them with it',
+    noticedBy: 'a fork keeps its contents when its origin is deleted',
+    wrap(store) {
+      const origins = new Map<string, string>();
+      return replacing(store, {
+        forkSession: (id, target, { at, events }) => {
+          origins.set(target, id);
+          return copyByHand(store, id, target, at, events, false);
+        },
+        async readContent(id, hash, options) {
+          const origin = origins.get(id);
+          return (await store.readContent(id, hash, options)) ?? (origin && store.readContent(origin, hash));
+        },
+      });
+    },
+  },
+  {
+    breaks: 'a fork overwrites its target',
+    noticedBy: 'a target that exists is SESSION_CONFLICT',
+    wrap: (store) =>
+      replacing(store, {
+        async forkSession(id, target, options) {
+          if (target !== id) await store.deleteSession(target);
+          return store.forkSession(id, target, options);
+        },
+      }),
+  },
+  {
+    breaks: 'a fork has the drafts and call contents of its origin',
+    noticedBy: 'a fork has neither drafts, lease, snapshot nor contents of calls',
+    wrap(store) {
+      const origins = new Map<string, string>();
+      return replacing(store, {
+        forkSession: (id, target, options) => {
+          origins.set(target, id);
+          return store.forkSession(id, target, options);
+        },
+        readCallContent: (id, call) => store.readCallContent(origins.get(id) ?? id, call),
+      });
+    },
+  },
+  {
+    breaks: 'a fork ends with what is left when its origin is deleted meanwhile',
+    noticedBy: 'a fork whose origin is deleted meanwhile',
+    wrap: (store) =>
+      replacing(store, {
+        async forkSession(id, target, { at, events }) {
+          const copied: NewEvent[] = [];
+          for (let after = 0; after < at; after += 100) {
+            const page = await readAll(store, id, { after, limit: Math.min(100, at - after) });
+            copied.push(...page.map(({ seq: _, ...event }) => event as NewEvent));
+            await inTurn();
+          }
+          return store.append(target, [...copied, ...events], { id: 'fork', expectedSeq: 0 });
+        },
+      }),
+  },
+  {
+    breaks: 'a fork keeps what was erased from its origin while it was copied',
+    noticedBy: 'a fork whose origin is erased or appended to meanwhile',
+    wrap: (store) =>
+      replacing(store, {
+        async forkSession(id, target, { at, events }) {
+          const copied = (await readAll(store, id, { limit: at })).map(({ seq: _, ...event }) => event as NewEvent);
+          // Until everything else that was asked for is done.
+          for (let turn = 0; turn < 20; turn++) await inTurn();
+          return store.append(target, [...copied, ...events], { id: 'fork', expectedSeq: 0 });
+        },
+      }),
+  },
+  {
+    breaks: 'the refusal of a fork has already taken its target',
+    noticedBy: 'a fork at a place that its origin lacks',
+    wrap: (store) =>
+      replacing(store, {
+        async forkSession(id, target, options) {
+          try {
+            return await store.forkSession(id, target, options);
+          } catch (error) {
+            if (isHoldfastError(error, 'EVENT_INVALID')) await store.deleteSession(target);
+            throw error;
+          }
+        },
+      }),
+  },
+];
+
+/** Watches the log alone. */
+function watchSeq(store: Store): Store['watch'] {
+  return (id, listener) => {
+    let known: number | undefined;
+    const look = (report: () => void) =>
+      store.head(id).then(
+        ({ seq }) => {
+          if (seq !== known) report();
+          known = seq;
+        },
+        // Closed meanwhile: nobody listens.
+        () => {},
+      );
+    void look(() => {});
+    return store.watch(id, () => void look(listener));
+  };
+}

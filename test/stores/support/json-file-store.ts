@@ -1,0 +1,386 @@
+/**
+ * A store in one JSON file: small enough to read in one go, and passes the whole suite. It is what docs/writing-a-store.md
+ * describes, and uses nothing but public entries.
+ */
+import type { Clock, Store } from '../../../src/index.ts';
+import {
+  type AppendedEvent,
+  addChunks,
+  checkAppend,
+  checkCount,
+  checkDraft,
+  checkFork,
+  checkRead,
+  checkReadDraft,
+  checkSessionId,
+  checkSnapshot,
+  checkTtl,
+  DEFAULT_HITS,
+  type DraftChunk,
+  decodeEvent,
+  encodeEvent,
+  eventNotFound,
+  eventsFromPages,
+  fenceConflict,
+  findRepeatedAppend,
+  forkTargetExists,
+  keepLeaseByTimer,
+  type Lease,
+  leaseBlocks,
+  listPage,
+  matchText,
+  parseQuery,
+  refuseStale,
+  type SearchHit,
+  type SessionSummary,
+  type StoredSnapshot,
+  searchableText,
+  selectChunks,
+  sessionGone,
+  sessionNotFound,
+  snapshotBeyondLog,
+  storeClosed,
+  summarizeAppend,
+  systemClock,
+  Watchers,
+} from '../../../src/store.ts';
+import { JsonFile } from './json-file.ts';
+
+interface LoggedEvent extends AppendedEvent {
+  /** The hashes of the contents that it refers to. */
+  readonly contents?: readonly string[];
+}
+
+/** One life of a session. */
+interface SessionData {
+  readonly incarnation: number;
+  revision: number;
+  log: LoggedEvent[];
+  summary?: SessionSummary | undefined;
+  fence?: number;
+  lease?: Lease | undefined;
+  snapshot?: StoredSnapshot | undefined;
+  drafts: readonly DraftChunk[];
+  /** Pairs, not an object: a key may be `__proto__`. */
+  callContents: (readonly [call: string, text: string])[];
+}
+
+interface Data {
+  lastFence: number;
+  readonly sessions: Map<string, SessionData>;
+  /** How many lives of a session have ended. */
+  readonly ended: Map<string, number>;
+  readonly contents: Map<string, string>;
+}
+
+function parse(text: string | undefined): Data {
+  const { lastFence = 0, sessions = [], ended = [], contents = [] } = text === undefined ? {} : JSON.parse(text);
+  return { lastFence, sessions: new Map(sessions), ended: new Map(ended), contents: new Map(contents) };
+}
+
+function format({ lastFence, sessions, ended, contents }: Data): string {
+  return JSON.stringify({ lastFence, sessions: [...sessions], ended: [...ended], contents: [...contents] });
+}
+
+/** The session in the life that the caller means; one without events when there is none yet. */
+function living(data: Data, id: string, incarnation: number | undefined): SessionData {
+  const session: SessionData = data.sessions.get(id) ?? {
+    incarnation: (data.ended.get(id) ?? 0) + 1,
+    revision: 0,
+    log: [],
+    drafts: [],
+    callContents: [],
+  };
+  if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(id);
+  return session;
+}
+
+/** Drops the contents that no event refers to any more. */
+function dropUnreferred(data: Data): void {
+  const referred = new Set<string>();
+  for (const { log } of data.sessions.values())
+    for (const { contents = [] } of log) for (const hash of contents) referred.add(hash);
+  for (const hash of data.contents.keys()) if (!referred.has(hash)) data.contents.delete(hash);
+}
+
+const POLL_MS = 20;
+
+export function jsonFileStore(path: string, { clock = systemClock }: { readonly clock?: Clock } = {}): Store {
+  const file = new JsonFile(path, parse, format);
+  const watchers = new Watchers();
+  let poll: NodeJS.Timeout | undefined;
+  let seen: string | undefined;
+  let closed = false;
+
+  function enter(sessionId?: string): void {
+    if (closed) throw storeClosed();
+    if (sessionId !== undefined) checkSessionId(sessionId);
+  }
+
+  /** Another process may have changed any session: a spurious call is allowed. */
+  function look(): void {
+    const now = file.version();
+    if (now === seen) return;
+    seen = now;
+    for (const sessionId of watchers.sessions()) watchers.notify(sessionId);
+  }
+
+  return {
+    async append(sessionId, events, options) {
+      enter();
+      checkAppend(sessionId, events.length, options);
+      const encoded = events.map(encodeEvent);
+      const { seq, isNew } = await file.change((data) => {
+        const session = living(data, sessionId, options.incarnation);
+        const repeated = findRepeatedAppend(sessionId, session.log, encoded, options);
+        if (repeated !== undefined) return { seq: repeated, isNew: false };
+        refuseStale(sessionId, { seq: session.log.length, fence: session.fence }, options);
+        session.summary = summarizeAppend(sessionId, session.summary, session.log.length, encoded);
+        const { contents = [], callContents: { put = [], drop = [] } = {}, endsDrafts = [] } = options;
+        for (const [i, event] of encoded.entries()) {
+          const hashes = contents.filter((content) => content.event === i).map(({ hash }) => hash);
+          session.log.push({ ...event, ...(i === 0 && { appendId: options.id }), contents: hashes });
+        }
+        for (const { hash, text } of contents) if (!data.contents.has(hash)) data.contents.set(hash, text);
+        const calls = new Map([...session.callContents, ...put.map(({ call, text }) => [call, text] as const)]);
+        for (const call of drop) calls.delete(call);
+        session.callContents = [...calls];
+        session.drafts = session.drafts.filter((chunk) => !endsDrafts.includes(chunk.draftId));
+        data.sessions.set(sessionId, session);
+        return { seq: session.log.length, isNew: true };
+      });
+      if (isNew) watchers.notify(sessionId);
+      return { seq };
+    },
+
+    read(sessionId, options = {}) {
+      let isRead = false;
+      return eventsFromPages(async () => {
+        enter();
+        checkRead(sessionId, options);
+        if (isRead) return [];
+        isRead = true;
+        const { after = 0, limit = Number.POSITIVE_INFINITY } = options;
+        return living(file.read(), sessionId, options.incarnation)
+          .log.slice(after, after + limit)
+          .map(({ at, type, data }, i) => decodeEvent(sessionId, after + i + 1, at, type, data));
+      });
+    },
+
+    async head(sessionId) {
+      enter(sessionId);
+      const { incarnation, revision, log } = living(file.read(), sessionId, undefined);
+      return { incarnation, seq: log.length, revision };
+    },
+
+    watch(sessionId, listener) {
+      enter(sessionId);
+      if (poll === undefined) seen = file.version();
+      poll ??= setInterval(look, POLL_MS).unref();
+      return watchers.add(sessionId, listener);
+    },
+
+    async acquireLease(sessionId, options) {
+      enter(sessionId);
+      checkTtl(options.ttlMs);
+      return file.change((data) => {
+        const session = living(data, sessionId, undefined);
+        if (leaseBlocks(session.lease, options, clock.now())) return { acquired: false, lease: session.lease };
+        const fence = ++data.lastFence;
+        const { holder } = options;
+        session.fence = fence;
+        session.lease = { fence, holder: { ...holder }, expiresAt: clock.now() + options.ttlMs, renewals: 0 };
+        data.sessions.set(sessionId, session);
+        return { acquired: true, lease: session.lease };
+      });
+    },
+
+    async renewLease(sessionId, fence, ttlMs) {
+      enter(sessionId);
+      checkTtl(ttlMs);
+      return file.change((data) => {
+        const session = data.sessions.get(sessionId);
+        if (session?.lease?.fence !== fence) return false;
+        const { lease } = session;
+        session.lease = { ...lease, expiresAt: clock.now() + ttlMs, renewals: lease.renewals + 1 };
+        return true;
+      });
+    },
+
+    keepLease(sessionId, fence, options) {
+      enter(sessionId);
+      checkTtl(options.ttlMs);
+      const remainingMs = (): number => {
+        const lease = file.read().sessions.get(sessionId)?.lease;
+        return lease?.fence === fence ? lease.expiresAt - clock.now() : Number.NEGATIVE_INFINITY;
+      };
+      const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
+      return keepLeaseByTimer(clock, { renew, remainingMs }, options);
+    },
+
+    async releaseLease(sessionId, fence, { seq } = {}) {
+      enter(sessionId);
+      return file.change((data) => {
+        const session = data.sessions.get(sessionId);
+        if (session?.lease?.fence !== fence) return true;
+        if (seq !== undefined && session.log.length !== seq) return false;
+        session.lease = undefined;
+        return true;
+      });
+    },
+
+    async readLease(sessionId) {
+      enter(sessionId);
+      return file.read().sessions.get(sessionId)?.lease;
+    },
+
+    async writeSnapshot(sessionId, snapshot, { incarnation, revision, fence } = {}) {
+      enter(sessionId);
+      checkSnapshot(snapshot);
+      const { seq, data: text } = snapshot;
+      await file.change((data) => {
+        const session = living(data, sessionId, incarnation);
+        if (fence !== undefined && fence !== session.fence) throw fenceConflict(sessionId, session.fence, fence);
+        if (seq > session.log.length) throw snapshotBeyondLog(sessionId, seq, session.log.length);
+        if (revision !== undefined && revision !== session.revision) return;
+        if (seq > 0 && seq >= (session.snapshot?.seq ?? 0)) session.snapshot = { seq, data: text };
+      });
+    },
+
+    async readSnapshot(sessionId, { incarnation } = {}) {
+      enter(sessionId);
+      return living(file.read(), sessionId, incarnation).snapshot;
+    },
+
+    async appendDraft(sessionId, chunks, { incarnation, fence }) {
+      enter(sessionId);
+      checkDraft(chunks, fence);
+      await file.change((data) => {
+        const session = living(data, sessionId, incarnation);
+        if (fence !== session.fence) throw fenceConflict(sessionId, session.fence, fence);
+        session.drafts = addChunks(session.drafts, chunks);
+      });
+      watchers.notify(sessionId);
+    },
+
+    async readDraft(sessionId, options = {}) {
+      enter(sessionId);
+      checkReadDraft(options);
+      return selectChunks(living(file.read(), sessionId, options.incarnation).drafts, options);
+    },
+
+    async readContent(sessionId, hash, { incarnation } = {}) {
+      enter(sessionId);
+      const data = file.read();
+      const { log } = living(data, sessionId, incarnation);
+      return log.some(({ contents }) => contents?.includes(hash)) ? data.contents.get(hash) : undefined;
+    },
+
+    async readCallContent(sessionId, call, { incarnation } = {}) {
+      enter(sessionId);
+      return new Map(living(file.read(), sessionId, incarnation).callContents).get(call);
+    },
+
+    async listSessions(options = {}) {
+      enter();
+      const sessions = [...file.read().sessions].flatMap(([id, { summary, log, lease }]) =>
+        summary ? [{ ...summary, id, seq: log.length, updatedAt: log.at(-1)?.at ?? '', ...(lease && { lease }) }] : [],
+      );
+      return structuredClone(listPage(sessions, options));
+    },
+
+    async search(query, { sessionId, limit = DEFAULT_HITS } = {}) {
+      enter(sessionId);
+      checkCount('limit', limit, 1);
+      const terms = parseQuery(query);
+      const hits: SearchHit[] = [];
+      for (const [id, { log }] of file.read().sessions) {
+        if (sessionId !== undefined && id !== sessionId) continue;
+        for (const [i, { at, type, data }] of log.entries()) {
+          const said = searchableText(decodeEvent(id, i + 1, at, type, data));
+          const excerpt = said && matchText(said.text, terms);
+          if (said && excerpt !== undefined) hits.push({ sessionId: id, seq: i + 1, at, role: said.role, excerpt });
+        }
+      }
+      return hits.reverse().slice(0, limit);
+    },
+
+    async deleteSession(sessionId, { incarnation } = {}) {
+      enter(sessionId);
+      const removed = await file.change((data) => {
+        const session = living(data, sessionId, incarnation);
+        if (!data.sessions.delete(sessionId)) return false;
+        data.ended.set(sessionId, session.incarnation);
+        dropUnreferred(data);
+        return session.log.length > 0;
+      });
+      watchers.notify(sessionId);
+      return removed;
+    },
+
+    async forkSession(sessionId, target, options) {
+      enter(sessionId);
+      const closing = options.events.map(encodeEvent);
+      const seq = await file.change((data) => {
+        const origin = living(data, sessionId, options.incarnation);
+        checkFork({ id: sessionId, seq: origin.log.length }, target, options);
+        if (data.sessions.get(target)?.log.length) throw forkTargetExists(target);
+        const log: LoggedEvent[] = [...origin.log.slice(0, options.at), ...closing].map(
+          ({ at, type, data: payload, contents }: LoggedEvent, i) => ({
+            at,
+            type,
+            data: payload,
+            ...(contents && { contents }),
+            ...(i === 0 && { appendId: `fork of ${sessionId}` }),
+            ...(i === options.at && { appendId: `end of the fork of ${sessionId}` }),
+          }),
+        );
+        const { incarnation } = living(data, target, undefined);
+        const summary = summarizeAppend(target, undefined, 0, log);
+        data.sessions.set(target, { incarnation, revision: 0, log, summary, drafts: [], callContents: [] });
+        return log.length;
+      });
+      watchers.notify(target);
+      return { seq };
+    },
+
+    async replaceEvent(sessionId, event, { incarnation, contents: kept = [] } = {}) {
+      enter(sessionId);
+      checkCount('the seq of an event', event.seq, 1);
+      const encoded = encodeEvent(event);
+      await file.change((data) => {
+        const session = living(data, sessionId, incarnation);
+        if (session.log.length === 0) throw sessionNotFound(sessionId);
+        const before = session.log[event.seq - 1];
+        if (!before) throw eventNotFound(sessionId, event.seq);
+        const contents = before.contents?.filter((hash) => kept.includes(hash)) ?? [];
+        session.log[event.seq - 1] = { ...before, ...encoded, contents };
+        session.snapshot = undefined;
+        session.revision++;
+        dropUnreferred(data);
+      });
+      watchers.notify(sessionId);
+    },
+
+    async check() {
+      enter();
+      const { sessions, contents } = file.read();
+      const logs = [...sessions].filter(([, { log }]) => log.length > 0);
+      const problems = logs.flatMap(([id, { log }]) =>
+        log
+          .flatMap((event) => event.contents ?? [])
+          .filter((hash) => !contents.has(hash))
+          .map((hash) => `session ${id} refers to content ${hash}, which is missing`),
+      );
+      const events = logs.reduce((sum, [, { log }]) => sum + log.length, 0);
+      return { ok: problems.length === 0, problems, sessions: logs.length, events };
+    },
+
+    async close() {
+      closed = true;
+      clearInterval(poll);
+      watchers.clear();
+      await file.idle();
+    },
+  };
+}
