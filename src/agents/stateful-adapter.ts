@@ -34,6 +34,8 @@ export interface StatefulOptions {
   readonly continuation?: string;
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
+  /** How long a tool may block the event loop before the process counts as hung and loses the session. */
+  readonly maxBlockedMs?: number;
 }
 
 /**

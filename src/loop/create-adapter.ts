@@ -23,8 +23,10 @@ export interface AdapterOptions {
   readonly maxModelRetries?: number;
   /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log (D66). */
   readonly prices?: Prices;
-  /** How long a lease lasts when its process goes silent. */
+  /** How long a lease lasts when its process goes silent; 30 seconds unless given. */
   readonly leaseTtlMs?: number;
+  /** How long a tool may block the event loop before the process counts as hung and loses the session; 10 minutes unless given. */
+  readonly maxBlockedMs?: number;
   /** Spreads retries; a number from 0 to 1. */
   readonly random?: () => number;
 }
@@ -42,6 +44,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
     ...(options.prices && { prices: options.prices }),
     leaseTtlMs: options.leaseTtlMs,
+    maxBlockedMs: options.maxBlockedMs,
     random: options.random ?? Math.random,
   };
 

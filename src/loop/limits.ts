@@ -48,6 +48,7 @@ export function checkOptions(options: EvaluateOptions): void {
     deadline: options.deadline === undefined ? undefined : Number(options.deadline),
     maxTurns: options.maxTurns,
     outputRetries: options.outputRetries,
+    wait: typeof options.wait === 'boolean' ? undefined : options.wait,
     ...budget,
   };
   for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);

@@ -5,6 +5,7 @@ import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, Stored
 import { refuseStale } from './append-rules.ts';
 import { boundedDrafts, compareDraftPositions, excessProgress } from './draft-rules.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './encoded-event.ts';
+import type { MemoryLease } from './memory-leases.ts';
 import { appendIdReused, eventNotFound } from './refusals.ts';
 
 interface LoggedEvent extends EncodedEvent {
@@ -23,7 +24,7 @@ export class MemorySession {
   #summary: SessionSummary | undefined;
   /** The fence of the newest lease, also after its release. */
   fence: number | undefined;
-  lease: Lease | undefined;
+  lease: MemoryLease | undefined;
   snapshot: StoredSnapshot | undefined;
   #drafts: DraftChunk[] = [];
   readonly callContents: Map<string, string> = new Map();
@@ -141,14 +142,14 @@ export class MemorySession {
     return this.#drafts;
   }
 
-  info(): SessionInfo | undefined {
+  info(lease: Lease | undefined): SessionInfo | undefined {
     if (this.#summary === undefined) return undefined;
     return {
       ...structuredClone(this.#summary),
       id: this.id,
       seq: this.seq,
       updatedAt: this.#log.at(-1)?.at ?? '',
-      ...(this.lease && { lease: this.lease }),
+      ...(lease && { lease }),
     };
   }
 }
