@@ -90,8 +90,8 @@ export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/mai
 export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
 export { isMessageDelta } from './loop/provider-adapter.ts';
-export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
+export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
 export {

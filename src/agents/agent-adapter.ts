@@ -166,6 +166,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       agent,
       maxModelRetries: 0,
       leaseTtlMs: options.leaseTtlMs,
+      maxBlockedMs: options.maxBlockedMs,
       random: Math.random,
     };
     return evaluateInSession(settings, session, prompt, start.options);

@@ -35,6 +35,8 @@ export interface StatefulOptions {
   readonly continuation?: string;
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
+  /** How long a tool may block the event loop before the process counts as hung and loses the session. */
+  readonly maxBlockedMs?: number;
 }
 
 /** The options that every stateful adapter has. */
@@ -48,6 +50,7 @@ export const STATEFUL_OPTIONS: KnownOptions<StatefulOptions> = {
   fork: true,
   continuation: true,
   leaseTtlMs: true,
+  maxBlockedMs: true,
 };
 
 /**

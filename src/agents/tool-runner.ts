@@ -4,7 +4,7 @@ import { callKey } from '../core/messages.ts';
 import { PlanChanged } from '../loop/call-guards.ts';
 import { Suspension } from '../loop/limits.ts';
 import { prepareCall } from '../loop/prepare-call.ts';
-import { isRefusedEvent, type Run } from '../loop/run.ts';
+import { confirmLease, isRefusedEvent, type Run } from '../loop/run.ts';
 import { runCall } from '../loop/run-call.ts';
 import { pendingRef } from '../loop/run-calls.ts';
 import { failure, type ToolOutcome } from '../loop/tool-result.ts';
@@ -69,8 +69,10 @@ export class ToolRunner {
   }
 
   /** Before a tool of the agent's own runs. */
-  beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
-    return this.#isStopping ? NEVER : this.#start(thread, callId, effect);
+  async beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
+    if (this.#isStopping) return NEVER;
+    await this.#start(thread, callId, effect);
+    await confirmLease(thread.run);
   }
 
   /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no answer. */

@@ -25,10 +25,12 @@ export interface AdapterOptions {
   readonly maxModelRetries?: number;
   /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log (D66). */
   readonly prices?: Prices;
-  /** How long a lease lasts when its process goes silent. */
+  /** How long a lease lasts when its process goes silent; 30 seconds unless given. */
   readonly leaseTtlMs?: number;
   /** Records the provider's metadata of each response with its message, capped and without secrets; off unless given (D16). */
   readonly recordProviderMetadata?: RecordProviderMetadata;
+  /** How long a tool may block the event loop before the process counts as hung and loses the session; 10 minutes unless given. */
+  readonly maxBlockedMs?: number;
   /** Spreads retries; a number from 0 to 1. */
   readonly random?: () => number;
 }
@@ -40,6 +42,7 @@ const KNOWN: KnownOptions<AdapterOptions> = {
   summaryModel: true,
   maxModelRetries: true,
   prices: true,
+  maxBlockedMs: true,
   recordProviderMetadata: true,
   leaseTtlMs: true,
   random: true,
@@ -58,6 +61,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     ...(options.prices && { prices: options.prices }),
     recordProviderMetadata: options.recordProviderMetadata,
     leaseTtlMs: options.leaseTtlMs,
+    maxBlockedMs: options.maxBlockedMs,
     random: options.random ?? Math.random,
   };
 

@@ -31,6 +31,7 @@ export interface LoopSettings {
   readonly prices?: Prices;
   readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
   readonly leaseTtlMs: number | undefined;
+  readonly maxBlockedMs: number | undefined;
   readonly random: () => number;
 }
 
@@ -44,7 +45,10 @@ export async function evaluateInSession(
   checkOptions(options);
   const lease = await holdLease(session.store, session.id, {
     clock: session.clock,
-    ...(settings.leaseTtlMs !== undefined && { ttlMs: settings.leaseTtlMs }),
+    ttlMs: settings.leaseTtlMs,
+    maxBlockedMs: settings.maxBlockedMs,
+    waitMs: waitOf(options, session.clock.now()),
+    signal: options.signal,
   });
   const limits = watchLimits({
     clock: session.clock,
@@ -64,6 +68,7 @@ export async function evaluateInSession(
       session,
       limits,
       fence: lease.fence,
+      ensureLease: () => lease.ensure(),
       emit,
       draftPace,
       children: new ChildIndex(session),
@@ -79,6 +84,12 @@ export async function evaluateInSession(
     await Promise.all(background);
     await lease.release();
   }
+}
+
+/** How long to wait for the lease: not beyond the deadline. */
+function waitOf({ wait = false, deadline }: EvaluateOptions, now: number): number {
+  const most = typeof wait === 'number' ? wait : wait ? Number.POSITIVE_INFINITY : 0;
+  return deadline === undefined ? most : Math.max(0, Math.min(most, Number(deadline) - now));
 }
 
 /** A listener whose first error is a warning of the process, and the others nothing: who watches a run must not break it. */
@@ -99,7 +110,7 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
 }
 
 interface Surroundings
-  extends Pick<Run, 'session' | 'limits' | 'fence' | 'emit' | 'draftPace' | 'background' | 'children'> {
+  extends Pick<Run, 'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftPace' | 'background' | 'children'> {
   readonly settings: LoopSettings;
 }
 

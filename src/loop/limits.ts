@@ -58,12 +58,19 @@ const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
   resume: true,
   continues: true,
   deadline: true,
+  wait: true,
   prices: true,
   signal: true,
   recordProviderMetadata: true,
   onEvent: true,
 };
-const BUDGET: KnownOptions<Budget> = { maxTokens: true, maxInputTokens: true, maxOutputTokens: true, maxCostUsd: true, over: true };
+const BUDGET: KnownOptions<Budget> = {
+  maxTokens: true,
+  maxInputTokens: true,
+  maxOutputTokens: true,
+  maxCostUsd: true,
+  over: true,
+};
 const LIMITS: KnownOptions<NonNullable<EvaluateOptions['limits']>> = { model: true, maxTokens: true };
 
 /** Refuses options that do not exist, and numbers that would make the loop spin or stand still. */
@@ -82,6 +89,7 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
     deadline: options.deadline === undefined ? undefined : Number(options.deadline),
     maxTurns: options.maxTurns,
     outputRetries: options.outputRetries,
+    wait: typeof options.wait === 'boolean' ? undefined : options.wait,
     ...budget,
   };
   for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);

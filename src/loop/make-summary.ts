@@ -4,7 +4,7 @@ import type { SummaryRequest } from '../history/history-manager.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { ModelRequest } from '../ports/model.ts';
 import { withCost } from './prices.ts';
-import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
+import { confirmLease, currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
 import { pricesOf } from './spending.ts';
 
 /**
@@ -14,7 +14,9 @@ import { pricesOf } from './spending.ts';
 export async function makeSummary(run: Run, need: SummaryRequest): Promise<void> {
   const { evaluationId, limits } = run;
   try {
-    const iterator = run.summaryModel.stream(requestFor(run, need))[Symbol.asyncIterator]();
+    const request = requestFor(run, need);
+    await confirmLease(run);
+    const iterator = run.summaryModel.stream(request)[Symbol.asyncIterator]();
     for (;;) {
       const next = await untilAborted(iterator.next(), limits.signal);
       if (next.done) return;

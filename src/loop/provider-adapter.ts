@@ -61,6 +61,11 @@ export interface EvaluateOptions {
   /** Prices of models that report no cost, by model id; they come before the adapter's. */
   readonly prices?: Prices;
   readonly signal?: AbortSignal;
+  /**
+   * Wait while another process runs the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before
+   * `SESSION_BUSY`. A lease that has expired by the clock of another machine is watched before it is taken over (D76).
+   */
+  readonly wait?: boolean | number;
   /** How many turns it may take; 100 unless given (D66). */
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */

@@ -7,7 +7,7 @@ import type { Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
-import { type Run, record } from './run.ts';
+import { confirmLease, type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
 
@@ -185,7 +185,8 @@ async function inTransaction<T>(
   how: HowRun,
   handler: (context: ToolContext) => T | Promise<T>,
 ): Promise<Ended<T>> {
-  run.limits.check();
+  const late = confirmLease(run);
+  if (late) await late;
   run.startedHere.delete(callKey(call)); // from here on it may have happened
   const scope = new CallScope(run, call, how);
   let waits = false;

@@ -35,6 +35,8 @@ export interface Run {
   readonly options: EvaluateOptions;
   readonly limits: Limits;
   readonly fence: number;
+  /** The lease's own check; `confirmLease` is what an effect awaits. */
+  readonly ensureLease: () => Promise<void> | undefined;
   readonly history: RequestHistory;
   readonly random: () => number;
   readonly maxModelRetries: number;
@@ -86,7 +88,10 @@ export interface Agent {
 
 /** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
 export async function runToEnd(run: Run): Promise<void> {
-  await run.agent?.prepare(run);
+  if (run.agent) {
+    await confirmLease(run);
+    await run.agent.prepare(run);
+  }
   for (;;) {
     run.limits.check();
     const plan = planEvaluation(currentEvaluation(run));
@@ -94,7 +99,8 @@ export async function runToEnd(run: Run): Promise<void> {
       case 'nothing':
         return;
       case 'call-model':
-        await (run.agent ? run.agent.ask(run, plan.turn) : askModel(run, plan.turn));
+        if (run.agent) await askAgent(run, run.agent, plan.turn);
+        else await askModel(run, plan.turn);
         break;
       case 'run-calls':
         await (run.agent ? run.agent.runCalls(run, plan.calls) : runCalls(run, plan.calls));
@@ -106,6 +112,26 @@ export async function runToEnd(run: Run): Promise<void> {
         plan satisfies never;
     }
   }
+}
+
+async function askAgent(run: Run, agent: Agent, turn: number): Promise<void> {
+  await confirmLease(run);
+  await agent.ask(run, turn);
+}
+
+/**
+ * Comes right before each effect: a process that was stopped, or whose clock was set, renews its lease first (D76). Throws, and
+ * stops the run, when the lease is another's or cannot be renewed. Nothing is to be awaited while there is time left.
+ */
+export function confirmLease(run: Run): Promise<void> | undefined {
+  run.limits.check();
+  return run.ensureLease()?.then(
+    () => run.limits.check(),
+    (error: unknown) => {
+      run.limits.stop(error);
+      throw error;
+    },
+  );
 }
 
 /** The evaluation as the log has it now. */

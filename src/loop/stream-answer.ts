@@ -7,7 +7,7 @@ import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from 
 import type { DraftChunk } from '../ports/store.ts';
 import type { DraftPolicy } from '../session/session.ts';
 import type { MessageDelta } from './provider-adapter.ts';
-import { currentEvaluation, type Run, record } from './run.ts';
+import { confirmLease, currentEvaluation, type Run, record } from './run.ts';
 
 /**
  * Listens to one answer. Deltas go to whoever watches at once and, now and then, as chunks into a draft beside the log, so
@@ -18,6 +18,8 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
   const draft = new Draft(run, request.turn, ++run.attempts);
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
+    const late = confirmLease(run);
+    if (late) await late;
     iterator = run.model.stream(request)[Symbol.asyncIterator]();
     const answer = await untilAborted(hear(iterator, draft), run.limits.signal);
     run.draft = draft;

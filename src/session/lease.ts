@@ -1,6 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Store } from '../ports/store.ts';
+import type { Lease, LeaseHolder, Store } from '../ports/store.ts';
+import { bootId } from '../stores/boot-id.ts';
 import { isDead, thisProcess } from './process-identity.ts';
 
 /** A lease that renews itself until it is released or lost. */
@@ -8,73 +9,163 @@ export interface HeldLease {
   readonly fence: number;
   /** Aborts when the lease was lost: whatever is still running can no longer write. */
   readonly lost: AbortSignal;
-  release(): Promise<void>;
+  /**
+   * Makes sure, right before an effect, that the lease is still held. Returns undefined when there is time left, which costs
+   * no more than a look at two clocks; otherwise a promise that resolves when the lease was renewed, and rejects with
+   * `SESSION_CONFLICT` when it could not be (D76).
+   */
+  ensure(): Promise<void> | undefined;
+  /** Gives the lease back. With `seq`: false, and it is still held and renewed, when anything was appended since (D61). */
+  release(options?: { readonly seq?: number }): Promise<boolean>;
+}
+
+export interface HoldLeaseOptions {
+  readonly clock: Clock;
+  readonly ttlMs?: number | undefined;
+  readonly maxBlockedMs?: number | undefined;
+  /** Wait for a lease that is held elsewhere, at most so many milliseconds; absent: do not wait. */
+  readonly waitMs?: number | undefined;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const DEFAULT_TTL_MS = 30_000;
+/** An effect takes a moment to begin: a lease with less than this part of its time left is renewed first. */
+const LATE = 1 / 10;
 
 /**
  * Takes a session's lease, or says who holds it (`SESSION_BUSY`). A lease that has expired, or whose process is known to be
- * dead, is taken over at a higher fence: its old holder can no longer write, whatever it still believes (D51).
+ * dead, is taken over at a higher fence: its old holder can no longer write, whatever it still believes (D76).
  */
-export async function holdLease(
-  store: Store,
-  sessionId: string,
-  options: { readonly clock: Clock; readonly ttlMs?: number },
-): Promise<HeldLease> {
-  const { clock, ttlMs = DEFAULT_TTL_MS } = options;
-  const holder = thisProcess();
-  let answer = await store.acquireLease(sessionId, { holder, ttlMs });
-  if (!answer.acquired && isDead(answer.lease.holder)) {
-    answer = await store.acquireLease(sessionId, { holder, ttlMs, replacing: answer.lease });
-  }
-  if (!answer.acquired) {
-    const { holder: other, expiresAt } = answer.lease;
-    throw new HoldfastError(
-      'SESSION_BUSY',
-      `session ${sessionId} is being run by process ${other.pid} on ${other.host}; wait for it to finish, or until ${new Date(expiresAt).toISOString()} when its lease expires`,
-      { data: answer.lease },
-    );
-  }
-  const { fence } = answer.lease;
+export async function holdLease(store: Store, sessionId: string, options: HoldLeaseOptions): Promise<HeldLease> {
+  const { ttlMs = DEFAULT_TTL_MS, maxBlockedMs } = options;
+  const { fence } = await acquire(store, sessionId, { ...options, ttlMs });
   const lost = new AbortController();
-  let cancel: () => void = () => {};
-  let released = false;
-  const schedule = (): void => {
-    cancel = clock.after(ttlMs / 3, renew, { background: true });
+  let isReleased = false;
+  const onLost = (): void => {
+    if (!isReleased) lost.abort(leaseLost(sessionId));
   };
-  const renew = (): void => {
-    store.renewLease(sessionId, fence, ttlMs).then(
-      (renewed) => {
-        if (released) return;
-        if (renewed) schedule();
-        else lost.abort(leaseLost(sessionId));
-      },
-      () => {
-        // The store could not be reached: the next renewal may succeed, and if none does the fence protects the log.
-        if (!released) schedule();
-      },
-    );
+  const keeper = store.keepLease(sessionId, fence, {
+    ttlMs,
+    onLost,
+    ...(maxBlockedMs !== undefined && { maxBlockedMs }),
+  });
+  const renewFirst = async (): Promise<void> => {
+    // Again if it took so long that the next renewal is due: nothing may come between the last look and the effect.
+    while (keeper.remainingMs() <= ttlMs * LATE) {
+      const renewed = await keeper.renew().catch((cause: unknown) => Promise.reject(leaseLost(sessionId, cause)));
+      if (!renewed) throw leaseLost(sessionId);
+    }
   };
-  schedule();
   return {
     fence,
     lost: lost.signal,
-    async release() {
-      if (released) return;
-      released = true;
-      cancel();
+    ensure: () => (keeper.remainingMs() > ttlMs * LATE ? undefined : renewFirst()),
+    async release(given = {}) {
+      if (isReleased) return true;
+      isReleased = true;
       // A lease that cannot be given back expires; that is no reason to lose the answer of what ran under it.
-      await store.releaseLease(sessionId, fence).catch(() => {});
+      const released = await store.releaseLease(sessionId, fence, given).catch(() => true);
+      if (released) keeper.stop();
+      else isReleased = false;
+      return released;
     },
   };
 }
 
-/** The error of a process whose lease was taken over. */
-export function leaseLost(sessionId: string): HoldfastError {
+interface Acquiring extends HoldLeaseOptions {
+  readonly ttlMs: number;
+}
+
+async function acquire(store: Store, sessionId: string, options: Acquiring): Promise<Lease> {
+  const { ttlMs, clock, waitMs = 0, signal } = options;
+  const holder = thisProcess();
+  const giveUpAt = elapsed(clock) + waitMs;
+  const watched = new WatchedLease(clock);
+  for (;;) {
+    const isFree = waitMs === 0 || watched.mayTake(await store.readLease(sessionId), ttlMs);
+    const inTheWay = isFree ? await takeLease(store, sessionId, holder, ttlMs) : watched.lease;
+    if (inTheWay && 'taken' in inTheWay) return inTheWay.taken;
+    if (inTheWay && (elapsed(clock) >= giveUpAt || signal?.aborted)) throw sessionBusy(sessionId, inTheWay);
+    await nextLook(clock, signal);
+  }
+}
+
+/** Takes the lease, or returns the one that stands in the way. */
+async function takeLease(
+  store: Store,
+  sessionId: string,
+  holder: LeaseHolder,
+  ttlMs: number,
+): Promise<Lease | { readonly taken: Lease }> {
+  let answer = await store.acquireLease(sessionId, { holder, ttlMs });
+  if (!answer.acquired && isDead(answer.lease.holder)) {
+    answer = await store.acquireLease(sessionId, { holder, ttlMs, replacing: answer.lease });
+  }
+  return answer.acquired ? { taken: answer.lease } : answer.lease;
+}
+
+/**
+ * A lease that is being waited for. One that has expired by the time of day may be alive, for the clock may have been set or may
+ * be another machine's: it is watched for as long as a lease lasts, and taken when it was not renewed meanwhile. Within a boot
+ * there is one monotonic clock, and nothing to watch.
+ */
+class WatchedLease {
+  readonly #clock: Clock;
+  #since = 0;
+  lease: Lease | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether the lease as it is now may be taken. */
+  mayTake(now: Lease | undefined, ttlMs: number): boolean {
+    if (this.lease?.fence !== now?.fence || this.lease?.renewals !== now?.renewals) this.#since = elapsed(this.#clock);
+    this.lease = now;
+    if (!now || isDead(now.holder)) return true;
+    if (now.expiresAt > this.#clock.now()) return false;
+    const isOfThisBoot = now.holder.bootId !== undefined && now.holder.bootId === bootId();
+    return isOfThisBoot || elapsed(this.#clock) - this.#since >= ttlMs;
+  }
+}
+
+/** How often a lease that is waited for is looked at. */
+const LOOK_EVERY_MS = 100;
+
+function nextLook(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(LOOK_EVERY_MS, done);
+    signal?.addEventListener('abort', done);
+  });
+}
+
+function elapsed(clock: Clock): number {
+  return clock.monotonic?.() ?? clock.now();
+}
+
+function sessionBusy(sessionId: string, lease: Lease): HoldfastError {
+  const { holder, expiresAt } = lease;
   return new HoldfastError(
-    'SESSION_CONFLICT',
-    `the lease of session ${sessionId} was taken over; stop here and let the new holder go on`,
-    { detail: 'fence' },
+    'SESSION_BUSY',
+    `session ${sessionId} is being run by process ${holder.pid} on ${holder.host}; wait for it to finish, or until ${new Date(expiresAt).toISOString()} when its lease expires`,
+    { data: lease },
   );
+}
+
+/** The error of a process that has lost its lease, or cannot find out whether it still has it. */
+export function leaseLost(sessionId: string, cause?: unknown): HoldfastError {
+  const what =
+    cause === undefined
+      ? `the lease of session ${sessionId} was taken over; stop here and let the new holder go on`
+      : `the lease of session ${sessionId} has expired and could not be renewed; resume when its store can be reached`;
+  return new HoldfastError('SESSION_CONFLICT', what, {
+    detail: 'fence',
+    ...(cause !== undefined && { cause }),
+  });
 }

@@ -1,25 +1,66 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { LeaseHolder } from '../ports/store.ts';
+import { bootId } from '../stores/boot-id.ts';
 
-/** Who this process is, and whether another one still lives: what a lease needs to outlive its holder's death (D51). */
+/** Who this process is, and whether another one still lives: what a lease needs to outlive its holder's death (D76). */
+
+/** Where Linux tells of its processes. */
+export const PROC = '/proc';
+
+/** macOS has no namespaces of process ids: all processes of a boot share them, and each sees all others. */
+const ONE_NAMESPACE = 'none';
 
 let counter = 0;
-let ownStart: string | undefined;
+let own: Omit<LeaseHolder, 'id'> | undefined;
 
 /** This process as the holder of a lease; every call names another holder. */
 export function thisProcess(): LeaseHolder {
-  ownStart ??= startTime(process.pid) ?? 'unknown';
-  return { id: `${process.pid}-${ownStart}-${++counter}`, host: hostname(), pid: process.pid, startedAt: ownStart };
+  own ??= identity();
+  return { id: `${own.pid}-${own.startedAt}-${++counter}`, ...own };
 }
 
-/** True only when it is certain: the same host, and no process with that pid and start time. */
+function identity(): Omit<LeaseHolder, 'id'> {
+  const { pid } = process;
+  const boot = bootId();
+  const pidNamespace = ownPidNamespace();
+  return {
+    host: hostname(),
+    pid,
+    startedAt: startTime(pid) ?? 'unknown',
+    ...(boot !== undefined && { bootId: boot }),
+    ...(pidNamespace !== undefined && { pidNamespace }),
+  };
+}
+
+function ownPidNamespace(): string | undefined {
+  if (process.platform === 'darwin') return ONE_NAMESPACE;
+  try {
+    // A container that sees the /proc of its host would look up its own process ids among those of the host.
+    if (readlinkSync(`${PROC}/self`) !== String(process.pid)) return undefined;
+    return readlinkSync(`${PROC}/self/ns/pid`);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * True only when it is certain: a process of the same boot and pid namespace whose pid is free or belongs to a process that
+ * started at another time. Whatever is not known of either process makes the answer false: two containers of one host name both
+ * have a process 1, and a pid that is free in one may be running in the other (D76).
+ */
 export function isDead(holder: LeaseHolder): boolean {
-  if (holder.host !== hostname()) return false;
+  const self = thisProcess();
+  const isNeighbour =
+    holder.bootId !== undefined &&
+    holder.pidNamespace !== undefined &&
+    holder.bootId === self.bootId &&
+    holder.pidNamespace === self.pidNamespace &&
+    holder.host === self.host;
+  if (!isNeighbour || holder.startedAt === 'unknown') return false;
   const started = startTime(holder.pid);
-  if (started !== undefined && holder.startedAt !== 'unknown') return started !== holder.startedAt;
-  return !isThere(holder.pid);
+  return started === undefined ? !isThere(holder.pid) : started !== holder.startedAt;
 }
 
 /** Whether there is a process, or a process group if negative, with that number: anyone's. */
@@ -31,9 +72,6 @@ export function isThere(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
-
-/** Where Linux tells of its processes. */
-export const PROC = '/proc';
 
 /** When a process started, in the host's own words; undefined if there is none, or the host does not tell. A zombie has ended. */
 export function startTime(pid: number): string | undefined {

@@ -1,6 +1,9 @@
 import type { Clock } from '../ports/clock.ts';
 import type { KeepLeaseOptions, LeaseKeeper } from '../ports/store.ts';
 
+/** How long the event loop may be blocked before its process counts as hung and loses its leases. */
+export const DEFAULT_MAX_BLOCKED_MS = 10 * 60_000;
+
 /** What a keeper needs of its store. */
 export interface RenewableLease {
   /** Renews the lease; false when it is another holder's. */
@@ -9,23 +12,36 @@ export interface RenewableLease {
   remainingMs(): number;
 }
 
+/** A keeper whose store can find out whether it is held up. */
+export interface TimerKeeper extends LeaseKeeper {
+  /** For how long a renewal has been due without the event loop having come to it; 0 while none is. */
+  overdueMs(): number;
+}
+
 /**
  * Renews a lease by timers of the event loop: for stores that have no thread of their own. While the event loop is blocked the
  * lease is not renewed, so its holder checks what remains right before each effect (D76).
  */
-export function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeaseOptions): LeaseKeeper {
+export function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
   const { ttlMs, onLost } = options;
+  const time = (): number => clock.monotonic?.() ?? clock.now();
   let stopped = false;
+  let due = Number.POSITIVE_INFINITY;
   let cancel: () => void = () => {};
   const schedule = (): void => {
+    due = time() + ttlMs / 3;
     cancel = clock.after(ttlMs / 3, () => void renew().catch(() => {}), { background: true });
+  };
+  const unschedule = (): void => {
+    due = Number.POSITIVE_INFINITY;
+    cancel();
   };
   const stop = (): void => {
     stopped = true;
-    cancel();
+    unschedule();
   };
   const renew = async (): Promise<boolean> => {
-    cancel();
+    unschedule();
     try {
       const renewed = await lease.renew();
       if (!renewed && !stopped) {
@@ -35,9 +51,12 @@ export function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: K
       return renewed;
     } finally {
       // A store that cannot be reached may be reached again; if not, the fence protects the log.
-      if (!stopped) schedule();
+      if (!stopped) {
+        unschedule(); // another renewal may have ended meanwhile
+        schedule();
+      }
     }
   };
   schedule();
-  return { remainingMs: () => lease.remainingMs(), renew, stop };
+  return { remainingMs: () => lease.remainingMs(), renew, stop, overdueMs: () => Math.max(0, time() - due) };
 }

@@ -4,6 +4,7 @@ import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, Stored
 import { type AppendedEvent, findRepeatedAppend, refuseStale, summarizeAppend } from './append-rules.ts';
 import { addChunks } from './draft-rules.ts';
 import { decodeEvent, encodeEvent } from './encoded-event.ts';
+import type { MemoryLease } from './memory-leases.ts';
 import { eventNotFound } from './refusals.ts';
 
 interface LoggedEvent extends AppendedEvent {
@@ -20,7 +21,7 @@ export class MemorySession {
   #summary: SessionSummary | undefined;
   /** The fence of the newest lease, also after its release. */
   fence: number | undefined;
-  lease: Lease | undefined;
+  lease: MemoryLease | undefined;
   snapshot: StoredSnapshot | undefined;
   #drafts: DraftChunk[] = [];
   readonly callContents: Map<string, string> = new Map();
@@ -103,14 +104,14 @@ export class MemorySession {
     return this.#drafts;
   }
 
-  info(): SessionInfo | undefined {
+  info(lease: Lease | undefined): SessionInfo | undefined {
     if (this.#summary === undefined) return undefined;
     return {
       ...structuredClone(this.#summary),
       id: this.id,
       seq: this.seq,
       updatedAt: this.#log.at(-1)?.at ?? '',
-      ...(this.lease && { lease: this.lease }),
+      ...(lease && { lease }),
     };
   }
 }

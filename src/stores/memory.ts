@@ -14,8 +14,7 @@ import {
 } from './check-arguments.ts';
 import { selectChunks } from './draft-rules.ts';
 import { eventsFromPages } from './event-pages.ts';
-import { keepLeaseByTimer } from './keep-lease.ts';
-import { leaseBlocks } from './lease-rules.ts';
+import { MemoryLeases } from './memory-leases.ts';
 import { MemorySession } from './memory-session.ts';
 import {
   fenceConflict,
@@ -51,7 +50,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const deleted = new Map<string, number>();
   const contents = new Map<string, { readonly text: string; references: number }>();
   const watchers = new Watchers();
-  let lastFence = 0;
+  const leases = new MemoryLeases(clock);
   let closed = false;
 
   function begin(sessionId: string): MemorySession {
@@ -137,52 +136,30 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async acquireLease(sessionId, options) {
       enter(sessionId);
       checkTtl(options.ttlMs);
-      const target = session(sessionId);
-      const now = clock.now();
-      if (leaseBlocks(target.lease, options, now)) return { acquired: false, lease: target.lease };
-      target.fence = ++lastFence;
-      target.lease = {
-        fence: lastFence,
-        holder: { ...options.holder },
-        expiresAt: now + options.ttlMs,
-        renewals: 0,
-      };
-      return { acquired: true, lease: target.lease };
+      return leases.acquire(session(sessionId), options);
     },
 
     async renewLease(sessionId, fence, ttlMs) {
       enter(sessionId);
       checkTtl(ttlMs);
-      const target = sessions.get(sessionId);
-      if (target?.lease?.fence !== fence) return false;
-      const { lease } = target;
-      target.lease = { ...lease, expiresAt: clock.now() + ttlMs, renewals: lease.renewals + 1 };
-      return true;
+      return leases.renew(sessions.get(sessionId), fence, ttlMs);
     },
 
     keepLease(sessionId, fence, options) {
       enter(sessionId);
       checkTtl(options.ttlMs);
-      const remainingMs = (): number => {
-        const lease = sessions.get(sessionId)?.lease;
-        return lease?.fence === fence ? lease.expiresAt - clock.now() : Number.NEGATIVE_INFINITY;
-      };
       const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
-      return keepLeaseByTimer(clock, { renew, remainingMs }, options);
+      return leases.keep(() => sessions.get(sessionId), fence, options, renew);
     },
 
     async releaseLease(sessionId, fence, { seq } = {}) {
       enter(sessionId);
-      const target = sessions.get(sessionId);
-      if (target?.lease?.fence !== fence) return true;
-      if (seq !== undefined && target.seq !== seq) return false;
-      target.lease = undefined;
-      return true;
+      return leases.release(sessions.get(sessionId), fence, seq);
     },
 
     async readLease(sessionId) {
       enter(sessionId);
-      return sessions.get(sessionId)?.lease;
+      return leases.read(sessions.get(sessionId));
     },
 
     async writeSnapshot(sessionId, { seq, data }, { incarnation, revision, fence } = {}) {
@@ -228,7 +205,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async listSessions(options = {}) {
       enter();
-      const infos = [...sessions.values()].map((each) => each.info());
+      const infos = [...sessions.values()].map((each) => each.info(leases.read(each)));
       return listPage(
         infos.filter((info) => info !== undefined),
         options,

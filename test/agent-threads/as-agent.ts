@@ -55,7 +55,15 @@ export async function asAgent(
     },
   };
   const model = scriptedModel([]);
-  const settings = { model, summaryModel: model, agent, maxModelRetries: 0, leaseTtlMs: undefined, random: () => 0 };
+  const settings = {
+    model,
+    summaryModel: model,
+    agent,
+    maxModelRetries: 0,
+    leaseTtlMs: undefined,
+    maxBlockedMs: undefined,
+    random: () => 0,
+  };
   const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.' });
   await evaluateInSession(settings, session, prompt, { input: 'go', onEvent: (event) => void events.push(event) });
   return session;

@@ -15,6 +15,9 @@ import { HoldfastError } from '../../core/errors.ts';
 
 type Sqlite = typeof import('node:sqlite');
 
+/** The module that the renewal thread loads for itself. */
+export const SQLITE_MODULE = 'node:sqlite';
+
 /** A value that SQLite stores. */
 export type SqliteValue = string | number | null | Uint8Array;
 

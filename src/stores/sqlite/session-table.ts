@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { SessionSummary } from '../../core/session-summary.ts';
-import type {
-  AppendOptions,
-  LeaseHolder,
-  ListSessionsOptions,
-  SessionHead,
-  SessionInfo,
-  SessionPage,
-} from '../../ports/store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { AppendOptions, ListSessionsOptions, SessionHead, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { sessionGone } from '../refusals.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
+import { type LeaseRow, leaseFromRow } from './lease-table.ts';
 
 /** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
 
@@ -23,22 +18,19 @@ export interface SessionRow {
   readonly revision: number;
 }
 
-interface ListRow {
+/** A session in a list, with the columns of its lease: all of them are null when there is none. */
+type ListRow = {
   readonly id: string;
   readonly seq: number;
   readonly updated_at: string;
   readonly data: string;
-  readonly fence: number | null;
-  readonly lease_expires_at: number | null;
-  readonly lease_holder: string | null;
-  readonly lease_renewals: number;
-}
+} & (LeaseRow | { readonly lease_holder: null });
 
 type ListPage = [string | null, string | null, string | null, string | null, number];
 
 /** What goes with a session's row. All else that belongs to it may be much, and is removed in slices. */
 const GO_WITH_ROW = ['summaries', 'snapshots', 'sessions'] as const;
-const LIST_COLUMNS = 'id, seq, updated_at, data, fence, lease_expires_at, lease_holder, lease_renewals';
+const LIST_COLUMNS = 'id, seq, updated_at, data, fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals';
 const LIST_PAGE = `(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?`;
 
 export class SessionTable {
@@ -173,7 +165,7 @@ export class SessionTable {
     return this.#doomedIndex.get(key);
   }
 
-  list(options: ListSessionsOptions): SessionPage {
+  list(options: ListSessionsOptions, clock: Clock): SessionPage {
     const { limit = DEFAULT_PAGE } = options;
     let position = checkListing(options);
     const found: SessionInfo[] = [];
@@ -183,7 +175,7 @@ export class SessionTable {
       const list = options.work ? this.#listWork : this.#list;
       const chunk = list.all(updatedAt, updatedAt, updatedAt, id, rows);
       for (const row of chunk) {
-        const info = infoOf(row);
+        const info = infoOf(row, clock);
         if (matchesFilter(info, options) && found.push(info) > limit) {
           const last = found[limit - 1] as SessionInfo;
           return { sessions: found.slice(0, limit), next: encodeCursor(last) };
@@ -196,12 +188,10 @@ export class SessionTable {
   }
 }
 
-function infoOf(row: ListRow): SessionInfo {
-  const { id, seq, updated_at: updatedAt, fence, lease_expires_at: expiresAt, lease_holder, lease_renewals } = row;
+function infoOf(row: ListRow, clock: Clock): SessionInfo {
+  const { id, seq, updated_at: updatedAt } = row;
   const info = { ...JSON.parse(row.data), id, seq, updatedAt } as SessionInfo;
-  if (fence === null || expiresAt === null || lease_holder === null) return info;
-  const holder = JSON.parse(lease_holder) as LeaseHolder;
-  return { ...info, lease: { fence, holder, expiresAt, renewals: lease_renewals } };
+  return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, clock) };
 }
 
 /** What stays of a deleted session's id. */

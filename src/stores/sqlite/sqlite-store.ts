@@ -13,6 +13,7 @@ import {
 } from '../check-arguments.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
 import { keepLeaseByTimer } from '../keep-lease.ts';
+import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
 import {
   contentMissing,
   eventNotFound,
@@ -44,6 +45,7 @@ import {
 } from './open-database.ts';
 import { readEvents } from './read-events.ts';
 import { RemoteCommits } from './remote-commits.ts';
+import { RenewalThread } from './renewal-thread.ts';
 import { SearchIndex } from './search-index.ts';
 import { SessionFork } from './session-fork.ts';
 import { SessionRemoval } from './session-removal.ts';
@@ -106,7 +108,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   } = options;
   const sessions = new SessionTable(database);
   const events = new EventTable(database);
-  const leases = new LeaseTable(database, sessions);
+  const leases = new LeaseTable(database, sessions, clock);
   const drafts = new DraftTable(database);
   const snapshots = new SnapshotTable(database);
   const contents = new ContentTable(database);
@@ -119,6 +121,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   const remote = new RemoteCommits(database, sessions, drafts, watchers);
   const removal = new SessionRemoval(database, { sessions, events, contents, index, queue });
   const forks = new SessionFork(database, { sessions, events, contents, removal, queue, now: () => clock.now() });
+  const renewals = new RenewalThread(path, clock);
   /** Operations of several steps, which `close` waits for. */
   const underWay = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
@@ -154,6 +157,15 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     if (!watchers.has(sessionId)) return;
     remote.noticed(sessionId);
     watchers.notify(sessionId);
+  }
+
+  /** When a lease ends; undefined when it is another's, or when that cannot be read now: then its holder renews it first. */
+  function currentTerm(sessionId: string, fence: number): LeaseTerm | undefined {
+    try {
+      return leases.term(sessionId, fence);
+    } catch {
+      return undefined;
+    }
   }
 
   if (!readOnly) removal.schedule(() => clock.now());
@@ -199,25 +211,29 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     async acquireLease(sessionId, leaseOptions) {
       enter(sessionId);
       checkTtl(leaseOptions.ttlMs);
-      return write(() => leases.acquire(sessionId, leaseOptions, clock.now()));
+      return write(() => leases.acquire(sessionId, leaseOptions));
     },
 
     async renewLease(sessionId, fence, ttlMs) {
       enter(sessionId);
       checkTtl(ttlMs);
-      return write(() => leases.renew(sessionId, fence, clock.now() + ttlMs));
+      return write(() => leases.renew(sessionId, fence, ttlMs) !== undefined);
     },
 
     keepLease(sessionId, fence, keepOptions) {
       enter(sessionId);
       checkTtl(keepOptions.ttlMs);
-      let expiresAt = clock.now() + keepOptions.ttlMs;
-      const renew = async (): Promise<boolean> => {
-        const renewed = await this.renewLease(sessionId, fence, keepOptions.ttlMs);
-        if (renewed) expiresAt = clock.now() + keepOptions.ttlMs;
-        return renewed;
+      const { ttlMs } = keepOptions;
+      let term = currentTerm(sessionId, fence);
+      const renew = async (): Promise<LeaseTerm | undefined> => {
+        enter();
+        term = await write(() => leases.renew(sessionId, fence, ttlMs));
+        return term;
       };
-      return keepLeaseByTimer(clock, { renew, remainingMs: () => expiresAt - clock.now() }, keepOptions);
+      if (clock.monotonic) return renewals.keep({ sessionId, fence, term, renew }, keepOptions);
+      // A clock with a time of its own: the thread could not read it.
+      const remainingMs = (): number => (term ? remainingForHolder(term, clock) : Number.NEGATIVE_INFINITY);
+      return keepLeaseByTimer(clock, { renew: async () => (await renew()) !== undefined, remainingMs }, keepOptions);
     },
 
     async releaseLease(sessionId, fence, { seq } = {}) {
@@ -292,7 +308,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async listSessions(listOptions = {}) {
       enter();
-      return query(() => sessions.list(listOptions));
+      return query(() => sessions.list(listOptions, clock));
     },
 
     async search(text, { sessionId, limit = DEFAULT_HITS } = {}) {
@@ -382,6 +398,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
         watchers.clear();
         await Promise.allSettled(underWay);
         await queue.idle();
+        await renewals.close();
         database.close();
       })();
       return closing;

@@ -185,7 +185,8 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       checkTtl(options.ttlMs);
       return file.change((data) => {
         const session = living(data, sessionId, undefined);
-        if (leaseBlocks(session.lease, options, clock.now())) return { acquired: false, lease: session.lease };
+        const { lease } = session;
+        if (lease && leaseBlocks(lease, options, lease.expiresAt - clock.now())) return { acquired: false, lease };
         const fence = ++data.lastFence;
         const { holder } = options;
         session.fence = fence;

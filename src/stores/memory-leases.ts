@@ -1,0 +1,102 @@
+import type { Clock } from '../ports/clock.ts';
+import type { AcquireLeaseOptions, KeepLeaseOptions, Lease, LeaseAnswer, LeaseKeeper } from '../ports/store.ts';
+import { DEFAULT_MAX_BLOCKED_MS, keepLeaseByTimer } from './keep-lease.ts';
+import {
+  expiryNow,
+  type LeaseTerm,
+  leaseBlocks,
+  remainingForHolder,
+  remainingForOthers,
+  termFrom,
+} from './lease-rules.ts';
+
+/** A lease in memory: all who compare its end share the process, and so its clocks. */
+export interface MemoryLease {
+  readonly lease: Lease;
+  readonly term: LeaseTerm;
+}
+
+/** Where a session keeps its lease. */
+interface LeaseSlot {
+  /** The fence of the newest lease, also after its release. */
+  fence: number | undefined;
+  lease: MemoryLease | undefined;
+}
+
+/** The leases of a memory store. A lease lives with its process: while the event loop is blocked, nothing can take it over. */
+export class MemoryLeases {
+  readonly #clock: Clock;
+  /** For each kept fence: renews the lease if only the blocked event loop has kept its timer from doing so. */
+  readonly #catchUp = new Map<number, () => void>();
+  #lastFence = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  acquire(slot: LeaseSlot, options: AcquireLeaseOptions): LeaseAnswer {
+    const current = this.read(slot);
+    if (current && leaseBlocks(current, options, this.#remaining(slot))) return { acquired: false, lease: current };
+    const term = termFrom(this.#clock, options.ttlMs);
+    const fence = ++this.#lastFence;
+    const lease = { fence, holder: { ...options.holder }, expiresAt: term.expiresAt, renewals: 0 };
+    slot.fence = fence;
+    slot.lease = { lease, term };
+    return { acquired: true, lease };
+  }
+
+  renew(slot: LeaseSlot | undefined, fence: number, ttlMs: number): boolean {
+    if (slot?.lease?.lease.fence !== fence) return false;
+    const { lease } = slot.lease;
+    const term = termFrom(this.#clock, ttlMs);
+    slot.lease = { lease: { ...lease, expiresAt: term.expiresAt, renewals: lease.renewals + 1 }, term };
+    return true;
+  }
+
+  /** Keeps a lease by `renew`. `find` returns its session, which may be deleted meanwhile. */
+  keep(
+    find: () => LeaseSlot | undefined,
+    fence: number,
+    options: KeepLeaseOptions,
+    renew: () => Promise<boolean>,
+  ): LeaseKeeper {
+    const remainingMs = (): number => {
+      const held = find()?.lease;
+      return held?.lease.fence === fence ? remainingForHolder(held.term, this.#clock) : Number.NEGATIVE_INFINITY;
+    };
+    const { maxBlockedMs = DEFAULT_MAX_BLOCKED_MS, ttlMs } = options;
+    const onLost = (): void => {
+      this.#catchUp.delete(fence);
+      options.onLost();
+    };
+    const keeper = keepLeaseByTimer(this.#clock, { renew, remainingMs }, { ...options, onLost });
+    this.#catchUp.set(fence, () => {
+      const overdue = keeper.overdueMs();
+      if (overdue > 0 && overdue <= maxBlockedMs) this.renew(find(), fence, ttlMs);
+    });
+    return {
+      ...keeper,
+      stop: () => {
+        this.#catchUp.delete(fence);
+        keeper.stop();
+      },
+    };
+  }
+
+  /** False when the lease stays because the log has moved on from `seq`. */
+  release(slot: (LeaseSlot & { readonly seq: number }) | undefined, fence: number, seq: number | undefined): boolean {
+    if (slot?.lease?.lease.fence !== fence) return true;
+    if (seq !== undefined && slot.seq !== seq) return false;
+    slot.lease = undefined;
+    return true;
+  }
+
+  read(slot: LeaseSlot | undefined): Lease | undefined {
+    if (slot?.lease) this.#catchUp.get(slot.lease.lease.fence)?.();
+    return slot?.lease && { ...slot.lease.lease, expiresAt: expiryNow(slot.lease.term, this.#clock) };
+  }
+
+  #remaining({ lease }: LeaseSlot): number {
+    return lease ? remainingForOthers(lease.term, this.#clock) : 0;
+  }
+}
