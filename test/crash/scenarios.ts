@@ -20,7 +20,6 @@ import {
   type EvaluationResponse,
   type FileCheckpoints,
   fileCheckpoints,
-  getLatestEvaluation,
   getMessages,
   isHoldfastError,
   MainLoop,
