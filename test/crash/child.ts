@@ -74,6 +74,7 @@ await scenario.drive({
     note(effectsFile, context.idempotencyKey);
     points.pass('after effect');
   },
+  effects: () => linesOf(effectsFile).length,
   acted: (key) => linesOf(effectsFile).includes(key),
   meanwhile(type, act) {
     meanwhile = { type, act };

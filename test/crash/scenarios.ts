@@ -48,6 +48,8 @@ export interface World {
   act(context: ToolContext): void;
   /** Whether a call has acted, as someone who looks at the outside can tell. */
   acted(idempotencyKey: string): boolean;
+  /** How many calls have acted, under any key. */
+  effects(): number;
   /** Notes what a model was asked: the same turn is always asked the same. */
   asked(request: ModelRequest): void;
   /** Has another person act on a handle of its own, inside the next append of an event of this type. */
@@ -363,6 +365,7 @@ export const SCENARIOS: readonly Scenario[] = [
         const { text } = await loop.execute('order-1');
         if (text !== 'Paid.') throw new Error(`it said ${text}`);
       }
+      if (world.effects() !== 1) throw new Error(`paid ${world.effects()} times`);
     },
   },
   {

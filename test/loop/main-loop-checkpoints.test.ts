@@ -97,7 +97,9 @@ describe('MainLoop with checkpoints instead of a store', () => {
       ],
       checkpoints: fileCheckpoints<Request>(dir),
     });
-    void loopWith(options(true)).loop.execute(request);
+    void loopWith(options(true))
+      .loop.execute(request)
+      .catch(() => {}); // it finds out that it is dead
     while (runs === 0) await setImmediate();
     for (let i = 0; i < 10; i++) await setImmediate();
     processDied();
@@ -151,7 +153,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
       });
     };
     const first = make(true);
-    void first.loop.execute(request);
+    void first.loop.execute(request).catch(() => {}); // it finds out that it is dead
     while (first.requests.length < 2) await setImmediate();
     for (let i = 0; i < 50; i++) await setImmediate();
     processDied();
