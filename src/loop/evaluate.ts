@@ -216,7 +216,8 @@ async function evaluateChild(
   options: ChildOptions & Pick<EvaluateOptions, 'resume'>,
   place: Required<Place>,
 ): Promise<EvaluationResponse<unknown>> {
-  checkOptions(options, 'ctx.evaluate');
+  const { resume: _, ...given } = options; // set by the loop, when the child is in the log
+  checkOptions(given, 'ctx.evaluate');
   const { promptValidation } = place.parent.run.options;
   const inherited = { ...(promptValidation && { promptValidation }), ...options };
   return evaluateConversation(around, prompt, inherited, place);
