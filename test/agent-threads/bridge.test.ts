@@ -108,14 +108,22 @@ test('a body that is larger than any call is refused while it is read', { timeou
   });
   try {
     const { sent, answer } = endless(`${bridge.url}/mcp`);
-    const isAnswered = answer.then(() => true);
+    const isAnswered = answer.then(
+      () => true,
+      () => true,
+    );
     const piece = Buffer.alloc(1024 * 1024, 'x');
     for (let mb = 0; mb < 400 && !sent.destroyed; mb++) {
       if (sent.write(piece)) continue;
-      const drained = Promise.race([once(sent, 'drain'), once(sent, 'close')]);
+      const drained = Promise.race([once(sent, 'drain'), once(sent, 'close')]).catch(() => true);
       if ((await Promise.race([drained, isAnswered])) === true) break;
     }
-    expect((await answer).statusCode).toBe(413);
+    // The connection is closed while the body is sent: its reset may overtake the response.
+    const refused = await answer.then(
+      ({ statusCode }) => statusCode,
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    expect([413, 'ECONNRESET', 'EPIPE']).toContain(refused);
   } finally {
     await bridge.close();
   }

@@ -4,6 +4,7 @@
  * did outside outlive it.
  */
 import { type Clock, type Model, memoryStore, type Store } from '../../src/index.ts';
+import type { LeaseKeeper } from '../../src/ports/store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
 /** What outlives every process. */
@@ -20,15 +21,7 @@ export class World {
   readonly failures: Map<string, number> = new Map();
 }
 
-const WRITES = [
-  'append',
-  'acquireLease',
-  'releaseLease',
-  'appendDraft',
-  'deleteDraft',
-  'writeContent',
-  'writeSnapshot',
-];
+const WRITES = ['append', 'acquireLease', 'releaseLease', 'appendDraft', 'writeSnapshot'];
 
 /** One process. */
 export class Life {
@@ -42,6 +35,8 @@ export class Life {
   afterWrite: ((method: string, args: readonly unknown[]) => Promise<void> | undefined) | undefined;
   readonly #crashAt: number;
   readonly #die: () => void;
+  /** Those that renew its leases. */
+  readonly #keepers: LeaseKeeper[] = [];
   #dead = false;
 
   constructor(world: World, crashAt: number = Number.POSITIVE_INFINITY) {
@@ -62,6 +57,7 @@ export class Life {
   /** Dies here: whoever waits for this waits forever. */
   kill(): Promise<never> {
     this.#dead = true;
+    for (const keeper of this.#keepers) keeper.stop();
     this.#die();
     return new Promise(() => {});
   }
@@ -97,6 +93,15 @@ export class Life {
       get(target, property) {
         const method: unknown = Reflect.get(target, property);
         if (typeof method !== 'function') return method;
+        if (property === 'keepLease') {
+          return (...args: Parameters<Store['keepLease']>) => {
+            const keeper = target.keepLease(...args);
+            life.#keepers.push(keeper);
+            if (life.#dead) keeper.stop();
+            const renew = (): Promise<boolean> => (life.#dead ? new Promise(() => {}) : keeper.renew());
+            return { remainingMs: () => keeper.remainingMs(), renew, stop: () => keeper.stop() } satisfies LeaseKeeper;
+          };
+        }
         if (!WRITES.includes(String(property))) {
           return (...args: unknown[]) => (life.#dead ? new Promise(() => {}) : method.apply(target, args));
         }

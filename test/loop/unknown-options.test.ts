@@ -61,10 +61,14 @@ test('an option that is undefined is no option', async () => {
 });
 
 test('a child conversation does not take what it inherits', async () => {
-  const ask = tool('ask', async (_, context) => {
-    const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Say hi.' });
-    return (await context.evaluate(child, any({ deadline: 1 }))).text;
-  });
+  const ask = tool(
+    'ask',
+    async (_, context) => {
+      const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Say hi.' });
+      return (await context.evaluate(child, any({ deadline: 1 }))).text;
+    },
+    { effect: 'idempotent' },
+  );
   const { session, evaluate } = await agent({ script: [{ toolCalls: [call('ask')] }, 'ok'], tools: [ask] });
   await evaluate();
   expect(resultText(session, 'call_1_1')).toMatch(/ctx\.evaluate has no option "deadline"/);
