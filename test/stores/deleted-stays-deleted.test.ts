@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import { getMessages } from '../../src/core/views.ts';
@@ -24,23 +25,52 @@ function count(path: string, table: string): number | undefined {
   }
 }
 
+/** Another process that erases and deletes. */
+async function startRemover(path: string): Promise<{
+  /** Resolves when the session is open there, with what waits for the end of the work. */
+  begin(command: string): Promise<() => Promise<void>>;
+  end(): Promise<void>;
+}> {
+  const child = spawn(process.execPath, [script('remover.ts'), path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const expectLine = async (line: string): Promise<void> => expect((await lines.next()).value).toBe(line);
+  await expectLine('ready');
+  return {
+    async begin(command) {
+      child.stdin.write(`${command}\n`);
+      await expectLine('opened');
+      return () => expectLine('done');
+    },
+    async end() {
+      child.stdin.end();
+      expect((await ended)[0]).toBe(0);
+    },
+  };
+}
+
 describe('contents (D58)', () => {
   test('erasing a message while another process records the same large text loses nothing of the other', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path, { busyTimeoutMs: 20_000 });
-    const open = (id: string) => openSession({ store, id, maxInlineLength: 20 });
+    const remover = await startRemover(path);
     const rounds = 40;
-    for (let i = 0; i < rounds; i++) await (await open(`e${i}`)).append([user(LARGE, 0)]);
-    const child = spawn(process.execPath, [script('eraser.ts'), path, String(rounds)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = once(child, 'close');
-    await once(child.stdout, 'data');
-    for (let i = 0; i < rounds; i++) await (await open(`r${i}`)).append([user(LARGE, 0)]);
-    expect((await ended)[0]).toBe(0);
     for (let i = 0; i < rounds; i++) {
-      const session = await open(`r${i}`);
-      expect(await session.resolve(getMessages(session))).toMatchObject([{ content: [{ type: 'text', text: LARGE }] }]);
+      const session = await openSession({ store, id: `s${i}`, maxInlineLength: 20 });
+      // The eraser reads the log before it writes: long enough for the other to be between its writes.
+      const words = Array.from({ length: 300 }, (_, n) => ({ type: 'note/added', text: n }));
+      await session.append([user(`${i} ${LARGE}`, 0), ...words]);
+      const done = await remover.begin(`erase s${i}`);
+      await session.append([user(`${i} ${LARGE}`, 1)]);
+      await done();
+    }
+    await remover.end();
+    for (let i = 0; i < rounds; i++) {
+      const session = await openSession({ store, id: `s${i}`, maxInlineLength: 20 });
+      expect(await session.resolve(getMessages(session))).toMatchObject([
+        { content: [{ type: 'text', text: '[erased]' }] },
+        { content: [{ type: 'text', text: `${i} ${LARGE}` }] },
+      ]);
     }
     expect((await store.check()).problems).toEqual([]);
   });
@@ -85,28 +115,28 @@ describe('forks', () => {
     'a fork whose origin is %s meanwhile has all its events or is refused, and nothing that was erased',
     async (fate) => {
       const path = temporaryDatabase();
-      const [store, other] = [await openStore(path), await openStore(path)];
-      const length = 2000;
-      for (let turns = 0; turns < 12; turns++) {
-        const id = `origin${turns}`;
+      const store = await openStore(path, { busyTimeoutMs: 20_000 });
+      const remover = await startRemover(path);
+      const length = 3000;
+      for (let round = 0; round < 12; round++) {
+        const [id, target] = [`origin${round}`, `fork${round}`];
         const origin = await openSession({ store, id });
         const words = Array.from({ length: length - 1 }, (_, i) => ({ type: 'note/added', text: i }));
         await origin.append([user('my secret', 0), ...words]);
-        const eraser = fate === 'erased' ? await openSession({ store: other, id }) : undefined;
-        const forking = origin.fork({ id: `fork${turns}`, at: length }).then(
+        const done = await remover.begin(`${fate === 'deleted' ? 'delete' : 'erase'} ${id}`);
+        const forking = origin.fork({ id: target, at: length }).then(
           () => true,
           () => false,
         );
-        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-        if (eraser) await eraser.eraseMessage('e1:0').catch(() => {});
-        else await other.deleteSession(id);
-        const wasThere = (await readAll(other, `fork${turns}`)).length > 0;
+        const wasThere = done().then(async () => (await readAll(store, target)).length > 0);
         const forked = await forking;
-        const events = await readAll(store, `fork${turns}`);
-        expect([0, length + 1], `after ${turns} turns`).toContain(events.length);
-        if (forked) expect(events).toHaveLength(length + 1);
-        if (!wasThere && eraser) expect(JSON.stringify(events)).not.toContain('my secret');
+        const events = await readAll(store, target);
+        expect([0, length + 1], `round ${round}`).toContain(events.length);
+        expect(events.length > 0).toBe(forked);
+        if (fate === 'erased' && !(await wasThere)) expect(JSON.stringify(events)).not.toContain('my secret');
+        await wasThere;
       }
+      await remover.end();
       expect((await store.check()).problems).toEqual([]);
     },
   );
