@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { KeepLeaseOptions, LeaseKeeper } from '../ports/store.ts';
 
 /** How long the event loop may be blocked before its process counts as hung and loses its leases. */
-export const DEFAULT_MAX_BLOCKED_MS = 10 * 60_000;
+export const DEFAULT_MAX_BLOCKED_MS: number = 10 * 60_000;
 
 /** What a keeper needs of its store. */
 export interface RenewableLease {
