@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { hostname } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { LeaseHolder, Store } from '../../src/ports/store.ts';
@@ -15,6 +14,20 @@ const elsewhere: LeaseHolder = { id: 'h', host: 'another-host', pid: 1, startedA
 function stage(): { clock: FakeClock; store: Store } {
   const clock = fakeClock();
   return { clock, store: memoryStore({ clock }) };
+}
+
+/** A store whose renewals do not get through until the process wakes up. */
+function sleeping(store: Store): { readonly store: Store; wake(): void } {
+  let asleep = true;
+  return {
+    store: {
+      ...store,
+      renewLease: (...args) => (asleep ? new Promise(() => {}) : store.renewLease(...args)),
+    },
+    wake: () => {
+      asleep = false;
+    },
+  };
 }
 
 /** Moves the clock and lets what fell due run. */
@@ -64,7 +77,7 @@ describe('D51: a lease', () => {
     const { clock, store } = stage();
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
-    const dead = { id: 'd', host: hostname(), pid: child.pid ?? 0, startedAt: '1' };
+    const dead = { ...thisProcess(), pid: child.pid ?? 0, startedAt: '1' };
     const { lease } = await store.acquireLease('s1', { holder: dead, ttlMs: 1e9 });
     expect((await holdLease(store, 's1', { clock })).fence).toBeGreaterThan(lease.fence);
   });
@@ -100,6 +113,51 @@ describe('D51: a lease', () => {
     await lease.release();
   });
 
+  test('is renewed right before an effect when it is late, and costs nothing while it is not', async () => {
+    const { clock, store } = stage();
+    const asleep = sleeping(store);
+    const lease = await holdLease(asleep.store, 's1', { clock, ttlMs: 3000 });
+    expect(lease.ensure()).toBeUndefined();
+    clock.advance(3001);
+    asleep.wake();
+    await lease.ensure();
+    expect((await store.readLease('s1'))?.expiresAt).toBe(clock.now() + 3000);
+    expect(lease.ensure()).toBeUndefined();
+  });
+
+  test('that was taken over while its holder slept stops the holder right before its next effect', async () => {
+    const { clock, store } = stage();
+    const asleep = sleeping(store);
+    const lease = await holdLease(asleep.store, 's1', { clock, ttlMs: 3000 });
+    clock.advance(3001);
+    asleep.wake();
+    await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1e9 });
+    const error = await rejection(lease.ensure() ?? Promise.resolve());
+    expect(error).toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence' });
+    expect(lease.lost.aborted).toBe(true);
+  });
+
+  test('that is late and cannot be renewed stops the holder right before its next effect', async () => {
+    const { clock, store } = stage();
+    const unreachable = { ...store, renewLease: () => Promise.reject(new Error('unreachable')) };
+    const lease = await holdLease(unreachable, 's1', { clock, ttlMs: 3000 });
+    clock.advance(3001);
+    const error = await rejection(lease.ensure() ?? Promise.resolve());
+    expect(error).toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence', cause: { message: 'unreachable' } });
+  });
+
+  test('is still held and renewed when its release names a seq that the log has left behind (D61)', async () => {
+    const { clock, store } = stage();
+    const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
+    await store.append('s1', [{ type: 'note/added', at: '2026-01-01T00:00:00.000Z' }], { id: 'a', expectedSeq: 0 });
+    expect(await lease.release({ seq: 0 })).toBe(false);
+    for (let i = 0; i < 5; i++) await advance(clock, 1000);
+    expect((await store.readLease('s1'))?.expiresAt).toBeGreaterThan(clock.now());
+    expect(await lease.release({ seq: 1 })).toBe(true);
+    expect(await store.readLease('s1')).toBeUndefined();
+    expect(clock.waiting).toBe(0);
+  });
+
   test('is gone for good when it is released while it is being renewed', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
@@ -108,6 +166,66 @@ describe('D51: a lease', () => {
     await advance(clock, 0);
     expect(clock.waiting).toBe(0);
     expect(await store.readLease('s1')).toBeUndefined();
+  });
+});
+
+describe('D76: waiting for a lease', () => {
+  const neighbour: LeaseHolder = { ...thisProcess(), id: 'neighbour' };
+
+  /** Moves the clock on until the promise has settled; returns how far. */
+  async function waited(clock: FakeClock, promise: Promise<unknown>): Promise<number> {
+    const start = clock.now();
+    let settled = false;
+    const end = (): void => {
+      settled = true;
+    };
+    promise.then(end, end);
+    for (; !settled; await setImmediate()) await advance(clock, 100);
+    return clock.now() - start;
+  }
+
+  test('one that is held is taken when it is released', async () => {
+    const { clock, store } = stage();
+    const { lease } = await store.acquireLease('s1', { holder: neighbour, ttlMs: 1e9 });
+    const waiting = holdLease(store, 's1', { clock, waitMs: 1e6 });
+    await advance(clock, 5000);
+    await store.releaseLease('s1', lease.fence);
+    await waited(clock, waiting);
+    expect((await waiting).fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('one that stays held is SESSION_BUSY when the time is over or the signal aborts', async () => {
+    const { clock, store } = stage();
+    await store.acquireLease('s1', { holder: neighbour, ttlMs: 1e9 });
+    const late = holdLease(store, 's1', { clock, waitMs: 1000 });
+    expect(await waited(clock, late)).toBeGreaterThanOrEqual(1000);
+    expect(await rejection(late)).toMatchObject({ code: 'SESSION_BUSY', data: { holder: neighbour } });
+    const controller = new AbortController();
+    const cancelled = holdLease(store, 's1', { clock, waitMs: 1e6, signal: controller.signal });
+    await advance(clock, 1000);
+    controller.abort();
+    expect(await rejection(cancelled)).toMatchObject({ code: 'SESSION_BUSY' });
+    expect(clock.waiting).toBe(0);
+  });
+
+  test('one that has expired by a clock that another machine may not share is watched for its time', async () => {
+    const { clock, store } = stage();
+    const { lease } = await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
+    await advance(clock, 1001);
+    const waiting = holdLease(store, 's1', { clock, ttlMs: 3000, waitMs: 1e6 });
+    await advance(clock, 2000);
+    await store.renewLease('s1', lease.fence, 1); // it lives
+    expect(await waited(clock, waiting)).toBeGreaterThanOrEqual(3000);
+    expect((await waiting).fence).toBeGreaterThan(lease.fence);
+  });
+
+  test('one that has expired in the boot of this process is taken at once', async () => {
+    const { clock, store } = stage();
+    await store.acquireLease('s1', { holder: neighbour, ttlMs: 1000 });
+    await advance(clock, 1001);
+    const before = clock.now();
+    await holdLease(store, 's1', { clock, ttlMs: 3000, waitMs: 1e6 });
+    expect(clock.now()).toBe(before);
   });
 });
 

@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
+import type { LeaseHolder } from '../../src/ports/store.ts';
 import { isDead, startTime, startTimeByPs, thisProcess } from '../../src/session/process-identity.ts';
 
-/** D51: a lease outlives its holder only if that is certainly dead. */
+/** D76: a lease outlives its holder only if that is certainly dead. */
 
 test('this process is alive, and so is one on another host', () => {
   expect(isDead(thisProcess())).toBe(false);
@@ -14,14 +16,49 @@ test('this process is alive, and so is one on another host', () => {
 test('a process that ended is dead, also if another has its number now, be it another user’s', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
-  const holder = { id: 'x', host: hostname(), startedAt: '1' };
+  const holder = { ...thisProcess(), startedAt: '1' };
   expect(isDead({ ...holder, pid: child.pid ?? 0 })).toBe(true);
   expect(isDead({ ...holder, pid: process.pid })).toBe(true);
   expect(isDead({ ...holder, pid: 1 })).toBe(true);
 });
 
-test('if it is not known when a process started, its number must be free', () => {
-  expect(isDead({ ...thisProcess(), startedAt: 'unknown' })).toBe(false);
+const free = { ...thisProcess(), pid: 2 ** 22 + 1 };
+const { bootId: _boot, ...withoutBoot } = free;
+const { pidNamespace: _namespace, ...withoutNamespace } = free;
+
+test.each([
+  ['in another boot', { ...free, bootId: 'another' }],
+  ['in another pid namespace', { ...free, pidNamespace: 'pid:[1]' }],
+  ['without a boot id', withoutBoot],
+  ['without a pid namespace', withoutNamespace],
+  ['without a start time', { ...free, startedAt: 'unknown' }],
+])('a holder %s is not called dead, although its number is free here', (_name, holder) => {
+  expect(isDead(free)).toBe(true);
+  expect(isDead(holder)).toBe(false);
+});
+
+const container = ['--pid', '--fork', '--kill-child'];
+const mayUnshare = spawnSync('unshare', [...container, 'true']).status === 0;
+
+test.runIf(mayUnshare).each([
+  ['with a /proc of its own', ['--mount-proc']],
+  ['that sees the /proc of its host', []],
+])('two containers of one host name do not take each other for dead (%s)', async (_name, more) => {
+  const module = join(import.meta.dirname, '../../src/session/process-identity.ts');
+  const program = `
+    const { isDead, thisProcess } = await import(${JSON.stringify(module)});
+    const holder = ${JSON.stringify(thisProcess())};
+    console.log(JSON.stringify({ holder: thisProcess(), isDead: isDead(holder) }));
+    process.stdin.resume();`;
+  const args = [...container, ...more, process.execPath, '--input-type=module', '-e', program];
+  const child = spawn('unshare', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const told = JSON.parse(line) as { readonly holder: LeaseHolder; readonly isDead: boolean };
+  expect(told.holder.host).toBe(thisProcess().host);
+  expect(told.isDead).toBe(false);
+  expect(isDead(told.holder)).toBe(false);
+  child.stdin.end();
+  await once(child, 'exit');
 });
 
 test.runIf(spawnSync('ps').error === undefined)('a host without /proc tells the same, in its own words', () => {

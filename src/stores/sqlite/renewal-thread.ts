@@ -115,12 +115,12 @@ export class RenewalThread {
     } catch {
       return undefined; // the runtime allows no threads: the timers renew
     }
-    this.#worker.unref();
     this.#worker.on('message', ({ lost }: { readonly lost: number }) => this.#keepers.get(lost)?.lost());
     const gone = (): void => {
       this.#worker = undefined;
     };
     this.#worker.on('error', gone).on('exit', gone);
+    this.#worker.unref(); // after the listeners: they would make the process wait for messages
     return this.#worker;
   }
 
