@@ -1,0 +1,57 @@
+/**
+ * The world outside the processes: one file to which every effect appends a line with O_APPEND, so that the order of the lines is
+ * the order in which the effects happened.
+ *
+ *     act <key> <attempt>       the effect of a call; void when its attempt was cancelled before
+ *     cancel <key> <attempt>    nobody may carry out this attempt any more; void when it acted before
+ *
+ * A process that is stopped between its last look at the lease and its effect acts late, whatever the library does. A real
+ * provider refuses such an effect when it was cancelled meanwhile, and so does this one.
+ */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import type { ToolContext } from '../../src/index.ts';
+
+type Call = Pick<ToolContext, 'idempotencyKey' | 'attempt'>;
+
+export interface Outside {
+  act(call: Call): void;
+  /** Whether an attempt has acted. One that has not never will. */
+  hasActed(call: Call): boolean;
+}
+
+export function outsideFile(path: string): Outside {
+  const write = (verb: string, { idempotencyKey, attempt }: Call): void =>
+    appendFileSync(path, `${verb} ${idempotencyKey} ${attempt}\n`, { flag: 'a' });
+  return {
+    act: (call) => write('act', call),
+    hasActed(call) {
+      write('cancel', call);
+      return effectsIn(path).acted.get(call.idempotencyKey)?.has(call.attempt) ?? false;
+    },
+  };
+}
+
+export interface Effects {
+  /** The attempts of each call that acted, with how often they did. */
+  readonly acted: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Effects of attempts that were cancelled before. */
+  readonly late: number;
+  readonly lines: number;
+}
+
+export function effectsIn(path: string): Effects {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+  const acted = new Map<string, Map<number, number>>();
+  const cancelled = new Set<string>();
+  let late = 0;
+  for (const line of lines) {
+    const [verb, key = '', number] = line.split(' ');
+    const attempt = Number(number);
+    const attempts = acted.get(key) ?? new Map<number, number>();
+    if (verb === 'cancel') {
+      if (!attempts.has(attempt)) cancelled.add(`${key} ${attempt}`);
+    } else if (cancelled.has(`${key} ${attempt}`)) late++;
+    else acted.set(key, attempts.set(attempt, (attempts.get(attempt) ?? 0) + 1));
+  }
+  return { acted, late, lines: lines.length };
+}
