@@ -44,8 +44,9 @@ const CHILD: readonly ScriptedTurn[] = [
   `Found it. ${STORY}`,
 ];
 
-/** The calls with effects outside: two conversations of the children of `research` and one of `ask` have two each. */
-export const EXPECTED_CALLS = { once: 4 + 3, idempotent: 4 + 3 };
+/** How many calls of each tool act outside: those of the main conversation and of three children. */
+export const ACTING_CALLS: Readonly<Record<string, number>> = { pay: 3 + 3, deploy: 1, write: 4 + 3 };
+export const ONCE_TOOLS: readonly string[] = ['pay', 'deploy'];
 
 const input = z.object({ path: z.string() });
 
@@ -56,7 +57,7 @@ function mainPrompt(outside: Outside, paceMs: number): Prompt {
       description: name,
       input,
       async execute({ path }, context) {
-        outside.act(context);
+        outside.act(context, name);
         await setTimeout(paceMs * 4);
         return `${name} ${path} done`;
       },

@@ -12,7 +12,7 @@ import {
   textOf,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { ERASED_TURN, EXPECTED_CALLS, erasable, runAgent } from './agent.ts';
+import { ACTING_CALLS, ERASED_TURN, erasable, ONCE_TOOLS, runAgent } from './agent.ts';
 import { normalized } from './normalized.ts';
 import { type Effects, effectsIn } from './outside.ts';
 
@@ -107,8 +107,13 @@ async function sessionProblems(store: Store, id: string, expected: readonly unkn
 function effectProblems(id: string, { acted }: Effects): readonly string[] {
   const found: string[] = [];
   const own = [...acted].filter(([key]) => key.startsWith(`${id}/`));
-  const total = EXPECTED_CALLS.once + EXPECTED_CALLS.idempotent + 0;
-  if (own.length !== total) found.push(`${own.length} calls of ${id} acted, not ${total}`);
+  for (const [tool, count] of Object.entries(ACTING_CALLS)) {
+    const calls = own.filter(([, call]) => call.tool === tool).length;
+    if (calls !== count) found.push(`${calls} calls of ${tool} in ${id} acted, not ${count}`);
+  }
+  for (const [key, { tool, attempts }] of own) {
+    if (ONCE_TOOLS.includes(tool) && attempts.length !== 1) found.push(`${tool} ${key} acted in attempts ${attempts}`);
+  }
   return found;
 }
 
