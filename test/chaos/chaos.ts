@@ -68,7 +68,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       const round = new Round(directory, options, report, random);
       await round.run();
       const { sessions, lines } = round;
-      add(report, await verify(directory, sessions, lines, expected), sessions.length, lines.length);
+      if (report.wrong.length === 0)
+        add(report, await verify(directory, sessions, lines, expected), sessions.length, lines.length);
     } finally {
       if (report.wrong.length === 0) rmSync(directory, { recursive: true, force: true });
       else report.wrong.push(`what is left is in ${directory}`);

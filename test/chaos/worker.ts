@@ -31,7 +31,12 @@ const random = randomFrom(Number(seed));
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
 
 /** What a process may be told while others work on the same session. */
-const REFUSALS = new Set<HoldfastError['code']>(['SESSION_BUSY', 'SESSION_CONFLICT', 'STORE_BUSY', 'CALL_OPEN']);
+const REFUSALS = new Set<HoldfastError['code']>([
+  'SESSION_BUSY',
+  'SESSION_CONFLICT',
+  'STORE_BUSY',
+  'TOOL_CALL_NOT_FOUND', // the approver was stopped while its word was on the way, and spoke again
+]);
 
 /** Does something that others may stand in the way of; false when they did. */
 async function unlessRefused(work: () => Promise<void>): Promise<boolean> {
@@ -90,7 +95,7 @@ async function approval(session: Session): Promise<void> {
 async function approve(id: string): Promise<void> {
   await withSession(id, async (session) => {
     for (const call of getPendingToolCalls(session)) {
-      if (call.status !== 'pending' || call.approval) continue;
+      if (call.name !== 'deploy' || call.status !== 'pending' || call.approval) continue;
       await approveToolCall(session, call, { by: 'the approver' });
       say('approved', id, call.callId);
     }
