@@ -1,10 +1,12 @@
 /**
- * Another process that appends to a session of its own all the time: `appender.ts <database>`. For each message from its parent
+ * Another process that appends to a session of its own, again and again: `appender.ts <database>`. For each message from its parent
  * it replies with the longest and the number of its appends since the message before.
  */
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { sqliteStore } from '../../src/sqlite.ts';
 
+/** An agent that is busy, not one that keeps the lock for itself. */
+const PAUSE_MS = 3;
 const [path = ''] = process.argv.slice(2);
 const store = await sqliteStore(path);
 let longest = 0;
@@ -25,5 +27,5 @@ for (;;) {
   ({ seq } = await store.append('other', [event], { id: `other-${seq}`, expectedSeq: seq }));
   longest = Math.max(longest, performance.now() - began);
   appends++;
-  await setImmediate(); // messages have their turn
+  await setTimeout(PAUSE_MS);
 }
