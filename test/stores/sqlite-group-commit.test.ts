@@ -188,3 +188,24 @@ test('long work has its turn beside a session that writes without a pause', asyn
   isOver = true;
   await writing;
 });
+
+test('long work leaves the lock free now and then, so that other processes get it', async () => {
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
+  let ticks = 0;
+  let mostTicks = 0;
+  const timer = setInterval(() => {
+    ticks++;
+  }, 2);
+  onTestFinished(() => clearInterval(timer));
+  const slice = (n: number): void => {
+    mostTicks = Math.max(mostTicks, ticks);
+    insert.run(n);
+    for (const end = performance.now() + 20; performance.now() < end; );
+    ticks = 0;
+  };
+  for (let n = 0; n < 20; n++) await queue.submitAlone(() => slice(n));
+  // Right after a slice a timer that is due fires once before the next.
+  expect(mostTicks).toBeGreaterThan(2);
+});

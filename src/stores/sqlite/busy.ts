@@ -8,6 +8,8 @@ import { isBusy, storeError } from './sqlite-errors.ts';
 /** How long SQLite itself may block: enough for another process's ordinary commit. */
 export const BLOCKING_WAIT_MS = 10;
 const PAUSE_MS = 15;
+/** The longest that a writer waits between two attempts to get the lock. */
+export const LONGEST_PAUSE_MS: number = PAUSE_MS * 1.5;
 
 /** When an attempt that begins now should be given up. */
 export function busyDeadline(busyTimeoutMs: number): number {

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import { busyDeadline, mayRetry, pause } from './busy.ts';
+import { busyDeadline, LONGEST_PAUSE_MS, mayRetry, pause } from './busy.ts';
 import type { Database } from './driver.ts';
 import { storeError } from './sqlite-errors.ts';
 
@@ -22,6 +22,13 @@ const MAX_IN_A_TURN = 8;
 
 /** How long work that nobody should wait behind waits for others. */
 const LONG_ENOUGH_MS = 100;
+
+/**
+ * SQLite's lock is not fair: a process that takes it again right after each transaction starves the others, which only look now
+ * and then. Long work leaves the lock free after this long, for longer than the longest pause between two looks of a writer.
+ */
+const LONG_WORK_MS = 100;
+const LOCK_FREE_MS: number = 1.3 * LONGEST_PAUSE_MS;
 
 interface Job {
   readonly work: () => unknown;
@@ -85,6 +92,9 @@ export class WriteQueue {
   #inThisTurn = 0;
   /** Since when the first of those who write alone has waited. */
   #aloneSince = 0;
+  /** How long they have worked since the lock was last left free. */
+  #longWorkMs = 0;
+  #lockFree: Promise<void> | undefined;
 
   constructor(database: Database, path: string, busyTimeoutMs: number, guard?: TransactionGuard) {
     this.#guard = guard;
@@ -102,8 +112,16 @@ export class WriteQueue {
   }
 
   /** As `submit`, in a transaction of its own and after everyone who waits: for long work that nobody should wait behind. */
-  submitAlone<T>(work: () => T): Promise<T> {
+  async submitAlone<T>(work: () => T): Promise<T> {
+    if (this.#longWorkMs >= LONG_WORK_MS) this.#lockFree ??= this.#leaveLockFree();
+    await this.#lockFree;
     return this.#enqueue(this.#alone, work, undefined);
+  }
+
+  async #leaveLockFree(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, LOCK_FREE_MS));
+    this.#longWorkMs = 0;
+    this.#lockFree = undefined;
   }
 
   /** Resolves when nothing waits. */
@@ -127,7 +145,9 @@ export class WriteQueue {
       if (lane === this.#alone) this.#aloneSince = performance.now();
       const [first] = jobs;
       this.#lastWriter = jobs.every(({ writer }) => writer === first?.writer) ? first?.writer : undefined;
+      const began = performance.now();
       const unserved = this.#commitTogether(jobs);
+      if (lane === this.#alone) this.#longWorkMs += performance.now() - began;
       if (unserved.length > 0) {
         lane.unshift(...unserved);
         await pause();
