@@ -57,8 +57,11 @@ function mainPrompt(outside: Outside, paceMs: number): Prompt {
       description: name,
       input,
       async execute({ path }, context) {
+        // Some are disturbed between the start that was recorded and the effect, most between the effect and its result.
+        if (name === 'pay') await setTimeout(paceMs * 5);
+        context.signal.throwIfAborted();
         outside.act(context, name);
-        await setTimeout(paceMs * 4);
+        await setTimeout(paceMs * 25);
         return `${name} ${path} done`;
       },
       ...rest,

@@ -10,6 +10,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { Store } from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
 import { randomFrom } from '../loop/people.ts';
 import { LEASE_MS } from './agent.ts';
 import { undisturbed, type Verdict, verify } from './verify.ts';
@@ -66,7 +68,12 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-chaos-'));
     try {
       const round = new Round(directory, options, report, random);
-      await round.run();
+      const store = await sqliteStore(join(directory, 'agent.db'));
+      try {
+        await round.run(store);
+      } finally {
+        await store.close();
+      }
       const { sessions, lines } = round;
       if (report.wrong.length === 0)
         add(report, await verify(directory, sessions, lines, expected), sessions.length, lines.length);
@@ -119,13 +126,13 @@ class Round {
     this.sessions = Array.from({ length: SESSIONS }, (_, n) => `session-${n + 1}`);
   }
 
-  async run(): Promise<void> {
+  async run(store: Store): Promise<void> {
     for (const id of this.sessions) for (let n = 0; n < RUNNERS; n++) this.#keepAlive('runner', [id]);
     this.#keepAlive('approver', this.sessions);
     this.#keepAlive('keeper', this.sessions);
     while (this.#done.size < this.sessions.length && this.#report.wrong.length === 0) {
       await setTimeout(this.#random() * MAX_PAUSE_MS);
-      this.#disturb();
+      this.#disturb(this.#random() < 0.5 ? await this.#holder(store) : undefined);
       if (performance.now() - this.#heard > HUNG_MS) this.#report.wrong.push(`hung: ${this.lines.slice(-5)}`);
     }
     this.#isOver = true;
@@ -176,10 +183,16 @@ class Round {
     if (verb === 'wrong') this.#report.wrong.push(line);
   }
 
-  /** Kills or stops one of the processes that are at work. */
-  #disturb(): void {
+  /** The process that runs one of the sessions: the others wait most of the time. */
+  async #holder(store: Store): Promise<number | undefined> {
+    const id = this.sessions[Math.floor(this.#random() * this.sessions.length)] as string;
+    return (await store.readLease(id))?.holder.pid;
+  }
+
+  /** Kills or stops one of the processes that are at work: this one, if it is. */
+  #disturb(pid: number | undefined): void {
     const ready = [...this.#workers].filter(({ isReady, isStopped }) => isReady && !isStopped);
-    const worker = ready[Math.floor(this.#random() * ready.length)];
+    const worker = ready.find((one) => one.process.pid === pid) ?? ready[Math.floor(this.#random() * ready.length)];
     if (!worker) return;
     if (this.#random() < 0.75) {
       worker.isReady = false;
