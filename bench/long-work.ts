@@ -1,9 +1,9 @@
 /** How long work on a session of a million events holds up everybody else: the longest lock and the longest block of the event loop. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type NewEvent, openSession } from '../src/index.ts';
 import { sqliteStore } from '../src/sqlite.ts';
 import { inDirectory, timed } from './append/workload.ts';
 import { atMost, type Figure, info, type Section } from './figure.ts';
+import { watchEventLoop } from './long-work/event-loop.ts';
 import { type OtherProcess, startOtherProcess } from './long-work/other-process.ts';
 
 const NAME = 'long-work';
@@ -52,18 +52,17 @@ async function* figures(
   work: () => Promise<unknown>,
   limits?: 'info',
 ): AsyncIterable<Figure> {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
   await other.waits(); // what it measured before does not count
-  delay.enable();
+  const eventLoop = watchEventLoop();
   const ms = await timed(work);
-  delay.disable();
+  const blocks = eventLoop.stop();
   const { longest, appends } = await other.waits();
-  const block = delay.max / 1e6;
   const note = `ms; ${(ms / 1000).toFixed(1)} s, ${appends} appends of the other process`;
   const figure = (name: string, value: number, limit: number): Figure =>
     limits === 'info' ? info(NAME, name, value, note) : atMost(NAME, name, value, limit, note);
   yield figure(`longest append of another process while ${what}`, longest, MAX_LOCK_MS);
-  yield figure(`longest block of the event loop while ${what}`, block, MAX_BLOCK_MS);
+  yield figure(`longest block of the event loop while ${what}`, blocks.longest, MAX_BLOCK_MS);
+  yield info(NAME, `longest processor time of a turn while ${what}`, blocks.longestCpu, 'ms');
 }
 
 function note(n: number): NewEvent {
