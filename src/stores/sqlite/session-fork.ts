@@ -12,6 +12,7 @@ import { gap } from './read-events.ts';
 import type { SessionRemoval } from './session-removal.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
+import { checkpointSlice } from './write-ahead-log.ts';
 import { RefusedAfterWriting, type WriteQueue } from './write-queue.ts';
 
 const ROWS = 64;
@@ -26,6 +27,7 @@ const ABANDONED_MS = 10 * 60_000;
  *                                  └──────── begin again ─────┘                     └─▶ removed, SESSION_NOT_FOUND
  */
 export class SessionFork {
+  readonly #database: Database;
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
@@ -48,6 +50,7 @@ export class SessionFork {
       readonly now: () => number;
     },
   ) {
+    this.#database = database;
     this.#sessions = parts.sessions;
     this.#events = parts.events;
     this.#contents = parts.contents;
@@ -85,6 +88,7 @@ export class SessionFork {
       while (copied && copied.seq < options.at) {
         const from: Copied = copied;
         copied = await this.#queue.submitAlone(() => this.#slice(sessionId, origin, key, from, options.at));
+        checkpointSlice(this.#database);
       }
       const all = copied;
       const end = all && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, all, closing)));

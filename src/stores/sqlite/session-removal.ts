@@ -4,6 +4,7 @@ import type { EventTable } from './event-table.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
+import { checkpointSlice } from './write-ahead-log.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** How many rows are looked at together. */
@@ -21,6 +22,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
  * opens the store removes.
  */
 export class SessionRemoval {
+  readonly #database: Database;
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
@@ -44,6 +46,7 @@ export class SessionRemoval {
       readonly queue: WriteQueue;
     },
   ) {
+    this.#database = database;
     this.#sessions = tables.sessions;
     this.#events = tables.events;
     this.#contents = tables.contents;
@@ -73,7 +76,7 @@ export class SessionRemoval {
 
   /** Removes the rows of a doomed key. Resolves when none is left. */
   async removeAll(key: number): Promise<void> {
-    while (!this.#stopped && !(await this.#queue.submitAlone(() => this.#slice(key))));
+    while (!this.#stopped && !(await this.#queue.submitAlone(() => this.#slice(key)))) checkpointSlice(this.#database);
   }
 
   /** Removes what other processes left behind, a while after the store was opened and when a fork turns out to be abandoned. */
