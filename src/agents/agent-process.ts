@@ -209,7 +209,7 @@ function isInTemporary(path: string): boolean {
   return dirname(resolve(path)) === resolve(tmpdir()) && SCRATCH.test(basename(path));
 }
 
-/** Whoever removes it may have another temporary directory than the process that recorded it. */
+/** The process that removes it may have another temporary directory than the process that recorded it. */
 function removeScratch({ scratch }: AgentProcessState): void {
   if (scratch === undefined || !isAbsolute(scratch) || !SCRATCH.test(basename(scratch))) return;
   rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });

@@ -31,7 +31,7 @@ export function erasedSettlement(how: Settlement): Settlement {
   return 'rerun' in how ? how : { ...how, result: ERASED };
 }
 
-/** A summary without what it told: it may tell of a message that was erased. */
+/** A summary without its text, which may contain what an erased message said. */
 export function erasedSummary(event: HistorySummarized): HistorySummarized {
   return { ...event, text: ERASED };
 }

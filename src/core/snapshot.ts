@@ -86,7 +86,7 @@ export function snapshotText(snapshot: Snapshot, hash: HashText): string {
   return `${text.slice(0, -1)},"checksum":"${hash(text)}"}`;
 }
 
-/** A snapshot with its checksum; without one when it is larger than any text, which nobody can then alter. */
+/** A snapshot with its checksum; without one when its JSON exceeds the longest text, so that it cannot be stored or altered as text. */
 export function sealSnapshot(snapshot: Snapshot, hash: HashText): Snapshot {
   try {
     return frozen({ ...snapshot, checksum: hash(stringify(snapshot)) });

@@ -5,7 +5,7 @@ import type { AppendGuard } from '../session/append-queue.ts';
 
 /**
  * What the loop asks of the log in the same breath as it appends: a person may approve, deny, settle or erase at any moment, from
- * any process and without a lease (D51, D67). Whoever is first in the log wins.
+ * any process and without a lease (D51, D67). The first one in the log wins.
  */
 
 /** Thrown instead of an append when the log says something else about a call than it did when the call was planned. */

@@ -63,7 +63,7 @@ const MAX_AT_ONCE = 8;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Each refusal means that someone else has written: only a crowd can use this up. */
+/** Each refusal means that another writer has appended: only many writers at once can use this up. */
 const MAX_TRIES = 1_000;
 
 /**

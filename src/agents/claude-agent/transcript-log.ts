@@ -9,7 +9,7 @@ import type { ClaudeSessionKey, ClaudeSessionSummary, ClaudeTranscriptEntry, Fol
 const ENTRY = 'claude/entry';
 /** Before a project key in a session's metadata. */
 export const PROJECT = 'project:';
-/** Each refusal means that someone else has written: only a crowd can use this up. */
+/** Each refusal means that another writer has appended: only many writers at once can use this up. */
 const MAX_TRIES = 100;
 
 /** An entry's place in a log, and what tells it from any other that may be there. */

@@ -43,7 +43,7 @@ export async function openBridge(options: {
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = pathBehind(secret, request.url ?? '');
     const asked = path === undefined || !Object.hasOwn(plugin, path) ? undefined : plugin[path];
-    // Before the body is read: whoever does not know the address gets no memory of ours.
+    // Before the body is read: a caller that does not know the address must not make this process allocate memory.
     if (!asked && path !== '/mcp') return refuse(response, 404);
     if (request.method !== 'POST') return void response.writeHead(405).end(); // OpenCode keeps its connection
     const body = await readBody(request);

@@ -1,4 +1,4 @@
-/** What the plugin is told over OpenCode's standard input: read once, it is nowhere else to be found. */
+/** What the plugin receives over OpenCode's standard input: it is read once and stored nowhere. */
 export interface PluginInput {
   /** The address of the bridge, secret included. */
   readonly bridge: string;
