@@ -159,7 +159,7 @@ describe('an evaluation', () => {
     expect(checkCoherence(messages).violations).toEqual([]);
     const types: string[] = [];
     for await (const event of session.events())
-      types.push('toolName' in event ? `${event.type} ${event.toolName} ${event.effect}` : event.type);
+      types.push('effect' in event ? `${event.type} ${event.toolName} ${event.effect}` : event.type);
     expect(types.filter((type) => type.startsWith('tool/'))).toEqual([
       'tool/started echo idempotent',
       'tool/started Bash once',
