@@ -29,7 +29,7 @@ import { defineTool } from '../../src/loop/define-tool.ts';
 import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
 import { approveToolCall, settleToolCall } from '../../src/loop/settle.ts';
 import type { Store } from '../../src/ports/store.ts';
-import { isDead } from '../../src/session/process-identity.ts';
+import { isDead, thisProcess } from '../../src/session/process-identity.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
@@ -385,7 +385,7 @@ describe('an evaluation', () => {
       .select(adapterStates)
       .where((one) => one.state.adapterType === 'agent-process')
       .at(-1)?.state as AgentProcessState;
-    expect(isDead({ ...agent, id: agent.mark })).toBe(true);
+    expect(isDead({ ...thisProcess(), ...agent, id: agent.mark })).toBe(true);
     expect(await adapter().evaluate(prompt, { session, resume: true, deadline: 0 })).toMatchObject({
       status: 'suspended',
       reason: 'DEADLINE_EXCEEDED',

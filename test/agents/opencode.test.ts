@@ -14,7 +14,7 @@ import { defineTool } from '../../src/loop/define-tool.ts';
 import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
 import { approveToolCall, settleToolCall } from '../../src/loop/settle.ts';
 import { OPENCODE, type OpenCodeOptions, openCodeAdapter } from '../../src/opencode.ts';
-import { isDead } from '../../src/session/process-identity.ts';
+import { isDead, thisProcess } from '../../src/session/process-identity.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
@@ -381,7 +381,8 @@ describe('OpenCode', () => {
         reason: 'TOOL_OUTCOME_UNKNOWN',
         pending: [{ callId: 'toolu_pay' }],
       });
-      expect(isDead({ id: orphan.mark, host: orphan.host, pid: orphan.pid, startedAt: orphan.startedAt })).toBe(true);
+      const { mark: id, host, pid, startedAt } = orphan;
+      expect(isDead({ ...thisProcess(), id, host, pid, startedAt })).toBe(true);
       for (const call of unknown.pending) await settleToolCall(session, call, { result: 'a person looked: paid' });
       expect(await adapter.evaluate(workPrompt(directory), { session, resume: true })).toMatchObject({
         status: 'completed',
