@@ -381,8 +381,8 @@ describe('OpenCode', () => {
         reason: 'TOOL_OUTCOME_UNKNOWN',
         pending: [{ callId: 'toolu_pay' }],
       });
-      const { mark: id, host, pid, startedAt } = orphan;
-      expect(isDead({ ...thisProcess(), id, host, pid, startedAt })).toBe(true);
+      const { pid, startedAt } = orphan;
+      expect(isDead({ ...thisProcess(), pid, startedAt })).toBe(true);
       for (const call of unknown.pending) await settleToolCall(session, call, { result: 'a person looked: paid' });
       expect(await adapter.evaluate(workPrompt(directory), { session, resume: true })).toMatchObject({
         status: 'completed',
