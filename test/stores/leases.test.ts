@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { LeaseHolder, LeaseKeeper, Store } from '../../src/ports/store.ts';
@@ -11,6 +10,7 @@ import { thisProcess } from '../../src/session/process-identity.ts';
 import { type SqliteStore, sqliteStore } from '../../src/sqlite.ts';
 import { bootId } from '../../src/stores/boot-id.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { Database } from '../../src/stores/sqlite/driver.ts';
 import { systemClock } from '../../src/stores/system-clock.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
@@ -183,10 +183,10 @@ describe('the thread that renews the leases of a SQLite store', { timeout: 60_00
       onLost: () => lost.push('lost'),
       ...(maxBlockedMs !== undefined && { maxBlockedMs }),
     });
-    const database = new DatabaseSync(path, { readOnly: true });
+    const database = new Database(path, { readOnly: true });
     onTestFinished(() => database.close());
     const renewals = (): number =>
-      Number(database.prepare('SELECT lease_renewals AS n FROM sessions').get()?.n ?? Number.NaN);
+      database.prepareValue<[], number>('SELECT lease_renewals FROM sessions').get() ?? Number.NaN;
     return { path, store, fence, keeper, lost, renewals };
   }
 

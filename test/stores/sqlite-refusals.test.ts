@@ -103,7 +103,9 @@ describe('a locked database (I10)', () => {
       database.exec("BEGIN IMMEDIATE; UPDATE sessions SET seq = 99");
       console.log('locked');
       setInterval(() => {}, 1000);`;
-    const child: ChildProcess = spawn(process.execPath, ['-e', script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child: ChildProcess = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '-e', script, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     await new Promise((resolve) => child.stdout?.once('data', resolve));
     const store = await openStore(path, { busyTimeoutMs: 20_000 });
     const appending = store.append('s', [note(4)], { id: 'b', expectedSeq: 3 });
