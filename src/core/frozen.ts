@@ -14,7 +14,12 @@ export function frozen<T>(value: T): T {
 function freezeAll(value: object): void {
   Object.freeze(value);
   if (Array.isArray(value)) for (let i = 0; i < value.length; i++) frozen(value[i]);
-  else if (isPlain(value)) for (const inner of Object.values(value)) frozen(inner);
+  else if (isPlain(value)) {
+    for (const name in value) {
+      const inner: unknown = (value as Readonly<Record<string, unknown>>)[name];
+      if (typeof inner === 'object') frozen(inner);
+    }
+  }
 }
 
 /** The array with each of its items frozen, for an array that is frozen itself while its items may not be. */
@@ -37,5 +42,5 @@ function copyOf(value: unknown): unknown {
 /** Whether an object is data rather than an instance of a class, such as a persistent list, which protects itself. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
 }

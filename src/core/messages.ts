@@ -104,8 +104,14 @@ export function textOf(message: Pick<ConversationMessage, 'content'>): string {
 
 /** The calls of a message that are ours to run: none for any role but the assistant's. */
 export function callsOf(message: ConversationMessage): readonly ToolCall[] {
-  if (message.role !== 'assistant') return [];
-  return message.toolCalls?.filter((call) => call.providerExecuted === undefined) ?? [];
+  const calls = message.role === 'assistant' ? (message.toolCalls ?? NO_CALLS) : NO_CALLS;
+  return calls.every(isOurs) ? calls : calls.filter(isOurs);
+}
+
+const NO_CALLS: readonly ToolCall[] = [];
+
+function isOurs({ providerExecuted }: ToolCall): boolean {
+  return providerExecuted === undefined;
 }
 
 /** Names a call in one string: the key of every table of calls. */

@@ -159,11 +159,8 @@ export async function record(
   const endsDrafts =
     run.staleDrafts.size > 0 ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {
-    await run.session.append(all as readonly { readonly type: string }[], {
-      fence: run.fence,
-      ...options,
-      ...(endsDrafts && { endsDrafts }),
-    });
+    const appending: SessionAppendOptions = { ...options, fence: run.fence, ...(endsDrafts && { endsDrafts }) };
+    await run.session.append(all as readonly { readonly type: string }[], appending);
     run.staleDrafts.clear();
   } catch (error) {
     if (resumed) run.resumption.event = resumed;

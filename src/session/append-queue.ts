@@ -39,7 +39,12 @@ export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsD
   readonly untilStored?: boolean | undefined;
 }
 
-interface Entry extends AcceptedEvents, AppendEntryOptions {
+const NO_OPTIONS: AppendEntryOptions = {};
+
+interface Entry {
+  readonly events: readonly NewEvent[];
+  readonly contents: readonly ContentWrite[] | undefined;
+  readonly options: AppendEntryOptions;
   readonly resolve: (seq: number) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -53,7 +58,7 @@ interface Attempt {
 }
 
 /** Whether an entry's guard must see the events of every other entry. */
-function isAlone({ guard, fence }: Entry): boolean {
+function isAlone({ options: { guard, fence } }: Entry): boolean {
   return guard !== undefined && fence === undefined;
 }
 
@@ -93,12 +98,12 @@ export class AppendQueue {
    * `StaleTransaction` when the log does not end at `after` right before the events.
    */
   append(
-    accepted: AcceptedEvents,
-    { now = false, ...options }: AppendEntryOptions & { readonly now?: boolean } = {},
+    { events, contents }: AcceptedEvents,
+    options: AppendEntryOptions & { readonly now?: boolean } = NO_OPTIONS,
   ): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ ...accepted, ...options, resolve, reject });
-      const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
+      this.#waiting.push({ events, contents, options, resolve, reject });
+      const atOnce = options.now === true && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
     });
@@ -113,7 +118,7 @@ export class AppendQueue {
     await (now ? undefined : this.#gather());
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
-      await this.#append(batch, batch[0]?.fence);
+      await this.#append(batch, batch[0]?.options.fence);
     }
     this.#running = undefined;
   }
@@ -132,7 +137,7 @@ export class AppendQueue {
   #takeBatch(): readonly Entry[] {
     const [first] = this.#waiting;
     if (first && isAlone(first)) return this.#waiting.splice(0, 1);
-    const end = this.#waiting.findIndex((entry) => entry.fence !== first?.fence || isAlone(entry));
+    const end = this.#waiting.findIndex((entry) => entry.options.fence !== first?.options.fence || isAlone(entry));
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
@@ -154,13 +159,9 @@ export class AppendQueue {
       const { id, expectedSeq, entries, events } = attempt;
       if (events.length === 0) return;
       try {
-        const { seq } = await store.append(sessionId, events, {
-          id,
-          expectedSeq,
-          incarnation: this.#target.incarnation,
-          ...(fence !== undefined && { fence }),
-          ...besides(entries),
-        });
+        const { incarnation } = this.#target;
+        const options = { id, expectedSeq, incarnation, ...(fence !== undefined && { fence }) };
+        const { seq } = await store.append(sessionId, events, withBesides(options, entries));
         // Others' events came before ours if the append was repeated: they are folded first.
         while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
         this.#committed(entries, events, seq);
@@ -171,7 +172,7 @@ export class AppendQueue {
           await this.#readUp(expectedSeq);
         } else if (isHoldfastError(error, 'STORE_FAILED') && !unanswered) {
           unanswered = attempt; // it may have been written: the same id and sequence tell
-        } else if (entries.some((entry) => entry.untilStored) && isPassing(error)) {
+        } else if (entries.some(({ options }) => options.untilStored) && isPassing(error)) {
           unanswered = attempt;
           tries = 0;
           await this.#target.pause(Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS));
@@ -193,8 +194,9 @@ export class AppendQueue {
     let { seq } = state;
     for (const entry of ready) {
       try {
-        if (entry.after !== undefined && entry.after !== seq) throw new StaleTransaction();
-        entry.guard?.(state);
+        const { after, guard } = entry.options;
+        if (after !== undefined && after !== seq) throw new StaleTransaction();
+        guard?.(state);
         places.take(entry.events);
         entries.push(entry);
         seq += entry.events.length;
@@ -226,22 +228,28 @@ export class AppendQueue {
   }
 }
 
-/** What entries that are committed together keep outside their events. */
-function besides(entries: readonly Entry[]): Pick<AppendOptions, 'contents' | 'callContents' | 'endsDrafts'> {
+/** Adds what entries that are committed together keep outside their events. Most keep nothing. */
+function withBesides(options: AppendOptions, entries: readonly Entry[]): AppendOptions {
+  if (!entries.some(keepsMore)) return options;
   const contents: ContentWrite[] = [];
   let before = 0;
   for (const entry of entries) {
     for (const content of entry.contents ?? []) contents.push({ ...content, event: content.event + before });
     before += entry.events.length;
   }
-  const endsDrafts = entries.flatMap((entry) => entry.endsDrafts ?? []);
-  const put = entries.flatMap((entry) => entry.callContents?.put ?? []);
-  const drop = entries.flatMap((entry) => entry.callContents?.drop ?? []);
+  const endsDrafts = entries.flatMap((entry) => entry.options.endsDrafts ?? []);
+  const put = entries.flatMap((entry) => entry.options.callContents?.put ?? []);
+  const drop = entries.flatMap((entry) => entry.options.callContents?.drop ?? []);
   return {
+    ...options,
     ...(contents.length > 0 && { contents }),
     ...(endsDrafts.length > 0 && { endsDrafts }),
     ...(put.length + drop.length > 0 && { callContents: { put, drop } }),
   };
+}
+
+function keepsMore({ contents, options }: Entry): boolean {
+  return contents !== undefined || options.endsDrafts !== undefined || options.callContents !== undefined;
 }
 
 /** Whether a store that failed may work again. */
