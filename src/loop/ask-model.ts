@@ -1,5 +1,5 @@
 import { messageOf } from '../core/errors.ts';
-import type { MessageRecorded, NewEvent, ToolStarted, Without } from '../core/events.ts';
+import type { MessageRecorded, NewEvent, Without } from '../core/events.ts';
 import { isRecord } from '../core/message-problem.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, callsOf, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
@@ -13,6 +13,7 @@ import { withCost } from './prices.ts';
 import { recordedMetadata } from './provider-metadata.ts';
 import { approvalRequest } from './request-approval.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
+import { startEvent } from './run-call.ts';
 import { checkRun, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
 
@@ -35,12 +36,9 @@ export async function askModel(run: Run, turn: number): Promise<void> {
     return;
   }
   const { starting, requests } = await callsToStart(run, turn, own);
-  const starts = starting.map(({ call, prepared }): Without<ToolStarted, 'seq' | 'at'> => {
-    const { evaluationId, fence } = run;
-    const { effect } = prepared.tool;
-    const { callId, name: toolName } = call;
-    return { type: 'tool/started', evaluationId, turn, callId, toolName, effect, attempt: 1, fence };
-  });
+  const starts = starting.map(({ call: { callId, name }, prepared }) =>
+    startEvent(run, { turn, callId, name }, prepared.tool, 1),
+  );
   const plain = events.length === 0 ? heard.characters + ENVELOPE : undefined;
   await recordAnswer(run, [...events, recorded, ...starts, ...requests], plain);
   for (const { call, prepared } of starting) {
@@ -76,8 +74,9 @@ type AnswerRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly messag
 
 /** Records an answer and what goes with it; its draft has served. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
-  const endsDrafts = await run.draft?.end();
-  await record(run, events, { now: true, plain, ...(endsDrafts?.length && { endsDrafts }) });
+  const ending = run.draft?.end();
+  const endsDrafts = ending && (await ending);
+  await record(run, events, endsDrafts ? { now: true, plain, endsDrafts } : { now: true, plain });
   run.draft = undefined;
   run.attempts = 0;
 }
@@ -102,7 +101,8 @@ async function callsToStart(
   for (const [i, call] of calls.entries()) {
     // What has to wait for its turn is started then; a person may approve it now.
     if (i >= maxParallelCalls && !run.prompt.tools.find(({ name }) => name === call.name)?.needsApproval) continue;
-    const prepared = await prepareCall(run.prompt, call);
+    const preparing = prepareCall(run.prompt, call);
+    const prepared = preparing instanceof Promise ? await preparing : preparing;
     if (!prepared.ok) continue;
     const approval = prepared.tool.needsApproval && (await prepared.needsApproval());
     if (approval) requests.push(approvalRequest(run, { ...call, evaluationId, turn }, approval));
@@ -159,7 +159,8 @@ async function answerOf(
 ): Promise<{ readonly answer: ModelAnswer; readonly events: readonly Without<NewEvent, 'at'>[] }> {
   const { limits, maxModelRetries, evaluationId } = run;
   for (let failures = 0; ; ) {
-    const { messages, events } = await run.history.next(run, turn);
+    const choosing = run.history.next(run, turn);
+    const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
     try {
       return { answer: await streamAnswer(run, requestFor(run, turn, messages)), events };
     } catch (error) {

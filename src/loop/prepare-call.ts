@@ -3,7 +3,7 @@ import type { CallState } from '../core/evaluations.ts';
 import type { ToolCall } from '../core/messages.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { AnyTool, ApprovalNeed } from './define-tool.ts';
-import { validate } from './json-schema.ts';
+import { type Validated, validate } from './json-schema.ts';
 
 /** A call that may run. */
 export interface Prepared {
@@ -23,10 +23,10 @@ export interface Approval {
 export type PreparedCall = Prepared | { readonly ok: false; readonly problem: string };
 
 /** Finds a call's tool and reads its arguments: those that a person approved, if they were edited (D67). */
-export async function prepareCall(
+export function prepareCall(
   prompt: Prompt<unknown>,
   call: Pick<ToolCall, 'name' | 'arguments'> & Pick<CallState, 'editedArguments'>,
-): Promise<PreparedCall> {
+): PreparedCall | Promise<PreparedCall> {
   const tool = prompt.tools.find((candidate) => candidate.name === call.name);
   if (!tool) {
     const names = prompt.tools.map((candidate) => candidate.name).join(', ');
@@ -43,9 +43,12 @@ export async function prepareCall(
     return { ok: false, problem: `The arguments of "${call.name}" are not JSON: ${messageOf(error)}` };
   }
   const checking = validate<unknown>(tool.input, value);
-  const checked = checking instanceof Promise ? await checking : checking;
+  return checking instanceof Promise ? checking.then((checked) => fitted(tool, checked)) : fitted(tool, checking);
+}
+
+function fitted(tool: AnyTool, checked: Validated<unknown>): PreparedCall {
   if (!checked.ok)
-    return { ok: false, problem: `The arguments of "${call.name}" do not fit its schema: ${checked.problem}` };
+    return { ok: false, problem: `The arguments of "${tool.name}" do not fit its schema: ${checked.problem}` };
   return { ok: true, tool, input: checked.value, needsApproval: () => needsApproval(tool, checked.value) };
 }
 

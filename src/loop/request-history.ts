@@ -12,6 +12,12 @@ import { refersToContent } from '../session/contents.ts';
 import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
+/** The messages of a request, and the event that says how they were chosen. */
+interface NextRequest {
+  readonly messages: readonly ConversationMessage[];
+  readonly events: readonly Without<NewEvent, 'at'>[];
+}
+
 /**
  * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
  * that this one continues, then its own, results in call order (D10), contents that are stored apart put back (D58), and of
@@ -29,20 +35,21 @@ export class RequestHistory {
   #erasedSeq: number | undefined;
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
-  async next(
-    run: Run,
-    turn: number,
-  ): Promise<{
-    readonly messages: readonly ConversationMessage[];
-    readonly events: readonly Without<NewEvent, 'at'>[];
-  }> {
+  next(run: Run, turn: number): NextRequest | Promise<NextRequest> {
     this.#forgetErased(run.session.state.erasedSeq);
     const fresh = this.#takeNew(run);
-    const resolved = fresh.some(refersToContent) ? await run.session.resolve(fresh) : fresh;
-    for (const message of resolved) this.#messages.push(frozen(message)); // a model must not change the record (D69)
-    if (this.#sound && !run.options.history && run.options.limits?.maxTokens === undefined) {
-      return { messages: this.#messages.slice(), events: [] };
-    }
+    if (!fresh.some(refersToContent)) return this.#after(run, turn, fresh);
+    return run.session.resolve(fresh).then((resolved) => this.#after(run, turn, resolved));
+  }
+
+  #after(run: Run, turn: number, fresh: readonly ConversationMessage[]): NextRequest | Promise<NextRequest> {
+    for (const message of fresh) this.#messages.push(frozen(message)); // a model must not change the record (D69)
+    const { history, limits } = run.options;
+    const isDecided = this.#sound && !history && limits?.maxTokens === undefined;
+    return isDecided ? { messages: this.#messages.slice(), events: [] } : this.#choose(run, turn);
+  }
+
+  async #choose(run: Run, turn: number): Promise<NextRequest> {
     let curated = this.#curate(run);
     if (curated.needs.length > 0) {
       for (const need of curated.needs) await makeSummary(run, need);

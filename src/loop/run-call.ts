@@ -1,9 +1,9 @@
 import type { CallState } from '../core/evaluations.ts';
-import type { NewEvent, SuspendReason } from '../core/events.ts';
+import type { NewEvent, SuspendReason, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import { unlessSpoken } from './call-guards.ts';
-import type { Reconciliation, ToolContext } from './define-tool.ts';
+import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
@@ -26,22 +26,26 @@ export type CallResult =
  * Carries out one call as the plan demands. Throws `PlanChanged`, and has done nothing, when the log says something else about the
  * call than it did when it was planned.
  */
-export async function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
-  const result = await carryOut(run, planned);
-  const { editedArguments } = planned.call;
-  if (result.type === 'waits' || editedArguments === undefined || planned.action === 'deny') return result;
-  return { ...result, outcome: toldOfEdit(result.outcome, editedArguments) };
+export function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
+  const { editedArguments: edited } = planned.call;
+  const carried = carryOut(run, planned);
+  return edited === undefined || planned.action === 'deny'
+    ? carried
+    : carried.then((result) => toldOfEdit(result, edited));
 }
 
 /** A result that tells the model with which arguments its call ran (D67). */
-function toldOfEdit(outcome: ToolOutcome, edited: string): ToolOutcome {
+function toldOfEdit(result: CallResult, edited: string): CallResult {
+  if (result.type === 'waits') return result;
+  const { outcome } = result;
   const text = `\n\nA person changed the arguments of this call before it ran. It ran with: ${edited}`;
   const { characters } = outcome;
-  return {
+  const told: ToolOutcome = {
     ...outcome,
     content: [...outcome.content, { type: 'text', text, synthetic: true }],
     ...(characters !== undefined && { characters: characters + text.length }),
   };
+  return { ...result, outcome: told };
 }
 
 async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
@@ -60,7 +64,8 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   }
   // A start that this process recorded: the call is prepared and has not run yet.
   const startedHere = run.startedHere.get(callKey(call));
-  const prepared = startedHere ?? (await prepareCall(run.prompt, call));
+  const preparing = startedHere ?? prepareCall(run.prompt, call);
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
   run.limits.check(); // whatever has not begun by now does not begin any more
   if (!prepared.ok && planned.action === 'run' && call.editedArguments !== undefined) {
     await returnApproval(run, call, prepared.problem);
@@ -216,18 +221,16 @@ function done(outcome: ToolOutcome): CallResult {
 async function recordStart(run: Run, call: CallState, prepared: Prepared, attempt: number): Promise<void> {
   const { tool } = prepared;
   if (tool.effect === 'read') return;
-  const { evaluationId, turn, callId, name } = call;
-  const { fence } = run;
-  const start = {
-    type: 'tool/started',
-    evaluationId,
-    turn,
-    callId,
-    toolName: name,
-    effect: tool.effect,
-    attempt,
-    fence,
-  };
-  await record(run, [start], { guard: unlessSpoken(call) });
+  await record(run, [startEvent(run, call, tool, attempt)], { guard: unlessSpoken(call) });
   run.startedHere.set(callKey(call), prepared);
+}
+
+/** The event that says that a call is about to act. */
+export function startEvent(
+  { fence, evaluationId }: Run,
+  { turn, callId, name: toolName }: Pick<CallState, 'turn' | 'callId' | 'name'>,
+  { effect }: AnyTool,
+  attempt: number,
+): Without<ToolStarted, 'seq' | 'at'> {
+  return { type: 'tool/started', evaluationId, turn, callId, toolName, effect, attempt, fence };
 }

@@ -1,12 +1,14 @@
 import { findCall, hasResult } from '../core/evaluations.ts';
-import type { NewEvent, Without } from '../core/events.ts';
+import type { NewEvent, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
-import { PlanChanged, unlessOvertaken } from './call-guards.ts';
+import type { AppendGuard } from '../session/append-queue.ts';
+import { PlanChanged, unlessOvertaken, unlessSpoken } from './call-guards.ts';
 import { Suspension } from './limits.ts';
+import { prepareCall } from './prepare-call.ts';
 import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
-import { type CallResult, runCall } from './run-call.ts';
-import { describeError, failure, type ToolOutcome } from './tool-result.ts';
+import { type CallResult, runCall, startEvent } from './run-call.ts';
+import { describeError, failure } from './tool-result.ts';
 
 /**
  * Carries out the calls of a turn, side by side. Each result is recorded the moment it is there (D22); results that are there
@@ -19,28 +21,38 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   let sequence = currentEvaluation(run).nextSequence;
   let running = 0;
 
-  const recordOutcome = (planned: PlannedCall, outcome: ToolOutcome, staged: readonly NewEvent[]): Promise<void> => {
+  /** Records an outcome, and with it that the next call begins. */
+  const recordOutcome = (
+    planned: PlannedCall,
+    { outcome, staged }: Pick<Done, 'outcome' | 'staged'>,
+    start: Start | undefined,
+  ): Promise<void> => {
     const message = toolMessage(run, planned.call, outcome, sequence++);
-    const recorded = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
+    const result = { type: 'message/recorded', message } as const;
+    const recorded: readonly Without<NewEvent, 'at'>[] = start ? [...staged, result, start.event] : [...staged, result];
     const { characters } = outcome;
     const plain = characters !== undefined && staged.length === 0 ? characters + ENVELOPE : undefined;
     const discarded = outcome.isError ? staged.length : 0;
-    const guard = unlessOvertaken(run.fence, planned.call);
+    const overtaken = unlessOvertaken(run.fence, planned.call);
+    const guard: AppendGuard = (state) => {
+      overtaken(state);
+      start?.guard(state);
+    };
     // A result that this process knows must not become unknown because a store is busy or full for a moment.
     return record(run, recorded, { now: running === 0, plain, discarded, guard, untilStored: true });
   };
-  const settle = async (planned: PlannedCall, result: CallResult): Promise<void> => {
-    if (result.type === 'waits') {
-      waiting.push({ planned, result });
-      return;
-    }
+  const settle = async (planned: PlannedCall, done: Done, start: Start | undefined): Promise<void> => {
     try {
-      await recordOutcome(planned, result.outcome, result.staged);
+      await recordOutcome(planned, done, start);
+      start?.recorded();
     } catch (error) {
+      // A person may have spoken about the next call: then it does not begin with this result.
+      if (start && error instanceof PlanChanged) return settle(planned, done, undefined);
       // What the tool said or dispatched cannot be recorded: the model is told, and the run goes on (D20).
       if (!isRefusedEvent(error)) throw error;
       const { name } = planned.call;
-      await recordOutcome(planned, failure(`"${name}" ran, but its result was refused: ${describeError(error)}`), []);
+      const outcome = failure(`"${name}" ran, but its result was refused: ${describeError(error)}`);
+      await recordOutcome(planned, { outcome, staged: [] }, undefined);
     }
   };
   const counted = async (planned: PlannedCall): Promise<CallResult> => {
@@ -51,18 +63,28 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       running--;
     }
   };
-  /** Carries out a call by what the log says of it now, again when the log says something else by then. */
-  const carryOut = async (call: CallRef): Promise<void> => {
-    for (let planned = newestPlan(run, call); planned; planned = newestPlan(run, call)) {
-      try {
-        return await settle(planned, await counted(planned));
-      } catch (error) {
-        if (!(error instanceof PlanChanged)) throw error;
-      }
-    }
-  };
+  /** Carries out calls by what the log says of each now, again when the log says something else by then. */
   const work = async (): Promise<void> => {
-    for (let planned = queue.shift(); planned; planned = queue.shift()) await carryOut(planned.call);
+    let next = queue.shift();
+    while (next) {
+      const { call } = next;
+      next = undefined;
+      for (let planned = newestPlan(run, call); planned; ) {
+        try {
+          const result = await counted(planned);
+          if (result.type === 'waits') waiting.push({ planned, result });
+          else {
+            next ??= queue.shift();
+            await settle(planned, result, next && startOf(run, next));
+          }
+          planned = undefined;
+        } catch (error) {
+          if (!(error instanceof PlanChanged)) throw error;
+          planned = newestPlan(run, call);
+        }
+      }
+      next ??= queue.shift();
+    }
   };
 
   const workers = Array.from({ length: Math.min(maxParallelCalls, calls.length) }, work);
@@ -75,6 +97,31 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   if (!first || (await someoneSpoke(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   throw new Suspension(first.result.reason, first.result.message, { cause: pending });
+}
+
+/** The start of a call that is recorded with the result before it. */
+interface Start {
+  readonly event: Without<ToolStarted, 'seq' | 'at'>;
+  readonly guard: AppendGuard;
+  /** The start is in the log: the call is prepared and has not run yet. */
+  recorded(): void;
+}
+
+/**
+ * The start of a call whose turn has come, so that a program that saves the session on each message saves it, too. Nothing when the
+ * call has to be asked about first: a result that is there must not wait.
+ */
+function startOf(run: Run, { call: { evaluationId, turn, callId } }: PlannedCall): Start | undefined {
+  const planned = newestPlan(run, { evaluationId, turn, callId });
+  if (planned?.action !== 'run' || planned.call.erased || run.limits.signal.aborted) return undefined;
+  const prepared = prepareCall(run.prompt, planned.call);
+  if (prepared instanceof Promise || !prepared.ok || prepared.tool.effect === 'read') return undefined;
+  if (prepared.tool.needsApproval && planned.call.approval !== 'approved') return undefined;
+  return {
+    event: startEvent(run, planned.call, prepared.tool, 1),
+    guard: unlessSpoken(planned.call),
+    recorded: () => run.startedHere.set(callKey(planned.call), prepared),
+  };
 }
 
 /** A call that waits for a person, as the log has it now: with the number of its newest run. */
@@ -105,3 +152,4 @@ async function someoneSpoke(
 }
 
 type Waits = Extract<CallResult, { readonly type: 'waits' }>;
+type Done = Extract<CallResult, { readonly type: 'done' }>;

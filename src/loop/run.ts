@@ -180,12 +180,13 @@ async function lostLease({ session, fence }: Run): Promise<HoldfastError | undef
 
 /** A result at the next free place: erasing a message records results of its calls, also while others of them run (D58). */
 function movedResult(run: Run, events: Recorded): Recorded | undefined {
-  const last = events.at(-1);
-  if (last?.type !== 'message/recorded') return undefined;
-  const { message } = last as Pick<MessageRecorded, 'message'>;
+  const at = events.findLastIndex((event) => event.type === 'message/recorded');
+  const last = events[at] as Without<MessageRecorded, 'at'> | undefined;
+  if (!last) return undefined;
+  const { message } = last;
   if (message.role !== 'tool') return undefined;
   const { id, nextSequence: sequence } = currentEvaluation({ ...run, evaluationId: message.evaluationId });
-  return events.with(-1, { ...last, message: { ...message, id: `${id}:${sequence}`, sequence } });
+  return events.with(at, { ...last, message: { ...message, id: `${id}:${sequence}`, sequence } });
 }
 
 /** Whether an append failed because of what is in its events: nothing else is wrong, and nothing was written. */

@@ -138,19 +138,18 @@ export class Draft {
   }
 
   /**
-   * The response is about to be recorded: returns the drafts that the append ends. Most were never written. A chunk that is being
+   * The response is about to be recorded: returns the drafts that the append ends; nothing when none was written, as for most. A chunk that is being
    * written is waited for, so that none comes after the append.
    */
-  async end(): Promise<readonly string[]> {
+  end(): Promise<readonly string[]> | undefined {
     this.#interrupted = true;
     this.#run.draftPace.forget(this.#write);
-    await this.#writing;
-    return this.#writing ? [this.#run.evaluationId] : [];
+    return this.#writing?.then(() => [this.#run.evaluationId]);
   }
 
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
   async interrupt(error: unknown): Promise<void> {
-    const endsDrafts = await this.end();
+    const endsDrafts = (await this.end()) ?? [];
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
     const { redactText } = this.#run.session.drafts;
     const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({

@@ -81,8 +81,9 @@ export class CallScope {
   }
 
   /** Runs a handler. One that ignores its signal is left behind: its transaction is closed, its result unread. */
-  run<T>(handler: (context: ToolContext) => T | Promise<T>): Promise<T> {
-    const answered = new Promise<T>((resolve) => resolve(handler(this.context)));
+  run<T>(handler: (context: ToolContext) => T | Promise<T>): T | Promise<T> {
+    const answered = handler(this.context);
+    if (!isPromiseLike(answered)) return answered;
     const waited = untilAborted(answered, this.#run.limits.signal);
     // Not under the joint signal: one that is listened to lives as long as what it is joined from.
     return this.#ending ? untilAborted(waited, this.#ending.controller.signal) : waited;
@@ -194,4 +195,8 @@ function callEnded(): HoldfastError {
     'SESSION_CLOSED',
     'the call that asked for this conversation has ended; await ctx.evaluate before the tool returns',
   );
+}
+
+function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

@@ -45,7 +45,7 @@ interface Entry {
   readonly events: readonly NewEvent[];
   readonly contents: readonly ContentWrite[] | undefined;
   readonly options: AppendEntryOptions;
-  readonly resolve: (seq: number) => void;
+  readonly resolve: (appended: { readonly seq: number }) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -100,7 +100,7 @@ export class AppendQueue {
   append(
     { events, contents }: AcceptedEvents,
     options: AppendEntryOptions & { readonly now?: boolean } = NO_OPTIONS,
-  ): Promise<number> {
+  ): Promise<{ readonly seq: number }> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, contents, options, resolve, reject });
       const atOnce = options.now === true && ++this.#atOnce % MAX_AT_ONCE !== 0;
@@ -115,10 +115,14 @@ export class AppendQueue {
   }
 
   async #run(now: boolean): Promise<void> {
-    await (now ? undefined : this.#gather());
+    await (now ? undefined : this.#gather()); // even now, what is appended in the same breath goes along
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
-      await this.#append(batch, batch[0]?.options.fence);
+      try {
+        await this.#append(batch, batch[0]?.options.fence);
+      } catch (error) {
+        for (const entry of batch) entry.reject(error); // whatever fails is told to whom it concerns
+      }
     }
     this.#running = undefined;
   }
@@ -141,16 +145,8 @@ export class AppendQueue {
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
-  /** Appends entries together. Whatever fails is told to whom it concerns. */
+  /** Appends entries together. */
   async #append(ready: readonly Entry[], fence: number | undefined): Promise<void> {
-    try {
-      await this.#tryToAppend(ready, fence);
-    } catch (error) {
-      for (const entry of ready) entry.reject(error);
-    }
-  }
-
-  async #tryToAppend(ready: readonly Entry[], fence: number | undefined): Promise<void> {
     const { store, sessionId } = this.#target;
     let unanswered: Attempt | undefined;
     let pauses = 0;
@@ -213,7 +209,7 @@ export class AppendQueue {
     let seq = last - events.length;
     for (const entry of entries) {
       seq += entry.events.length;
-      entry.resolve(seq);
+      entry.resolve({ seq });
     }
   }
 

@@ -143,13 +143,17 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return this.append([event as AnyEvent]);
   }
 
-  async append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
-    this.#assertWritable();
-    if (events.length === 0) return { seq: this.seq };
-    noteAppend(this.store, this.id);
-    const { plain, discarded = 0 } = options;
-    const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
-    return { seq: await this.#queue.append(ready, options) };
+  append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
+    try {
+      this.#assertWritable();
+      if (events.length === 0) return Promise.resolve({ seq: this.seq });
+      noteAppend(this.store, this.id);
+      const { plain, discarded = 0 } = options;
+      const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
+      return this.#queue.append(ready, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {
