@@ -53,13 +53,21 @@ export class RenewalThread {
     const shared = new BigInt64Array(new SharedArrayBuffer(Object.keys(CELLS).length * 8));
     const put = (cell: number, ms: number): bigint => Atomics.store(shared, cell, BigInt(Math.floor(ms)));
     const get = (cell: number): number => Number(Atomics.load(shared, cell));
-    const publish = ({ expiresAt, deadline = expiresAt }: LeaseTerm): void => {
+    let known: LeaseTerm = ENDED;
+    const publish = (term: LeaseTerm): void => {
+      const { expiresAt, deadline = expiresAt } = term;
+      known = { expiresAt, deadline };
       put(CELLS.expiresAt, expiresAt);
       put(CELLS.deadline, deadline);
     };
     const checkIn = (): void => void put(CELLS.checkedIn, clock.monotonic?.() ?? 0);
-    const remainingMs = (): number =>
-      remainingForHolder({ expiresAt: get(CELLS.expiresAt), deadline: get(CELLS.deadline) }, clock);
+    /** A lease that is renewed ends later than was known: the shared memory is read when what is known runs out. */
+    const remainingMs = (): number => {
+      const left = remainingForHolder(known, clock);
+      if (left > ttlMs / 2) return left;
+      known = { expiresAt: get(CELLS.expiresAt), deadline: get(CELLS.deadline) };
+      return remainingForHolder(known, clock);
+    };
     let cancel: () => void = () => {};
     const stop = (): void => {
       cancel();
