@@ -1,7 +1,8 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import type { AppendOptions, ContentWrite, Store } from '../ports/store.ts';
+import type { AppendOptions, CallContents, ContentWrite, Store } from '../ports/store.ts';
+import { callContentsOf } from './call-contents.ts';
 import type { AcceptedEvents } from './event-intake.ts';
 import { MessagePlaces } from './message-places.ts';
 import { StaleTransaction } from './run-transaction.ts';
@@ -31,7 +32,7 @@ export interface AppendTarget {
 export type AppendGuard = (state: SessionState) => void;
 
 /** How an append is made. */
-export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts' | 'callContents'> {
+export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts'> {
   /** The entry is refused unless the log ends at this seq right before it. */
   readonly after?: number;
   readonly guard?: AppendGuard | undefined;
@@ -50,6 +51,7 @@ interface Attempt {
   readonly expectedSeq: number;
   readonly entries: readonly Entry[];
   readonly events: readonly NewEvent[];
+  readonly callContents: CallContents | undefined;
 }
 
 /** Whether an entry's guard must see the events of every other entry. */
@@ -151,7 +153,7 @@ export class AppendQueue {
     let pauses = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const attempt: Attempt = unanswered ?? this.#prepare(ready);
-      const { id, expectedSeq, entries, events } = attempt;
+      const { id, expectedSeq, entries, events, callContents } = attempt;
       if (events.length === 0) return;
       try {
         const { seq } = await store.append(sessionId, events, {
@@ -160,6 +162,7 @@ export class AppendQueue {
           incarnation: this.#target.incarnation,
           ...(fence !== undefined && { fence }),
           ...besides(entries),
+          ...(callContents && { callContents }),
         });
         // Others' events came before ours if the append was repeated: they are folded first.
         while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
@@ -203,7 +206,9 @@ export class AppendQueue {
       }
     }
     const events = entries.length === 1 && entries[0] ? entries[0].events : entries.flatMap((entry) => entry.events);
-    return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events };
+    const exact = entries.flatMap((entry) => entry.exact ?? []);
+    const callContents = callContentsOf(state, events, exact);
+    return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events, callContents };
   }
 
   #committed(entries: readonly Entry[], events: readonly NewEvent[], last: number): void {
@@ -227,7 +232,7 @@ export class AppendQueue {
 }
 
 /** What entries that are committed together keep outside their events. */
-function besides(entries: readonly Entry[]): Pick<AppendOptions, 'contents' | 'callContents' | 'endsDrafts'> {
+function besides(entries: readonly Entry[]): Pick<AppendOptions, 'contents' | 'endsDrafts'> {
   const contents: ContentWrite[] = [];
   let before = 0;
   for (const entry of entries) {
@@ -235,12 +240,9 @@ function besides(entries: readonly Entry[]): Pick<AppendOptions, 'contents' | 'c
     before += entry.events.length;
   }
   const endsDrafts = entries.flatMap((entry) => entry.endsDrafts ?? []);
-  const put = entries.flatMap((entry) => entry.callContents?.put ?? []);
-  const drop = entries.flatMap((entry) => entry.callContents?.drop ?? []);
   return {
     ...(contents.length > 0 && { contents }),
     ...(endsDrafts.length > 0 && { endsDrafts }),
-    ...(put.length + drop.length > 0 && { callContents: { put, drop } }),
   };
 }
 
