@@ -2,10 +2,11 @@ import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
+import { isEdited } from './call-arguments.ts';
 import { unlessSpoken } from './call-guards.ts';
 import type { Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
-import { type Prepared, prepareCall } from './prepare-call.ts';
+import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
 import { confirmLease, type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
@@ -13,7 +14,13 @@ import { describeError, failure, resultOf, type ToolOutcome } from './tool-resul
 
 /** What came of a call: an outcome to record with what the tool dispatched, or nothing before a person has spoken. */
 export type CallResult =
-  | { readonly type: 'done'; readonly outcome: ToolOutcome; readonly staged: readonly NewEvent[] }
+  | {
+      readonly type: 'done';
+      readonly outcome: ToolOutcome;
+      readonly staged: readonly NewEvent[];
+      /** The call cannot run, whoever approved it. */
+      readonly neverRan?: true;
+    }
   | {
       readonly type: 'waits';
       readonly reason: SuspendReason;
@@ -28,14 +35,15 @@ export type CallResult =
  */
 export async function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
   const result = await carryOut(run, planned);
-  const { editedArguments } = planned.call;
-  if (result.type === 'waits' || editedArguments === undefined || planned.action === 'deny') return result;
-  return { ...result, outcome: toldOfEdit(result.outcome, editedArguments) };
+  const { call, action } = planned;
+  if (result.type === 'waits' || !isEdited(call) || action === 'deny' || result.neverRan) return result;
+  return { ...result, outcome: toldOfEdit(result.outcome, call.editedArguments) };
 }
 
-/** A result that tells the model with which arguments its call ran (D67). */
-function toldOfEdit(outcome: ToolOutcome, edited: string): ToolOutcome {
-  const text = `\n\nA person changed the arguments of this call before it ran. It ran with: ${edited}`;
+/** A result that tells the model with which arguments its call ran (D67). Those that are not in the log are not in a result (D77). */
+function toldOfEdit(outcome: ToolOutcome, edited: string | undefined): ToolOutcome {
+  const ranWith = edited === undefined ? 'The new ones are not shown here.' : `It ran with: ${edited}`;
+  const text = `\n\nA person changed the arguments of this call before it ran. ${ranWith}`;
   const { characters } = outcome;
   return {
     ...outcome,
@@ -55,14 +63,14 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
   if (call.erased) {
-    const problem = 'its arguments were erased';
-    return planned.action === 'run' ? done(failure(`This call never ran: ${problem}.`)) : unknownOutcome(call, problem);
+    return cannotRun(planned, 'its arguments were erased');
   }
   // A start that this process recorded: the call is prepared and has not run yet.
   const startedHere = run.startedHere.get(callKey(call));
-  const prepared = startedHere ?? (await prepareCall(run.prompt, call));
+  const prepared = startedHere ?? (await prepareRecorded(run, call));
   run.limits.check(); // whatever has not begun by now does not begin any more
-  if (!prepared.ok && planned.action === 'run' && call.editedArguments !== undefined) {
+  if (!prepared.ok && prepared.isMissing) return cannotRun(planned, prepared.problem);
+  if (!prepared.ok && planned.action === 'run' && isEdited(call)) {
     await returnApproval(run, call, prepared.problem);
     return waitsForApproval(call, prepared.problem);
   }
@@ -73,6 +81,12 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   if (planned.action === 'run') return firstRun(run, call, prepared);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
   return runAgain(run, call, prepared);
+}
+
+/** A call that must not run any more: failed if it never began, else its outcome is for a person to find out. */
+function cannotRun({ action, call }: PlannedCall, problem: string): CallResult {
+  if (action === 'run') return { ...done(failure(`This call never ran: ${problem}.`)), neverRan: true };
+  return unknownOutcome(call, problem, { rerun: false });
 }
 
 const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
@@ -140,12 +154,12 @@ function foundOut(call: CallState, found: Extract<Found, { readonly happened: tr
   return { type: 'done', outcome: resultOf(found.result, call.name), staged: found.staged };
 }
 
-function unknownOutcome(call: CallState, problem?: string): CallResult {
+function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}): CallResult {
   const why = problem === undefined ? '' : `, and nobody can be asked (${problem})`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
-    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result or { rerun: true }, and resume`,
+    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
   };
 }
 
@@ -208,7 +222,7 @@ function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
   return { type: 'done', outcome: failure(describeError(error)), staged };
 }
 
-function done(outcome: ToolOutcome): CallResult {
+function done(outcome: ToolOutcome): Extract<CallResult, { readonly type: 'done' }> {
   return { type: 'done', outcome, staged: [] };
 }
 
