@@ -217,7 +217,7 @@ function storable(
 ): { readonly text: string; readonly end: number } {
   const fresh = text.slice(written);
   if (!redactText) return { text: fresh, end: text.length };
-  const words = fresh.slice(0, fresh.search(/\s\S*$/) + 1);
+  const words = wholeWords(fresh);
   const redacted = redactedText(words, redactText);
   return redacted === undefined ? { text: '', end: written } : { text: redacted, end: written + words.length };
 }
@@ -225,8 +225,14 @@ function storable(
 /** What is recorded of a block that broke off. No `redact` knows the fields of arguments that are not whole: they are left out. */
 function interruptedText(text: string, kind: DraftBlock['what']['kind'], policy: DraftPolicy): string {
   const { redactText, hidesArguments } = policy;
-  if (redactText) return redactedText(text, redactText) ?? '';
-  return hidesArguments && kind === 'tool-input' ? '' : text;
+  const isHidden = hidesArguments && kind === 'tool-input';
+  if (redactText) return redactedText(isHidden ? wholeWords(text) : text, redactText) ?? '';
+  return isHidden ? '' : text;
+}
+
+/** The text up to its last whitespace: what comes after it may be a part of a word. */
+function wholeWords(text: string): string {
+  return text.slice(0, text.search(/\s\S*$/) + 1);
 }
 
 /** The text, redacted; undefined when `redactText` throws: what cannot be redacted is not stored. */
