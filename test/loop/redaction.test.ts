@@ -9,6 +9,7 @@ import {
   definePrompt,
   defineSubagent,
   denyToolCall,
+  type EvaluateOptions,
   getMessages,
   getPendingToolCalls,
   type Model,
@@ -74,7 +75,7 @@ const editedOf = (store: Store, ref: CallRef): Promise<string | undefined> =>
 interface Paying extends Agent {
   readonly given: unknown[];
   /** Ends the first run while the tool runs, as a crash would: the call stays as the log has it. */
-  interrupt(): Promise<CallRef>;
+  interrupt(options?: EvaluateOptions): Promise<CallRef>;
   /** Another process on the same store. */
   again(options?: Partial<AgentOptions>): Promise<Paying>;
 }
@@ -107,9 +108,12 @@ async function paying(
   return {
     ...made,
     given,
-    async interrupt() {
+    async interrupt(more = {}) {
       hangs = true;
-      expect(await made.evaluate({ signal: stop.signal })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+      expect(await made.evaluate({ ...more, signal: stop.signal })).toMatchObject({
+        status: 'suspended',
+        reason: 'CANCELLED',
+      });
       return getPendingToolCalls(made.session)[0] as CallRef;
     },
     again: (more = {}) => paying(rest, { ...options, ...more, store }, given),
@@ -289,6 +293,14 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
       { needsApproval: true },
       ({ session }, ref) => session.eraseMessage(`${ref.evaluationId}:2`),
     ],
+    [
+      'a denial by a process that loads a snapshot',
+      { needsApproval: true },
+      async ({ session, store }, ref) => {
+        await session.compact();
+        await denyToolCall(await openSession({ store, id: 'session' }), ref);
+      },
+    ],
     ['the deletion of the session', { needsApproval: true }, ({ store }) => store.deleteSession('session')],
   ])('which are dropped with %s', async ([, rest, end]) => {
     const made = await paying(rest, { store: await open() });
@@ -466,6 +478,32 @@ describe('D77: approvers', () => {
     expect(made.given).toEqual([EXACT]);
   });
 
+  test('whose message is erased leave neither the arguments of the model nor their own', async () => {
+    const made = await paying({ needsApproval: true });
+    const [ref] = (await made.evaluate()).pending as [CallRef];
+    await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
+    expect(await contentOf(made.store, ref)).toBe(JSON.stringify(EXACT));
+    expect(await editedOf(made.store, ref)).toBe(JSON.stringify({ card: OTHER }));
+    await made.session.eraseMessage(`${ref.evaluationId}:2`);
+    expect(await contentOf(made.store, ref)).toBeUndefined();
+    expect(await editedOf(made.store, ref)).toBeUndefined();
+    await made.evaluate({ resume: true });
+    expect(made.given).toEqual([]);
+  });
+
+  test('edit a call that then starts: the arguments of the model are dropped, and a re-run gets the edited ones', async () => {
+    const made = await paying({ needsApproval: true, effect: 'once' });
+    const [ref] = (await made.evaluate()).pending as [CallRef];
+    await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
+    const next = await made.again();
+    await next.interrupt({ resume: true });
+    expect(await contentOf(made.store, ref)).toBeUndefined();
+    await settleToolCall(next.session, { ...ref, attempt: 1 }, { rerun: true });
+    await (await made.again()).evaluate({ resume: true });
+    expect(made.given).toEqual([{ card: OTHER }, { card: OTHER }]);
+    expect(await editedOf(made.store, ref)).toBeUndefined();
+  });
+
   test('without redaction edit as before: the arguments are in the log', async () => {
     const { session, store, prompt, adapter } = await agent({
       script: [{ toolCalls: [call('pay', { n: 1 })] }, 'ok'],
@@ -601,6 +639,19 @@ describe('D77: redact', () => {
     broken = false;
     await (await made.again({ script: [{ toolCalls: [call('pay', EXACT)] }, 'ok'] })).evaluate({ resume: true });
     expect(made.given).toEqual([EXACT]);
+  });
+
+  test('that throws for a result leaves the call open, with its arguments', async () => {
+    let broken = true;
+    const throwing = (event: NewEvent): NewEvent => {
+      if (broken && JSON.stringify(event).includes('"role":"tool"')) throw new Error('cannot redact');
+      return redact(event);
+    };
+    const made = await paying({ effect: 'idempotent' }, { redact: throwing });
+    await expect(made.evaluate()).rejects.toThrow('cannot redact');
+    broken = false;
+    await (await made.again()).evaluate({ resume: true });
+    expect(made.given).toEqual([EXACT, EXACT]);
   });
 
   test('that takes a call out, or gives it another id, leaves none that runs with wrong arguments', async () => {
