@@ -66,6 +66,7 @@ export {
   getMessages,
   getPendingToolCalls,
 } from './core/views.ts';
+export { readCallArguments } from './loop/call-arguments.ts';
 export {
   type CheckpointHandler,
   type CheckpointStrategy,

@@ -3,7 +3,7 @@ import type { ToolEffect } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
 import { PlanChanged } from '../loop/call-guards.ts';
 import { Suspension } from '../loop/limits.ts';
-import { prepareCall } from '../loop/prepare-call.ts';
+import { prepareRecorded } from '../loop/prepare-call.ts';
 import { confirmLease, isRefusedEvent, type Run } from '../loop/run.ts';
 import { runCall } from '../loop/run-call.ts';
 import { pendingRef } from '../loop/run-calls.ts';
@@ -56,7 +56,7 @@ export class ToolRunner {
   /** Before one of our tools runs: whether a person must approve it; and that it starts is in the log. */
   async before(thread: ThreadRecorder, callId: string): Promise<void> {
     const call = thread.call(callId);
-    const prepared = call && (await prepareCall(this.#run.prompt, call));
+    const prepared = call && (await prepareRecorded(this.#run, call));
     if (!call || !prepared?.ok) return; // running it will say what is wrong with it
     if (call.approval !== 'approved' && (await prepared.needsApproval())) {
       await this.#quiet(); // what runs beside it would be cut off, and its result lost

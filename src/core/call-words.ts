@@ -12,7 +12,7 @@ export function requested(call: CallState, { at, expiresAt, problem }: ToolAppro
   if (call.status !== 'pending') return call;
   const isReturned = problem !== undefined && call.approval === 'approved';
   if (call.approvalRequest && !isReturned) return call;
-  const { approval, decision, editedArguments, ...undecided } = call;
+  const { approval, decision, editedArguments, edited, ...undecided } = call;
   return {
     ...(isReturned ? undecided : call),
     approvalRequest: { at, ...(expiresAt !== undefined && { expiresAt }), ...(problem !== undefined && { problem }) },
@@ -26,12 +26,13 @@ export function requestedBySuspension(call: CallState, { at }: EvaluationSuspend
 
 export function approved(call: CallState, event: ToolApproved): CallState {
   if (!isUndecided(call) || isOfOtherAttempt(call, event)) return call;
-  const { arguments: edited, note } = event;
+  const { arguments: written, edited, note } = event;
   return {
     ...call,
     approval: 'approved',
     decision: { ...decisionOf(event), ...(note !== undefined && { note }) },
-    ...(edited !== undefined && { editedArguments: JSON.stringify(edited) }),
+    ...(written !== undefined && { editedArguments: JSON.stringify(written) }),
+    ...(written === undefined && edited && { edited }),
   };
 }
 

@@ -38,8 +38,11 @@ export function erasedSummary(event: HistorySummarized): HistorySummarized {
 
 /** A call whose message, or whose result, was erased. */
 export function erasedCall(call: CallState, message: ConversationMessage): CallState {
-  const { editedArguments: _, ...rest } = call;
-  if (message.role === 'assistant') return { ...rest, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
+  const { editedArguments: _, edited: __, ...rest } = call;
+  if (message.role === 'assistant') {
+    const { argumentsRedacted: ___, ...said } = rest;
+    return { ...said, arguments: '{}', ...(!hasResult(call) && { erased: true }) };
+  }
   if (message.role !== 'tool' || message.toolCallId !== call.callId) return call;
   return call.settlement ? { ...rest, settlement: erasedSettlement(call.settlement) } : rest;
 }

@@ -21,6 +21,8 @@ export type CallStatus = 'pending' | 'started' | 'completed' | 'failed';
 export interface CallState extends CallRef {
   readonly name: string;
   readonly arguments: string;
+  /** `arguments` are redacted; `readCallArguments` returns the exact ones while the call is open (D77). */
+  readonly argumentsRedacted?: true;
   readonly status: CallStatus;
   /** How often it was started. */
   readonly attempt: number;
@@ -36,6 +38,8 @@ export interface CallState extends CallRef {
   readonly deniedBecause?: string;
   /** The arguments that a person approved instead of the model's, as JSON. */
   readonly editedArguments?: string;
+  /** A person approved other arguments, which are stored outside the log; `readCallArguments` returns them (D77). */
+  readonly edited?: true;
   readonly settlement?: Settlement;
   /** Its arguments were erased with their message: it must not run any more. */
   readonly erased?: true;

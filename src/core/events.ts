@@ -125,6 +125,8 @@ export type ToolApproved = EventEnvelope &
     readonly note?: string;
     /** The arguments that the tool runs with instead of the model's. */
     readonly arguments?: unknown;
+    /** The same, of a session or a call with redaction: the edited arguments are stored outside the log (D77). */
+    readonly edited?: true;
   };
 export type ToolDenied = EventEnvelope &
   CallRef & { readonly type: 'tool/denied'; readonly reason?: string; readonly by?: string };

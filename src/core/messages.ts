@@ -63,6 +63,8 @@ export interface ToolCall {
   readonly name: string;
   /** JSON as the model wrote it, valid or not. */
   readonly arguments: string;
+  /** The session's `redact` changed the arguments: the call runs with the exact ones, which are stored outside the log (D77). */
+  readonly argumentsRedacted?: true;
   /** How many content parts come before it; absent: all. */
   readonly after?: number;
   /** The provider ran it itself: recorded and replayed, never run here. */

@@ -117,13 +117,16 @@ function joined(answer: AssistantMessage, piece: AssistantMessage): AssistantMes
 }
 
 function newCalls(evaluationId: string, message: ConversationMessage): readonly CallState[] {
-  return callsOf(message).map((call) => ({
-    evaluationId,
-    turn: message.turn,
-    callId: call.callId,
-    name: call.name,
-    arguments: call.arguments,
-    status: 'pending',
-    attempt: 0,
-  }));
+  return callsOf(message).map((call) => {
+    const state: CallState = {
+      evaluationId,
+      turn: message.turn,
+      callId: call.callId,
+      name: call.name,
+      arguments: call.arguments,
+      status: 'pending',
+      attempt: 0,
+    };
+    return call.argumentsRedacted ? { ...state, argumentsRedacted: true } : state;
+  });
 }

@@ -1,4 +1,5 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
+import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { ToolStarted } from './events.ts';
 import { KeyedList } from './keyed-list.ts';
@@ -11,8 +12,11 @@ import type { SessionRecord, Summary, UsageRecord } from './record.ts';
  * its messages, which are listed beside it.
  */
 
+/** What a record holds that is not derived from the rest of it. */
+export type RecordSlice = Exclude<keyof SessionRecord, 'redactedEvaluations'>;
+
 /** The names under which a record's items are kept. No slice may have one of them. */
-export const RECORD_SLICES: readonly (keyof SessionRecord)[] = [
+export const RECORD_SLICES: readonly RecordSlice[] = [
   'messages',
   'evaluations',
   'toolStarts',
@@ -22,7 +26,7 @@ export const RECORD_SLICES: readonly (keyof SessionRecord)[] = [
 ];
 
 /** The items of a record. */
-export function encodeRecord(record: SessionRecord): Readonly<Record<keyof SessionRecord, readonly unknown[]>> {
+export function encodeRecord(record: SessionRecord): Readonly<Record<RecordSlice, readonly unknown[]>> {
   return {
     messages: record.messages.toArray(),
     evaluations: record.evaluations.items.map(({ messages: _, ...evaluation }) => evaluation),
@@ -35,7 +39,7 @@ export function encodeRecord(record: SessionRecord): Readonly<Record<keyof Sessi
 
 /** The inverse of `encodeRecord`. The items were checked by `parseSnapshot`, or come from our own log. */
 export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>>): SessionRecord {
-  const items = <T>(name: keyof SessionRecord): readonly T[] =>
+  const items = <T>(name: RecordSlice): readonly T[] =>
     (Object.hasOwn(slices, name) ? slices[name] : []) as readonly T[];
   const messages = items<ConversationMessage>('messages');
   const own = new Map<string, List<ConversationMessage>>();
@@ -46,13 +50,16 @@ export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>
     ...evaluation,
     messages: own.get(evaluation.id) ?? List.empty<ConversationMessage>(),
   }));
+  const keyed = KeyedList.from(evaluations, (evaluation) => evaluation.id);
+  const redacted = evaluations.filter(({ calls }) => calls.some(hasArgumentsOutside)).map(({ id }) => id);
   return {
     messages: List.from(messages),
-    evaluations: KeyedList.from(evaluations, (evaluation) => evaluation.id),
+    evaluations: keyed,
     toolStarts: List.from(items<ToolStarted>('toolStarts')),
     adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
     usage: List.from(items<UsageRecord>('usage')),
     summaries: KeyedList.from(items<Summary>('summaries'), (summary) => `${summary.evaluationId}:${summary.key}`),
+    redactedEvaluations: redacted.filter((id) => argumentKeysOf(keyed, id).length > 0),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
+import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
 import { erased, erasedCall } from './erased.ts';
 import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
@@ -23,6 +24,8 @@ export interface SessionRecord {
   readonly usage: List<UsageRecord>;
   /** Summaries that were made for history managers, by key (D56). */
   readonly summaries: KeyedList<Summary>;
+  /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Most sessions have none, ever. */
+  readonly redactedEvaluations: readonly string[];
 }
 
 /** What one model answer cost. */
@@ -161,7 +164,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
     nextSequence,
   };
   const changed = { ...begun, messages, evaluations: record.evaluations.put(grown) };
-  return fresh.reduce(recordUsage, changed);
+  return fresh.reduce(recordUsage, withRedactedEvaluation(changed, grown));
 }
 
 /** What an answer cost. */
@@ -209,8 +212,20 @@ function changeEvaluation(
   change: (evaluation: Evaluation) => Evaluation,
 ): SessionRecord {
   const evaluation = record.evaluations.get(id);
-  const evaluations = evaluation && record.evaluations.put(change(evaluation));
-  return evaluations && evaluations !== record.evaluations ? { ...record, evaluations } : record;
+  if (!evaluation) return record;
+  const changed = change(evaluation);
+  const evaluations = record.evaluations.put(changed);
+  return evaluations === record.evaluations ? record : withRedactedEvaluation({ ...record, evaluations }, changed);
+}
+
+/** Keeps `redactedEvaluations` true after an evaluation has changed. Its end is the end of the calls below it, too. */
+function withRedactedEvaluation(record: SessionRecord, { id, calls }: Evaluation): SessionRecord {
+  const { redactedEvaluations: known, evaluations } = record;
+  const isNew = calls.some(hasArgumentsOutside) && !known.includes(id);
+  if (known.length === 0 && !isNew) return record;
+  const candidates = isNew ? [...known, id] : known;
+  const redactedEvaluations = candidates.filter((one) => argumentKeysOf(evaluations, one).length > 0);
+  return redactedEvaluations.length === known.length && !isNew ? record : { ...record, redactedEvaluations };
 }
 
 function changeCall(record: SessionRecord, ref: CallRef, change: (call: CallState) => CallState): SessionRecord {

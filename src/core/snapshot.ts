@@ -2,8 +2,7 @@ import { HoldfastError, messageOf } from './errors.ts';
 import type { SessionState } from './fold.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
-import type { SessionRecord } from './record.ts';
-import { encodeRecord, RECORD_SLICES } from './record-items.ts';
+import { encodeRecord, RECORD_SLICES, type RecordSlice } from './record-items.ts';
 import type { SessionSummary } from './session-summary.ts';
 import { type AnySlice, itemsAsArray } from './slices.ts';
 
@@ -267,7 +266,7 @@ function refuse(why: string, cause?: unknown): never {
 }
 
 /** What the items of the record must have: all that folding on from them reads. */
-const ITEM_CHECKS: { readonly [name in keyof SessionRecord]: (item: unknown) => boolean } = {
+const ITEM_CHECKS: { readonly [name in RecordSlice]: (item: unknown) => boolean } = {
   messages: (item) => messageProblem(item) === undefined,
   evaluations: isEvaluation,
   toolStarts: (item) => isRecord(item) && isCallRef(item),

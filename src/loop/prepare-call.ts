@@ -1,9 +1,12 @@
+import { hasArgumentsOutside } from '../core/call-arguments.ts';
 import { messageOf } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { ToolCall } from '../core/messages.ts';
+import { argumentsOf, MISSING } from './call-arguments.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { AnyTool, ApprovalNeed } from './define-tool.ts';
 import { type Validated, validate } from './json-schema.ts';
+import type { Run } from './run.ts';
 
 /** A call that may run. */
 export interface Prepared {
@@ -20,12 +23,32 @@ export interface Approval {
 }
 
 /** A call that may run, or why it cannot: the model is told and goes on (D20). */
-export type PreparedCall = Prepared | { readonly ok: false; readonly problem: string };
+export type PreparedCall =
+  | Prepared
+  | {
+      readonly ok: false;
+      readonly problem: string;
+      /** Its exact arguments are not in this store: nobody can repair that (D77). */
+      readonly isMissing?: true;
+    };
 
-/** Finds a call's tool and reads its arguments: those that a person approved, if they were edited (D67). */
+/** Prepares a call of the log: with its exact arguments, or those that a person approved, if they were edited (D67, D77). */
+export function prepareRecorded(run: Run, call: CallState): PreparedCall | Promise<PreparedCall> {
+  if (hasArgumentsOutside(call)) return prepareFromOutside(run, call);
+  return prepareCall(run.prompt, { name: call.name, arguments: call.editedArguments ?? call.arguments });
+}
+
+async function prepareFromOutside({ prompt, session }: Run, call: CallState): Promise<PreparedCall> {
+  const text = await argumentsOf(session, call);
+  if (text === undefined) return { ok: false, problem: MISSING, isMissing: true };
+  return prepareCall(prompt, { name: call.name, arguments: text }, { quotes: false });
+}
+
+/** Finds a call's tool and reads its arguments. With `quotes: false` the problem is recorded without a piece of them. */
 export function prepareCall(
   prompt: Prompt<unknown>,
-  call: Pick<ToolCall, 'name' | 'arguments'> & Pick<CallState, 'editedArguments'>,
+  call: Pick<ToolCall, 'name' | 'arguments'>,
+  { quotes = true }: { readonly quotes?: boolean } = {},
 ): PreparedCall | Promise<PreparedCall> {
   const tool = prompt.tools.find((candidate) => candidate.name === call.name);
   if (!tool) {
@@ -35,12 +58,14 @@ export function prepareCall(
       problem: `There is no tool "${call.name}". ${names ? `There are: ${names}.` : 'There are none.'}`,
     };
   }
-  const text = call.editedArguments ?? call.arguments;
+  const text = call.arguments;
   let value: unknown;
   try {
     value = JSON.parse(text.trim() === '' ? '{}' : text);
   } catch (error) {
-    return { ok: false, problem: `The arguments of "${call.name}" are not JSON: ${messageOf(error)}` };
+    // The parser quotes a few characters of the text: no pattern of `redact` finds a part of a secret.
+    const why = quotes ? `: ${messageOf(error)}` : '';
+    return { ok: false, problem: `The arguments of "${call.name}" are not JSON${why}` };
   }
   const checking = validate<unknown>(tool.input, value);
   return checking instanceof Promise ? checking.then((checked) => fitted(tool, checked)) : fitted(tool, checking);

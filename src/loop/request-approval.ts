@@ -2,7 +2,7 @@ import type { CallState } from '../core/evaluations.ts';
 import type { ToolApprovalRequested, Without } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 import { PlanChanged, unlessSpoken } from './call-guards.ts';
-import { type Approval, prepareCall } from './prepare-call.ts';
+import { type Approval, prepareRecorded } from './prepare-call.ts';
 import { type Run, record } from './run.ts';
 
 /**
@@ -44,8 +44,8 @@ export async function awaitApproval(run: Run, call: CallState, approval: Approva
 
 /** Returns an approved call to those that wait: its edited arguments cannot be used. */
 export async function returnApproval(run: Run, call: CallState, problem: string): Promise<void> {
-  const { editedArguments: _, ...asWritten } = call;
-  const prepared = await prepareCall(run.prompt, asWritten);
+  const { editedArguments: _, edited: __, ...asWritten } = call;
+  const prepared = await prepareRecorded(run, asWritten);
   const approval = (prepared.ok ? await prepared.needsApproval() : undefined) ?? {};
   await record(run, [{ ...approvalRequest(run, call, approval), problem }], { guard: unlessSpoken(call) });
 }

@@ -2,10 +2,11 @@ import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
+import { isEdited } from './call-arguments.ts';
 import { unlessSpoken } from './call-guards.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './limits.ts';
-import { type Prepared, prepareCall } from './prepare-call.ts';
+import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
 import { confirmLease, type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
@@ -13,7 +14,13 @@ import { describeError, failure, resultOf, type ToolOutcome } from './tool-resul
 
 /** What came of a call: an outcome to record with what the tool dispatched, or nothing before a person has spoken. */
 export type CallResult =
-  | { readonly type: 'done'; readonly outcome: ToolOutcome; readonly staged: readonly NewEvent[] }
+  | {
+      readonly type: 'done';
+      readonly outcome: ToolOutcome;
+      readonly staged: readonly NewEvent[];
+      /** The call cannot run, whoever approved it. */
+      readonly neverRan?: true;
+    }
   | {
       readonly type: 'waits';
       readonly reason: SuspendReason;
@@ -27,18 +34,19 @@ export type CallResult =
  * call than it did when it was planned.
  */
 export function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
-  const { editedArguments: edited } = planned.call;
+  const { call, action } = planned;
   const carried = carryOut(run, planned);
-  return edited === undefined || planned.action === 'deny'
-    ? carried
-    : carried.then((result) => toldOfEdit(result, edited));
+  return isEdited(call) && action !== 'deny'
+    ? carried.then((result) => toldOfEdit(result, call.editedArguments))
+    : carried;
 }
 
-/** A result that tells the model with which arguments its call ran (D67). */
-function toldOfEdit(result: CallResult, edited: string): CallResult {
-  if (result.type === 'waits') return result;
+/** A result that tells the model with which arguments its call ran (D67). Those that are not in the log are not in a result (D77). */
+function toldOfEdit(result: CallResult, edited: string | undefined): CallResult {
+  if (result.type === 'waits' || result.neverRan) return result;
   const { outcome } = result;
-  const text = `\n\nA person changed the arguments of this call before it ran. It ran with: ${edited}`;
+  const ranWith = edited === undefined ? 'The new ones are not shown here.' : `It ran with: ${edited}`;
+  const text = `\n\nA person changed the arguments of this call before it ran. ${ranWith}`;
   const { characters } = outcome;
   const told: ToolOutcome = {
     ...outcome,
@@ -59,15 +67,15 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));
   }
   if (call.erased) {
-    const problem = 'its arguments were erased';
-    return planned.action === 'run' ? done(failure(`This call never ran: ${problem}.`)) : unknownOutcome(call, problem);
+    return cannotRun(planned, 'its arguments were erased');
   }
   // A start that this process recorded: the call is prepared and has not run yet.
   const startedHere = run.startedHere.get(callKey(call));
-  const preparing = startedHere ?? prepareCall(run.prompt, call);
+  const preparing = startedHere ?? prepareRecorded(run, call);
   const prepared = preparing instanceof Promise ? await preparing : preparing;
   run.limits.check(); // whatever has not begun by now does not begin any more
-  if (!prepared.ok && planned.action === 'run' && call.editedArguments !== undefined) {
+  if (!prepared.ok && prepared.isMissing) return cannotRun(planned, prepared.problem);
+  if (!prepared.ok && planned.action === 'run' && isEdited(call)) {
     await returnApproval(run, call, prepared.problem);
     return waitsForApproval(call, prepared.problem);
   }
@@ -78,6 +86,12 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   if (planned.action === 'run') return firstRun(run, call, prepared);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
   return runAgain(run, call, prepared);
+}
+
+/** A call that must not run any more: failed if it never began, else its outcome is for a person to find out. */
+function cannotRun({ action, call }: PlannedCall, problem: string): CallResult {
+  if (action === 'run') return { ...done(failure(`This call never ran: ${problem}.`)), neverRan: true };
+  return unknownOutcome(call, problem, { rerun: false });
 }
 
 const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
@@ -145,12 +159,12 @@ function foundOut(call: CallState, found: Extract<Found, { readonly happened: tr
   return { type: 'done', outcome: resultOf(found.result, call.name), staged: found.staged };
 }
 
-function unknownOutcome(call: CallState, problem?: string): CallResult {
+function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}): CallResult {
   const why = problem === undefined ? '' : `, and nobody can be asked (${problem})`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
-    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result or { rerun: true }, and resume`,
+    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
   };
 }
 
@@ -213,7 +227,7 @@ function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
   return { type: 'done', outcome: failure(describeError(error)), staged };
 }
 
-function done(outcome: ToolOutcome): CallResult {
+function done(outcome: ToolOutcome): Extract<CallResult, { readonly type: 'done' }> {
   return { type: 'done', outcome, staged: [] };
 }
 

@@ -5,7 +5,7 @@ import { type PlannedCall, planCall } from '../core/resume-plan.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
 import { PlanChanged, unlessOvertaken, unlessSpoken } from './call-guards.ts';
 import { Suspension } from './limits.ts';
-import { prepareCall } from './prepare-call.ts';
+import { prepareRecorded } from './prepare-call.ts';
 import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
 import { type CallResult, runCall, startEvent } from './run-call.ts';
 import { describeError, failure } from './tool-result.ts';
@@ -114,7 +114,7 @@ interface Start {
 function startOf(run: Run, { call: { evaluationId, turn, callId } }: PlannedCall): Start | undefined {
   const planned = newestPlan(run, { evaluationId, turn, callId });
   if (planned?.action !== 'run' || planned.call.erased || run.limits.signal.aborted) return undefined;
-  const prepared = prepareCall(run.prompt, planned.call);
+  const prepared = prepareRecorded(run, planned.call);
   if (prepared instanceof Promise || !prepared.ok || prepared.tool.effect === 'read') return undefined;
   if (prepared.tool.needsApproval && planned.call.approval !== 'approved') return undefined;
   return {

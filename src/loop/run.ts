@@ -155,7 +155,8 @@ export async function record(
 ): Promise<void> {
   const { event: resumed } = run.resumption;
   run.resumption.event = undefined;
-  const all = resumed ? events.toSpliced(options.discarded ?? 0, 0, resumed) : events;
+  // A copy: appending dates it, and after a failure it is appended again.
+  const all = resumed ? events.toSpliced(options.discarded ?? 0, 0, { ...resumed }) : events;
   const endsDrafts =
     run.staleDrafts.size > 0 ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {

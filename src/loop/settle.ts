@@ -6,6 +6,7 @@ import type { SessionState } from '../core/fold.ts';
 import type { CallRef } from '../core/messages.ts';
 import { liveLease } from '../session/live-lease.ts';
 import type { AnySession } from '../session/session.ts';
+import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
 
 /**
  * A person's word on a call that waits. Each is one event, needs no lease, and is carried out by the next resume (D51). The first
@@ -20,6 +21,9 @@ export async function settleToolCall(session: AnySession, call: CallRef, how: Se
   await session.refresh();
   const before = openCall(session, session.state, call);
   await refuseWhileRunning(session, before);
+  if ('rerun' in how && (await argumentsOf(session, before)) === undefined) {
+    throw missingArguments(before, `it cannot run again: ${MISSING}; settle it with { result }`);
+  }
   const attempt = before.attempt;
   await say(session, { type: 'tool/settled', ...ref(call), attempt, how }, (state) => {
     const now = openCall(session, state, { ...call, attempt });
@@ -38,7 +42,10 @@ export async function settleToolCall(session: AnySession, call: CallRef, how: Se
 export interface ApproveOptions {
   readonly by?: string;
   readonly note?: string;
-  /** The tool runs with these instead of the model's arguments. They are validated when it runs. */
+  /**
+   * The tool runs with these instead of the model's arguments. They are validated when it runs. In a session with `redact`, and for
+   * a call whose arguments were redacted, they are stored outside the log: the event says only `edited: true` (D77).
+   */
   readonly arguments?: unknown;
 }
 

@@ -125,16 +125,19 @@ export class Draft {
   add(part: Delta): void {
     if (part.delta === '' || this.#interrupted) return;
     const block = this.#block(part);
-    this.#run.emit?.({
-      type: 'message/delta',
-      ...this.#place(block),
-      conversationId: this.#conversationId,
-      ...block.what,
-      delta: part.delta,
-      offset: block.text.length,
-    });
+    const { drafts } = this.#run.session;
+    if (!(drafts.hidesArguments && part.type === 'tool-input-delta')) {
+      this.#run.emit?.({
+        type: 'message/delta',
+        ...this.#place(block),
+        conversationId: this.#conversationId,
+        ...block.what,
+        delta: part.delta,
+        offset: block.text.length,
+      });
+    }
     block.text += part.delta;
-    if (this.#run.session.drafts.stored) this.#run.draftPace.ask(this.#write);
+    if (drafts.stored) this.#run.draftPace.ask(this.#write);
   }
 
   /**
@@ -151,11 +154,11 @@ export class Draft {
   async interrupt(error: unknown): Promise<void> {
     const endsDrafts = (await this.end()) ?? [];
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
-    const { redactText } = this.#run.session.drafts;
+    const policy = this.#run.session.drafts;
     const blocks = [...this.#blocks.values()].map(({ id, what, text }) => ({
       blockId: id,
       ...what,
-      text: redactText ? (redactedText(text, redactText) ?? '') : text,
+      text: interruptedText(text, what.kind, policy),
     }));
     const what = { turn: this.#turn, attempt: this.#attempt, blocks };
     await recordInterrupted(this.#run, currentEvaluation(this.#run), what, endsDrafts);
@@ -213,9 +216,22 @@ function storable(
 ): { readonly text: string; readonly end: number } {
   const fresh = text.slice(written);
   if (!redactText) return { text: fresh, end: text.length };
-  const words = fresh.slice(0, fresh.search(/\s\S*$/) + 1);
+  const words = wholeWords(fresh);
   const redacted = redactedText(words, redactText);
   return redacted === undefined ? { text: '', end: written } : { text: redacted, end: written + words.length };
+}
+
+/** What is recorded of a block that broke off. No `redact` knows the fields of arguments that are not whole: they are left out. */
+function interruptedText(text: string, kind: DraftBlock['what']['kind'], policy: DraftPolicy): string {
+  const { redactText, hidesArguments } = policy;
+  const isHidden = hidesArguments && kind === 'tool-input';
+  if (redactText) return redactedText(isHidden ? wholeWords(text) : text, redactText) ?? '';
+  return isHidden ? '' : text;
+}
+
+/** The text up to its last whitespace: what comes after it may be a part of a word. */
+function wholeWords(text: string): string {
+  return text.slice(0, text.search(/\s\S*$/) + 1);
 }
 
 /** The text, redacted; undefined when `redactText` throws: what cannot be redacted is not stored. */

@@ -1,7 +1,8 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import type { AppendOptions, ContentWrite, Store } from '../ports/store.ts';
+import type { AppendOptions, CallContents, ContentWrite, Store } from '../ports/store.ts';
+import { callContentsOf } from './call-contents.ts';
 import type { AcceptedEvents } from './event-intake.ts';
 import { MessagePlaces } from './message-places.ts';
 import { StaleTransaction } from './run-transaction.ts';
@@ -31,7 +32,7 @@ export interface AppendTarget {
 export type AppendGuard = (state: SessionState) => void;
 
 /** How an append is made. */
-export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts' | 'callContents'> {
+export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts'> {
   /** The entry is refused unless the log ends at this seq right before it. */
   readonly after?: number;
   readonly guard?: AppendGuard | undefined;
@@ -40,10 +41,12 @@ export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsD
 }
 
 const NO_OPTIONS: AppendEntryOptions = {};
+const NOTHING_EXACT: NonNullable<AcceptedEvents['exact']> = [];
 
 interface Entry {
   readonly events: readonly NewEvent[];
-  readonly contents: readonly ContentWrite[] | undefined;
+  readonly contents: AcceptedEvents['contents'] | undefined;
+  readonly exact: AcceptedEvents['exact'] | undefined;
   readonly options: AppendEntryOptions;
   readonly resolve: (appended: { readonly seq: number }) => void;
   readonly reject: (error: unknown) => void;
@@ -55,6 +58,7 @@ interface Attempt {
   readonly expectedSeq: number;
   readonly entries: readonly Entry[];
   readonly events: readonly NewEvent[];
+  readonly callContents: CallContents | undefined;
 }
 
 /** Whether an entry's guard must see the events of every other entry. */
@@ -98,11 +102,11 @@ export class AppendQueue {
    * `StaleTransaction` when the log does not end at `after` right before the events.
    */
   append(
-    { events, contents }: AcceptedEvents,
+    { events, contents, exact }: AcceptedEvents,
     options: AppendEntryOptions & { readonly now?: boolean } = NO_OPTIONS,
   ): Promise<{ readonly seq: number }> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, contents, options, resolve, reject });
+      this.#waiting.push({ events, contents, exact, options, resolve, reject });
       const atOnce = options.now === true && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
@@ -152,12 +156,12 @@ export class AppendQueue {
     let pauses = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const attempt: Attempt = unanswered ?? this.#prepare(ready);
-      const { id, expectedSeq, entries, events } = attempt;
+      const { id, expectedSeq, entries, events, callContents } = attempt;
       if (events.length === 0) return;
       try {
         const { incarnation } = this.#target;
         const options = { id, expectedSeq, incarnation, ...(fence !== undefined && { fence }) };
-        const { seq } = await store.append(sessionId, events, withBesides(options, entries));
+        const { seq } = await store.append(sessionId, events, withBesides(options, entries, callContents));
         // Others' events came before ours if the append was repeated: they are folded first.
         while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
         this.#committed(entries, events, seq);
@@ -201,7 +205,9 @@ export class AppendQueue {
       }
     }
     const events = entries.length === 1 && entries[0] ? entries[0].events : entries.flatMap((entry) => entry.events);
-    return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events };
+    const exact = entries.some((entry) => entry.exact) ? entries.flatMap((entry) => entry.exact ?? []) : NOTHING_EXACT;
+    const callContents = callContentsOf(state, events, exact);
+    return { id: `${this.#id}:${++this.#count}`, expectedSeq: state.seq, entries, events, callContents };
   }
 
   #committed(entries: readonly Entry[], events: readonly NewEvent[], last: number): void {
@@ -225,8 +231,12 @@ export class AppendQueue {
 }
 
 /** Adds what entries that are committed together keep outside their events. Most keep nothing. */
-function withBesides(options: AppendOptions, entries: readonly Entry[]): AppendOptions {
-  if (!entries.some(keepsMore)) return options;
+function withBesides(
+  options: AppendOptions,
+  entries: readonly Entry[],
+  callContents: CallContents | undefined,
+): AppendOptions {
+  if (!callContents && !entries.some(keepsMore)) return options;
   const contents: ContentWrite[] = [];
   let before = 0;
   for (const entry of entries) {
@@ -234,18 +244,16 @@ function withBesides(options: AppendOptions, entries: readonly Entry[]): AppendO
     before += entry.events.length;
   }
   const endsDrafts = entries.flatMap((entry) => entry.options.endsDrafts ?? []);
-  const put = entries.flatMap((entry) => entry.options.callContents?.put ?? []);
-  const drop = entries.flatMap((entry) => entry.options.callContents?.drop ?? []);
   return {
     ...options,
     ...(contents.length > 0 && { contents }),
     ...(endsDrafts.length > 0 && { endsDrafts }),
-    ...(put.length + drop.length > 0 && { callContents: { put, drop } }),
+    ...(callContents && { callContents }),
   };
 }
 
 function keepsMore({ contents, options }: Entry): boolean {
-  return contents !== undefined || options.endsDrafts !== undefined || options.callContents !== undefined;
+  return contents !== undefined || options.endsDrafts !== undefined;
 }
 
 /** Whether a store that failed may work again. */

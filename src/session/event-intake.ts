@@ -1,11 +1,13 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../core/events.ts';
+import type { NewEvent, SessionEvent, ToolApproved } from '../core/events.ts';
+import type { CallRef } from '../core/messages.ts';
 import { checkUpcast, type Upcasters, upcast } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ContentWrite } from '../ports/store.ts';
 import { checkEventSize, hasExternalContent, LONGEST_ESCAPE, moveContent } from './contents.ts';
 import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
+import { argumentsIn, type ExactArguments, hasEdit, markRedacted, withoutEdit } from './redact-event.ts';
 import { validateEvent } from './validate-event.ts';
 
 const DEFAULT_MAX_EVENT_LENGTH = 4 * 1024 * 1024;
@@ -14,6 +16,8 @@ const DEFAULT_MAX_INLINE_LENGTH = 256 * 1024;
 export interface EventIntakeOptions {
   readonly clock: Clock;
   readonly redact?: (event: NewEvent) => NewEvent;
+  /** Whether the log holds redacted arguments of a call: then edited ones do not belong there either. */
+  readonly isRedacted: (call: CallRef) => boolean;
   readonly maxEventLength?: number;
   readonly maxInlineLength?: number;
   readonly upcasters?: Upcasters;
@@ -26,20 +30,26 @@ type GivenEvent = { readonly type: string; readonly [field: string]: unknown };
 export interface AcceptedEvents {
   readonly events: readonly NewEvent[];
   readonly contents?: readonly ContentWrite[];
+  /** Arguments that redaction took out of the events (D77). */
+  readonly exact?: readonly ExactArguments[];
 }
 
-/** An event that is ready, and how many characters it holds. */
-interface Accepted {
-  readonly ready: NewEvent;
+/** How many characters a ready event holds, and which arguments redaction took out of it. */
+interface Taken {
   readonly characters: number;
+  readonly exact?: readonly ExactArguments[];
+}
+
+interface Accepted extends Taken {
+  readonly ready: NewEvent;
 }
 
 /** What happens to an event before it may be appended: it is copied, checked, dated and redacted, and its large content moved. */
 export class EventIntake {
   readonly #options: EventIntakeOptions;
   readonly #upcasters: Upcasters;
-  /** The events that are ready, and how many characters each holds. */
-  readonly #prepared = new WeakMap<object, number>();
+  /** The events that are ready. */
+  readonly #prepared = new WeakMap<object, Taken>();
 
   constructor(options: EventIntakeOptions) {
     this.#options = options;
@@ -48,8 +58,8 @@ export class EventIntake {
 
   /** Makes an event ready that waits in a transaction: it is taken as it is when that is appended. */
   prepare(event: GivenEvent, maxDepth?: number): NewEvent {
-    const { ready, characters } = this.#take(event, maxDepth);
-    this.#prepared.set(ready, characters);
+    const { ready, ...taken } = this.#take(event, maxDepth);
+    this.#prepared.set(ready, taken);
     return ready;
   }
 
@@ -64,16 +74,17 @@ export class EventIntake {
       return { events: this.#date(events) };
     }
     const accepted = events.map((event): Accepted => {
-      const characters = this.#prepared.get(event);
-      return characters === undefined ? this.#take(event) : { ready: event as NewEvent, characters };
+      const taken = this.#prepared.get(event);
+      return taken ? { ready: event as NewEvent, ...taken } : this.#take(event);
     });
+    const exact = accepted.some((one) => one.exact) && { exact: accepted.flatMap((one) => one.exact ?? []) };
     if (!accepted.some(({ ready }) => hasExternal(ready))) {
       for (const { ready, characters } of accepted) this.#checkSize(ready, characters);
-      return { events: accepted.map(({ ready }) => ready) };
+      return { events: accepted.map(({ ready }) => ready), ...exact };
     }
     const moved = accepted.map(({ ready }, i) => moveContent(ready, i, maxInlineLength));
     for (const { event } of moved) this.#checkSize(event, undefined);
-    return { events: moved.map(({ event }) => event), contents: moved.flatMap(({ contents }) => contents) };
+    return { events: moved.map(({ event }) => event), contents: moved.flatMap(({ contents }) => contents), ...exact };
   }
 
   /** Whether events that hold so many characters need no more than their time. */
@@ -92,13 +103,32 @@ export class EventIntake {
   }
 
   #take(event: { readonly type: string }, maxDepth?: number): Accepted {
-    const { clock, redact } = this.#options;
+    const { clock, redact, isRedacted } = this.#options;
     refuseEnvelope(event);
     const at = isoTime(clock);
     const asGiven = dated(event, at, maxDepth);
-    const accepted = redact ? dated(redact(asGiven.ready), at, maxDepth) : asGiven;
+    const isApart = hasEdit(asGiven.ready) && (redact !== undefined || isRedacted(asGiven.ready));
+    const accepted = redact || isApart ? this.#redacted(asGiven, { at, maxDepth, isApart }) : asGiven;
     checkUpcast(accepted.ready, at, this.#upcasters);
     return accepted;
+  }
+
+  /** The event as it is recorded, and the arguments that its calls run with (D77). */
+  #redacted(
+    { ready, characters }: Accepted,
+    how: { readonly at: string; readonly maxDepth: number | undefined; readonly isApart: boolean },
+  ): Accepted {
+    const { redact } = this.#options;
+    const edit = how.isApart && hasEdit(ready) ? withoutEdit(ready) : undefined;
+    const given = edit?.event ?? ready;
+    const before = argumentsIn(given);
+    const accepted = redact ? dated(redact(given), how.at, how.maxDepth) : { ready: given, characters };
+    // Whatever `redact` returned: without this mark the tool would run with the arguments that the person did not want.
+    if (edit && accepted.ready.type === 'tool/approved') {
+      return { ...accepted, ready: withoutEdit(accepted.ready as ToolApproved).event, exact: edit.exact };
+    }
+    const exact = before ? markRedacted(accepted.ready, before) : [];
+    return exact.length > 0 ? { ...accepted, exact } : accepted;
   }
 
   /** The events, the first `count` of them marked as dispatched by a tool that failed. Marked events are ready. */
@@ -107,7 +137,7 @@ export class EventIntake {
       if (i >= count) return event;
       const ready = this.#prepared.has(event) ? event : (this.prepare(event) as GivenEvent);
       const marked = { ...ready, discarded: true };
-      this.#prepared.set(marked, this.#prepared.get(ready) ?? 0);
+      this.#prepared.set(marked, this.#prepared.get(ready) ?? { characters: 0 });
       return marked;
     });
   }

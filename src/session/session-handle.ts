@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
+import { findCall } from '../core/evaluations.ts';
 import type { SessionDescribed, SessionEvent } from '../core/events.ts';
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
-import type { ConversationMessage } from '../core/messages.ts';
+import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
 import type { AnySlice, ItemOf } from '../core/slices.ts';
@@ -103,7 +104,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.incarnation = parts.incarnation;
     this.clock = clock;
     this.readOnly = readOnly;
-    this.drafts = redactText ? { stored: true, redactText } : { stored: !options.redact };
+    this.drafts = {
+      ...(redactText ? { stored: true, redactText } : { stored: !options.redact }),
+      ...(options.redact && { hidesArguments: true as const }),
+    };
     this.#options = options;
     this.#slices = slices;
     this.#fold = parts.fold;
@@ -112,7 +116,9 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#report = parts.report;
     this.#snapshotSeq = log.state.seq - log.replayed;
     this.#snapshots = new SessionSnapshots(this, log, slices);
-    this.#intake = new EventIntake({ ...options, clock });
+    const isRedacted = (call: CallRef): boolean =>
+      findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
+    this.#intake = new EventIntake({ ...options, clock, isRedacted });
     this.#queue = new AppendQueue(
       {
         store,

@@ -23,7 +23,10 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   /** Never writes, and refuses a session that does not exist. */
   readonly readOnly?: boolean;
   readonly clock?: Clock;
-  /** Runs once on every event before it is appended: what it returns is what is recorded (D58). */
+  /**
+   * Runs once on every event before it is appended: what it returns is what is recorded (D58). Tools still run with the exact arguments
+   * of a call: they are stored outside the log until the call ends (D77).
+   */
   readonly redact?: (event: NewEvent) => NewEvent;
   /**
    * Redacts a piece of a streamed text before it is stored as a draft. Pieces end at whitespace, so that no word is cut. Without it a
@@ -67,7 +70,7 @@ export interface EventsOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'callContents' | 'untilStored'> {
+export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'untilStored'> {
   /** Only while the lease with this fence holds. */
   readonly fence?: number;
   /** Nothing else is about to be appended: nothing is waited for. */
@@ -84,6 +87,8 @@ export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDraf
 export interface DraftPolicy {
   readonly stored: boolean;
   readonly redactText?: (text: string) => string;
+  /** Arguments that are being streamed are not emitted: the session has `redact`, which runs on whole events. */
+  readonly hidesArguments?: true;
 }
 
 /** `strict` refuses a snapshot with slices that this session was not opened with (D6). */

@@ -3,7 +3,7 @@
  * and dies at the nth crash point, or ends and prints what the conversation came to.
  */
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type AnySession,
@@ -18,7 +18,7 @@ import { sqliteStore } from '../../src/sqlite.ts';
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { Outcome } from './matrix.ts';
-import { SCENARIOS, steps } from './scenarios.ts';
+import { SCENARIOS, SECRETS, steps } from './scenarios.ts';
 
 const [name, dir = '.', crashAt = '0'] = process.argv.slice(2);
 const scenario = SCENARIOS.find((one) => one.name === name);
@@ -28,6 +28,7 @@ const effectsFile = join(dir, 'effects.log');
 const unknownFile = join(dir, 'unknown.log');
 const endedFile = join(dir, 'ended.json');
 const requestsFile = join(dir, 'requests.log');
+const givenFile = join(dir, 'given.log');
 const linesOf = (file: string): readonly string[] =>
   existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 const note = (file: string, line: string): void => appendFileSync(file, `${line}\n`, { flush: true });
@@ -46,14 +47,14 @@ const raced = new Proxy(raw, {
       const { type, act } = meanwhile ?? {};
       if (act && args[1].some((event) => event.type === type)) {
         meanwhile = undefined;
-        await act(await openSession({ store: raw, id: 'crash', clock }));
+        await act(await openSession({ store: raw, id: 'crash', clock, ...scenario.options }));
       }
       return target.append(...args);
     };
   },
 });
 const store = storeWithCrashPoints(raced, points);
-const session = await openSession({ store, id: 'crash', slices: [steps], clock });
+const session = await openSession({ store, id: 'crash', slices: [steps], clock, ...scenario.options });
 
 /** Calls that had their result before this process began: they must not act again. */
 const finished = session.state.record.messages
@@ -80,6 +81,7 @@ await scenario.drive({
     meanwhile = { type, act };
   },
   unknown: (callId) => note(unknownFile, callId),
+  given: (what) => note(givenFile, what),
   asked: ({ prompt, turn, messages, evaluationId }) => {
     const nth = session.state.record.evaluations.indexOf(evaluationId);
     const said = messages.map((message) => [message.role, textOf(message), callsIn(message)]);
@@ -89,7 +91,7 @@ await scenario.drive({
 });
 
 const after = countOf(linesOf(effectsFile));
-const outcome: Outcome = {
+const outcome: Omit<Outcome, 'leaks'> = {
   points: points.passed,
   ...(existsSync(endedFile)
     ? (JSON.parse(readFileSync(endedFile, 'utf8')) as ReturnType<typeof reportOf>)
@@ -99,10 +101,14 @@ const outcome: Outcome = {
   ranAgain: finished.filter((key) => after.get(key) !== before.get(key)),
   unknown: linesOf(unknownFile).length,
   requests: [...new Set(linesOf(requestsFile))].sort(),
+  given: [...new Set(linesOf(givenFile))].sort(),
 };
-console.log(JSON.stringify(outcome));
 await session.close();
 await store.close();
+const leaks = readdirSync(dir).filter(
+  (file) => file.startsWith('agent.db') && SECRETS.some((secret) => readFileSync(join(dir, file)).includes(secret)),
+);
+console.log(JSON.stringify({ ...outcome, leaks }));
 
 function callsIn(message: ConversationMessage): readonly unknown[] {
   return message.role === 'assistant'

@@ -22,6 +22,10 @@ export interface Outcome {
   readonly unknown: number;
   /** What the model was asked, each turn of each evaluation: once, however often it was asked. */
   readonly requests: readonly string[];
+  /** What tools were given, each once, as they noted it outside. */
+  readonly given: readonly string[];
+  /** Files of the closed store that hold a secret: never. */
+  readonly leaks: readonly string[];
 }
 
 export interface Cell {
@@ -118,6 +122,8 @@ function judge(scenario: Scenario, killedAt: readonly string[], expected: Outcom
   if (!isDeepStrictEqual(got.requests, expected.requests)) {
     return wrong(scenario, killedAt, `the model was asked ${got.requests} instead of ${expected.requests}`);
   }
+  if (!isDeepStrictEqual(got.given, expected.given)) return wrong(scenario, killedAt, `tools were given ${got.given}`);
+  if (expected.leaks.length + got.leaks.length > 0) return wrong(scenario, killedAt, `a secret is in ${got.leaks}`);
   if (got.ranAgain.length > 0) return wrong(scenario, killedAt, `finished calls ran again: ${got.ranAgain}`);
   const calls = Object.keys(got.effects).length;
   if (calls !== Object.keys(expected.effects).length) return wrong(scenario, killedAt, `${calls} calls acted`);

@@ -15,6 +15,7 @@ import {
   createAdapter,
   definePrompt,
   defineSlice,
+  defineSubagent,
   defineTool,
   denyToolCall,
   type EvaluationResponse,
@@ -25,6 +26,9 @@ import {
   MainLoop,
   type Model,
   type ModelRequest,
+  type NewEvent,
+  type OpenSessionOptions,
+  readCallArguments,
   type ScriptedTurn,
   type Settlement,
   scriptedModel,
@@ -56,12 +60,16 @@ export interface World {
   meanwhile(type: string, act: (session: AnySession) => Promise<void>): void;
   /** Notes that an outcome was unknown. */
   unknown(callId: string): void;
+  /** Notes what a tool was given. */
+  given(what: string): void;
 }
 
 export interface Scenario {
   readonly name: string;
   /** May a call of it end as unknown after a crash? */
   readonly mayBeUnknown?: true;
+  /** How its session is opened. */
+  readonly options?: Pick<OpenSessionOptions, 'redact'>;
   drive(world: World): Promise<void>;
 }
 
@@ -232,6 +240,38 @@ const reconcile =
       ? { happened: true, result: `${name} ${given.path} done` }
       : { happened: false };
 
+/** What no file of a store may hold when everything has ended. */
+export const SECRETS = ['rosebud-41', 'rosebud-42', 'rosebud-43'] as const;
+const [SECRET, EDITED, DELEGATED] = SECRETS;
+
+const redact = (event: NewEvent): NewEvent =>
+  JSON.parse(SECRETS.reduce((text, secret) => text.replaceAll(secret, '[secret]'), JSON.stringify(event))) as NewEvent;
+
+/** A tool that notes what it was given. */
+function secretive(world: World, name: string, rest: Partial<AnyTool> = {}): AnyTool {
+  return tool(world, name, {
+    execute: ({ path }: { readonly path: string }, context) => {
+      world.given(`${name} ${path}`);
+      world.act(context);
+      return `${name} ${path} done`;
+    },
+    ...rest,
+  });
+}
+
+const reconcileSecret =
+  (world: World, name: string): NonNullable<AnyTool['reconcile']> =>
+  (given: { readonly path: string }, context) => {
+    world.given(`${name} ${given.path}`);
+    return reconcile(world, name)(given, context);
+  };
+
+/** Approves with other arguments, once the exact ones were seen. */
+const approveEdited: Speak = async ({ session, given }, pending) => {
+  given(`the approver ${await readCallArguments(session, pending)}`);
+  await approveToolCall(session, pending, { by: 'Ann', arguments: { path: EDITED } });
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'one tool',
@@ -393,6 +433,58 @@ export const SCENARIOS: readonly Scenario[] = [
         tools: [tool(world, 'deploy', { effect: 'once', needsApproval: true, reconcile: reconcile(world, 'deploy') })],
         script: [{ text: 'May I?', toolCalls: [call('deploy', 'a')] }, 'Deployed.'],
       }),
+  },
+  {
+    name: 'redacted arguments of every effect',
+    options: { redact },
+    drive: (world) =>
+      request(world, {
+        drafts: false,
+        tools: [
+          secretive(world, 'look', { effect: 'read' }),
+          secretive(world, 'write', { effect: 'idempotent' }),
+          secretive(world, 'send', { effect: 'once', reconcile: reconcileSecret(world, 'send') }),
+        ],
+        script: [{ toolCalls: ['look', 'write', 'send'].map((name) => call(name, SECRET)) }, 'All three.'],
+      }),
+  },
+  {
+    name: 'redacted arguments of a once tool that are edited',
+    options: { redact },
+    drive: (world) =>
+      request(world, {
+        drafts: false,
+        tools: [
+          secretive(world, 'deploy', {
+            effect: 'once',
+            needsApproval: true,
+            reconcile: reconcileSecret(world, 'deploy'),
+          }),
+        ],
+        script: [{ toolCalls: [call('deploy', SECRET)] }, 'Deployed.'],
+        people: { approve: approveEdited },
+      }),
+  },
+  {
+    name: 'redacted arguments of a subagent',
+    options: { redact },
+    drive: (world) => {
+      const child = definePrompt({
+        ns: 'crash',
+        key: 'child',
+        instructions: 'Research.',
+        tools: [secretive(world, 'write', { effect: 'idempotent' })],
+      });
+      return request(world, {
+        drafts: false,
+        tools: [defineSubagent({ name: 'delegate', description: 'Asks another agent', prompt: child })],
+        script: (turn, key) => {
+          if (turn > 1) return 'Found it.';
+          if (key === 'child') return { toolCalls: [call('write', SECRET)] };
+          return { toolCalls: [{ name: 'delegate', arguments: { input: DELEGATED } }] };
+        },
+      });
+    },
   },
   {
     name: 'a denial of a once tool that comes second',

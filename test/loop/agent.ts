@@ -18,6 +18,7 @@ import {
   type Model,
   type ModelRequest,
   memoryStore,
+  type OpenSessionOptions,
   openSession,
   type Prompt,
   type PromptDefinition,
@@ -43,6 +44,8 @@ export interface AgentOptions {
   readonly slices?: readonly AnySlice[];
   readonly adapter?: Partial<AdapterOptions>;
   readonly maxInlineLength?: number;
+  readonly redact?: OpenSessionOptions['redact'];
+  readonly redactText?: OpenSessionOptions['redactText'];
 }
 
 export interface Agent {
@@ -61,7 +64,7 @@ export interface Agent {
 
 /** Makes an agent. Another one on the same store and id is another process, as far as the log can tell. */
 export async function agent(options: AgentOptions): Promise<Agent> {
-  const { store = memoryStore(), id = 'session', clock, slices = [], maxInlineLength } = options;
+  const { store = memoryStore(), id = 'session', clock, slices = [], maxInlineLength, redact, redactText } = options;
   const requests: ModelRequest[] = [];
   const events: EvaluationEvent[] = [];
   const { script } = options;
@@ -72,6 +75,8 @@ export async function agent(options: AgentOptions): Promise<Agent> {
     slices,
     ...(clock && { clock }),
     ...(maxInlineLength !== undefined && { maxInlineLength }),
+    ...(redact && { redact }),
+    ...(redactText && { redactText }),
   });
   const prompt = definePrompt({
     ns: 'test',

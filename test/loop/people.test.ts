@@ -58,25 +58,22 @@ function run(dir: string, seed: number | 'end'): Promise<string | 'killed'> {
 
 test('people in processes of their own, some of which are killed', { timeout: 120_000 }, async () => {
   const seen = { kills: 0, effects: 0, words: 0 };
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 30 }), async (seed) => {
-      const dir = mkdtempSync(join(tmpdir(), 'holdfast-people-'));
-      try {
-        for (let round = 0; round < 2; round++) {
-          const ended = await Promise.all([1, 2, 3].map((n) => run(dir, seed + 10 * round + n)));
-          seen.kills += ended.filter((end) => end === 'killed').length;
-        }
-        const end = JSON.parse(await run(dir, 'end'));
-        expect(end.lies).toEqual([]);
-        seen.effects += end.effects;
-        seen.words += end.words.length;
-      } finally {
-        rmSync(dir, { recursive: true, force: true });
+  const live = async (seed: number): Promise<void> => {
+    const dir = mkdtempSync(join(tmpdir(), 'holdfast-people-'));
+    try {
+      for (let round = 0; round < 2; round++) {
+        const ended = await Promise.all([1, 2, 3].map((n) => run(dir, seed + 10 * round + n)));
+        seen.kills += ended.filter((end) => end === 'killed').length;
       }
-    }),
-    { numRuns: 3 },
-  );
-  expect(seen.kills).toBeGreaterThan(0);
-  expect(seen.effects).toBeGreaterThan(4);
-  expect(seen.words).toBeGreaterThan(8);
+      const end = JSON.parse(await run(dir, 'end'));
+      expect(end.lies).toEqual([]);
+      seen.effects += end.effects;
+      seen.words += end.words.length;
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  };
+  await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 30 }), live), { numRuns: 3 });
+  // How many kills there are is chance: on until enough has happened.
+  for (let seed = 1; seen.kills === 0 || seen.effects <= 4 || seen.words <= 8; seed += 100) await live(seed);
 });

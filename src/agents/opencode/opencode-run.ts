@@ -6,6 +6,7 @@ import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
+import { argumentsOf } from '../../loop/call-arguments.ts';
 import { pause, Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
@@ -216,8 +217,9 @@ class OpenCodeRun {
     if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callId, openCodeEffect(tool));
     await this.#tools.before(thread, callId);
     const call = thread.call(callId);
-    if (call)
-      this.#announced.push({ thread, callId, name: call.name, args: canonicalJson(JSON.parse(call.arguments)) });
+    const args = call && (await argumentsOf(thread.run.session, call)); // OpenCode passes the exact ones
+    if (call && args !== undefined)
+      this.#announced.push({ thread, callId, name: call.name, args: canonicalJson(JSON.parse(args)) });
   }
 
   /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */

@@ -1,0 +1,45 @@
+import { editedKey } from '../core/call-arguments.ts';
+import type { MessageRecorded, NewEvent, ToolApproved } from '../core/events.ts';
+import { type CallRef, callKey, callsOf, type ToolCall } from '../core/messages.ts';
+
+/**
+ * What redaction does to arguments (D77): the event keeps what `redact` made of them, and the exact ones become contents of their
+ * calls, so that the tool runs with them before and after a crash.
+ */
+
+/** The exact arguments of a call, to be stored in the append of their event. */
+export interface ExactArguments {
+  readonly call: string;
+  readonly text: string;
+}
+
+/** An event whose edited arguments are to be stored outside it. */
+export function hasEdit(event: { readonly type: string }): event is ToolApproved {
+  return event.type === 'tool/approved' && (event as ToolApproved).arguments !== undefined;
+}
+
+/** An approval that says only that arguments were edited, and those arguments. */
+export function withoutEdit(event: Omit<ToolApproved, 'seq'>): { event: NewEvent; exact: readonly ExactArguments[] } {
+  const { arguments: written, ...rest } = event;
+  return { event: { ...rest, edited: true }, exact: [{ call: editedKey(event), text: JSON.stringify(written) }] };
+}
+
+/** The arguments of an event's calls by call id. Taken before `redact`, which may change the event that it gets. */
+export function argumentsIn(event: NewEvent): ReadonlyMap<string, string> | undefined {
+  const calls = event.type === 'message/recorded' ? callsOf((event as MessageRecorded).message) : [];
+  return calls.length === 0 ? undefined : new Map(calls.map((call) => [call.callId, call.arguments]));
+}
+
+/** Marks the calls of a redacted event whose arguments are not the exact ones, and returns the exact ones. The event is our own. */
+export function markRedacted(event: NewEvent, exact: ReadonlyMap<string, string>): readonly ExactArguments[] {
+  if (event.type !== 'message/recorded') return [];
+  const { message } = event as MessageRecorded;
+  const { evaluationId, turn } = message;
+  return callsOf(message).flatMap((call) => {
+    const text = exact.get(call.callId);
+    if (text === call.arguments) return [];
+    (call as { -readonly [Field in keyof ToolCall]: ToolCall[Field] }).argumentsRedacted = true;
+    const ref: CallRef = { evaluationId, turn, callId: call.callId };
+    return text === undefined ? [] : [{ call: callKey(ref), text }];
+  });
+}
