@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall } from '../../src/index.ts';
-import { type Agent, agent, call, deferred, resultText, said, tool } from './agent.ts';
+import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall, slidingWindow } from '../../src/index.ts';
+import { type Agent, agent, call, deferred, eventTypes, resultText, said, tool } from './agent.ts';
 
 /** D58: no call runs without the arguments that were erased with its message. */
 
@@ -124,6 +124,34 @@ describe('D58: erasing a message with open calls', () => {
     expect(await running).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual([]);
     expect(said(made.session).filter((text) => text.startsWith('tool:'))).toHaveLength(2);
+  });
+
+  test('while a resumed read runs: the resume is recorded with the next append (D68)', async () => {
+    const begun = [deferred(), deferred()];
+    const gate = deferred<string>();
+    let runs = 0;
+    const slow = tool(
+      'slow',
+      () => {
+        begun[runs++]?.resolve();
+        return runs === 1 ? new Promise(() => {}) : gate.promise;
+      },
+      { effect: 'read' },
+    );
+    const agentScript = [{ toolCalls: [call('slow')] }, 'ok'];
+    const first = await agent({ script: agentScript, tools: [slow] });
+    const { store } = first;
+    void first.evaluate();
+    await begun[0]?.promise;
+    await store.releaseLease('session', (await store.readLease('session'))?.fence ?? 0);
+    const made = await agent({ script: agentScript, tools: [slow], store });
+    const running = made.evaluate({ resume: true, history: slidingWindow({ size: 9 }) });
+    await begun[1]?.promise;
+    const elsewhere = await openSession({ store, id: made.session.id });
+    await elsewhere.eraseMessage(answerOf({ session: elsewhere }));
+    gate.resolve('seen');
+    expect(await running).toMatchObject({ status: 'completed', text: 'ok' });
+    expect((await eventTypes(made.session)).filter((type) => type === 'evaluation/resumed')).toHaveLength(1);
   });
 
   test('a sibling’s result that is recorded at the same time finds another place', async () => {
