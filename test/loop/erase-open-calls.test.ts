@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall, slidingWindow } from '../../src/index.ts';
+import { slidingWindow } from '../../src/history.ts';
+import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall } from '../../src/index.ts';
 import { type Agent, agent, call, deferred, eventTypes, resultText, said, tool } from './agent.ts';
 
 /** D58: no call runs without the arguments that were erased with its message. */
