@@ -66,19 +66,35 @@ let connection;
 function checkpoint() {
   try {
     if (!connection) {
-      connection = new DatabaseSync(workerData.location);
-      connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
+      connection = new DatabaseSync(workerData.location, { timeout: 10 });
+      connection.exec('PRAGMA synchronous = NORMAL; PRAGMA fullfsync = ON; PRAGMA wal_autocheckpoint = 0');
     }
-    connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  } catch {} // locked or full: the next one moves these pages, too
+    const { log, checkpointed } = connection.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+    if (log > 0 && log === checkpointed) restartLog();
+  } catch {
+    close(); // locked or full: the next one moves these pages, too
+  }
+}
+
+// The first commit after a complete checkpoint starts the log again and waits for the disk, whatever its level. Made here, it does not
+// block the event loop. It writes the number that is there.
+function restartLog() {
+  connection.exec('BEGIN IMMEDIATE');
+  const { user_version } = connection.prepare('PRAGMA user_version').get();
+  connection.exec('PRAGMA user_version = ' + user_version + '; COMMIT');
+}
+
+function close() {
+  try {
+    connection?.close(); // which rolls back
+  } catch {}
+  connection = undefined;
 }
 
 parentPort.on('message', (message) => {
   checkpoint();
   if (message === 'checkpoint') return parentPort.postMessage('done');
-  try {
-    connection?.close();
-  } catch {}
+  close();
   parentPort.close();
 });
 `;
