@@ -2,7 +2,7 @@ import { evaluationMessages, evaluationSummaries } from '../core/evaluation-mess
 import type { Evaluation } from '../core/evaluations.ts';
 import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import { frozen } from '../core/frozen.ts';
-import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
+import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
 import type { SessionRecord } from '../core/record.ts';
 import { inCallOrder } from '../core/views.ts';
 import { checkCoherence, repairCoherence } from '../history/coherence.ts';
@@ -73,11 +73,12 @@ export class RequestHistory {
   /** The messages that came since the last request, in the order they are sent in. */
   #takeNew(run: Run): readonly ConversationMessage[] {
     const evaluation = currentEvaluation(run);
-    const fresh = this.#begun
-      ? ordered(evaluation.messages.slice(this.#taken))
-      : beginning(run.session.state.record, evaluation);
+    const begun = this.#begun;
+    const added = begun ? evaluation.messages.slice(this.#taken) : [];
     this.#begun = true;
     this.#taken = evaluation.messages.length;
+    if (isWholeTurn(added)) return added;
+    const fresh = begun ? ordered(added) : beginning(run.session.state.record, evaluation);
     // Whole groups follow one another: what is sound by itself is sound in its place.
     this.#sound &&= checkCoherence(fresh).ok;
     return fresh;
@@ -117,6 +118,18 @@ function noteworthy(run: Run, curated: CuratedRequest): boolean {
 function curatedEvent(run: Run, turn: number, { record }: CuratedRequest): Without<HistoryCurated, 'seq' | 'at'> {
   const { ns, key } = run.prompt;
   return { type: 'history/curated', evaluationId: run.evaluationId, turn, promptName: `${ns}/${key}`, ...record };
+}
+
+/** Whether these are a response and the results of its calls, in call order, as almost always: there is nothing to arrange or check. */
+function isWholeTurn(messages: readonly ConversationMessage[]): boolean {
+  const [response] = messages;
+  const calls = response ? callsOf(response) : [];
+  if (calls.length === 0 || messages.length !== calls.length + 1) return false;
+  for (let i = 0; i < calls.length; i++) {
+    const result = messages[i + 1];
+    if (result?.role !== 'tool' || result.toolCallId !== calls[i]?.callId) return false;
+  }
+  return true;
 }
 
 /** Messages with each turn's results in the order of its calls, whatever order they finished in. */

@@ -68,7 +68,8 @@ function unmeasured(why: string): Suspension {
 
 /** Prices of this evaluation, then those of its adapter. */
 export function pricesOf(run: Run): Prices {
-  return { ...run.prices, ...rootOf(run).options.prices };
+  const { prices } = rootOf(run).options;
+  return prices ? { ...run.prices, ...prices } : run.prices;
 }
 
 /**

@@ -64,7 +64,7 @@ export class EventIntake {
   }
 
   /**
-   * Makes events ready to be appended; large content is moved out of them (D58). `plain` says that they are already what a copy of
+   * Makes events ready to be appended; large content is moved out of them (D58). `plain` says that they are valid and already what a copy of
    * them would be, and how many characters they hold.
    */
   accept(events: readonly GivenEvent[], plain?: number): AcceptedEvents {
@@ -96,7 +96,7 @@ export class EventIntake {
   #date(events: readonly { readonly type: string; at?: string }[]): readonly NewEvent[] {
     const at = isoTime(this.#options.clock);
     for (const event of events) {
-      checkUpcast(validateEvent(event), at, this.#upcasters);
+      checkUpcast(event, at, this.#upcasters);
       event.at = at;
     }
     return events as readonly NewEvent[];

@@ -1,7 +1,6 @@
 import { sameValue } from '../conversation/same-value.ts';
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
-import { frozen } from '../core/frozen.ts';
 import { type AnySlice, itemsAsArray } from '../core/slices.ts';
 import type { SliceSnapshot } from '../core/snapshot.ts';
 import { type UpcastErrorHandler, type Upcasters, upcastLogged, upcastPage } from '../core/upcast.ts';
@@ -87,7 +86,6 @@ export class FoldedLog {
     const isNew = (event: SessionEvent): boolean => event.seq > before.seq;
     const fresh = events.every(isNew) ? events : events.filter(isNew);
     if (fresh.length === 0) return;
-    for (const event of fresh) frozen(event);
     this.#opaque = withRestoredSlices(this.#opaque, fresh, this.#options.slices);
     this.#become(this.#options.fold.applyAll(before, fresh), fresh);
   }

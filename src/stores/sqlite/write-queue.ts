@@ -59,12 +59,10 @@ export class GuardError extends Error {
   }
 }
 
-/** Looks at the database around each transaction. What it throws is told to everyone in the transaction. */
+/** Looks at the database in each transaction. What it throws is told to everyone in the transaction. */
 export interface TransactionGuard {
-  /** Within the transaction, before anything is written. */
+  /** Before anything is written. */
   begun(): void;
-  /** After the commit, before it is acknowledged. */
-  committed(): void;
 }
 
 /** Thrown by work that has to refuse after it wrote: the transaction is undone first. */
@@ -211,11 +209,11 @@ export class WriteQueue {
     }
     try {
       this.#guard?.begun();
-      const outcomes = jobs.map(runJob);
+      const [only] = jobs;
+      const outcomes = jobs.length === 1 && only ? [runJob(only)] : jobs.map(runJob);
       this.#commit.run();
       this.#sync.set('FULL');
-      this.#guard?.committed();
-      for (const [i, outcome] of outcomes.entries()) answer(jobs[i], outcome);
+      for (let i = 0; i < outcomes.length; i++) answer(jobs[i], outcomes[i] as Outcome);
       return [];
     } catch (error) {
       this.#undo();
