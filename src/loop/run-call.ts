@@ -175,7 +175,8 @@ const RETRY_WAIT_MS = 100;
  * again nothing stays: after a crash between two tries nobody would know of it.
  */
 async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRun): Promise<CallResult> {
-  const { tool, input } = prepared;
+  const { tool } = prepared;
+  let { input } = prepared;
   const retries = tool.effect === 'once' ? 0 : tool.retries;
   for (let failures = 0; ; failures++) {
     const { timeoutMs } = tool;
@@ -190,6 +191,8 @@ async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRu
     }
     if (tried.error instanceof ChildSuspended || failures >= retries) return fromError(tried.error, staged);
     await pause(run.session.clock, RETRY_WAIT_MS * 2 ** failures * (0.5 + run.random() / 2), run.limits.signal);
+    const again = await prepareRecorded(run, call); // a handler may have changed the input that it was given
+    if (again.ok) ({ input } = again);
   }
 }
 

@@ -3,6 +3,7 @@ import { HoldfastError } from '../core/errors.ts';
 import {
   type HistorySummarized,
   isBuiltInEvent,
+  type MessageInterrupted,
   type MessageRecorded,
   type SessionEvent,
   type SessionRestored,
@@ -22,7 +23,10 @@ import type { AnySession } from './session.ts';
  * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { message, recorded, settled, approved, restored, summarized } = await findTraces(session, messageId);
+  const { message, recorded, interrupted, settled, approved, restored, summarized } = await findTraces(
+    session,
+    messageId,
+  );
   if (!message) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
@@ -36,6 +40,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
     store.replaceEvent(id, event, { incarnation, contents: messagesIn(event).flatMap(contentHashes) });
   for (const event of recorded) await replace(blank(event));
   for (const event of restored) await replace(withoutMessage(event, messageId));
+  for (const event of interrupted) await replace({ ...event, blocks: [] });
   for (const event of settled) await replace({ ...event, how: erasedSettlement(event.how) });
   for (const { arguments: _, ...event } of approved) await replace(event);
   for (const event of summarized) await replace(erasedSummary(event));
@@ -66,6 +71,8 @@ interface Traces {
   readonly message: ConversationMessage | undefined;
   /** The message; more than once when it was written again as it was (D12). */
   readonly recorded: MessageRecorded[];
+  /** Attempts at the same response that broke off: they say what the message said, up to there. */
+  readonly interrupted: MessageInterrupted[];
   /** A person's word that became this message. */
   readonly settled: ToolSettled[];
   /** Approvals with arguments that a person wrote in the place of those of the message's calls (D67). */
@@ -80,10 +87,12 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   const recorded: MessageRecorded[] = [];
   const restored: SessionRestored[] = [];
   const summarized: HistorySummarized[] = [];
+  const attempts: MessageInterrupted[] = [];
   const settlements: ToolSettled[] = [];
   const approvals: ToolApproved[] = [];
   for await (const event of session.events()) {
     if (!isBuiltInEvent(event)) continue;
+    if (event.type === 'message/interrupted') attempts.push(event);
     if (event.type === 'tool/settled') settlements.push(event);
     if (event.type === 'tool/approved' && event.arguments !== undefined) approvals.push(event);
     if (event.type === 'history/summarized' && recorded.length + restored.length > 0) summarized.push(event);
@@ -94,9 +103,10 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
     }
   }
   const message = [...recorded, ...restored].flatMap(messagesIn).find(({ id }) => id === messageId);
+  const interrupted = attempts.filter((event) => message?.role === 'assistant' && isOfTurn(message, event));
   const settled = settlements.filter((event) => message && isResultOf(message, event));
   const approved = approvals.filter((event) => message && (isResultOf(message, event) || hasCall(message, event)));
-  return { message, recorded, settled, approved, restored, summarized };
+  return { message, recorded, interrupted, settled, approved, restored, summarized };
 }
 
 function isResultOf(message: ConversationMessage, call: CallRef): boolean {
@@ -107,6 +117,9 @@ function hasCall(message: ConversationMessage, call: CallRef): boolean {
   return callsOf(message).some(({ callId }) => callId === call.callId) && isOfTurn(message, call);
 }
 
-function isOfTurn(message: ConversationMessage, { evaluationId, turn }: CallRef): boolean {
+function isOfTurn(
+  message: ConversationMessage,
+  { evaluationId, turn }: Pick<CallRef, 'evaluationId' | 'turn'>,
+): boolean {
   return message.evaluationId === evaluationId && message.turn === turn;
 }

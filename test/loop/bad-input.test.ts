@@ -119,6 +119,25 @@ describe('a result that is not JSON', () => {
     expect(runs).toBe(1); // running it again would not help
   });
 
+  test('a handler that changes its input and fails is given the input again', async () => {
+    const seen: unknown[] = [];
+    const careless = tool(
+      'careless',
+      (input: { path?: string }) => {
+        seen.push({ ...input });
+        delete input.path;
+        if (seen.length === 1) throw new Error('not yet');
+        return 'read';
+      },
+      { effect: 'idempotent', retries: 1 },
+    );
+    const clock = fakeClock();
+    const script = [{ toolCalls: [call('careless', { path: 'a.ts' })] }, 'ok'];
+    const { evaluate } = await agent({ script, tools: [careless], clock });
+    expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed' });
+    expect(seen).toEqual([{ path: 'a.ts' }, { path: 'a.ts' }]);
+  });
+
   test('from reconcile or a person does not stop the run either', async () => {
     const pay = tool('pay', () => new Promise(() => {}), {
       timeoutMs: 1_000,

@@ -177,6 +177,16 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(await store.readDraft(session.id)).toEqual([]);
   });
 
+  test('it goes with the message that was recorded in the end, when that is erased (D58)', async () => {
+    const clock = fakeClock();
+    const { session, evaluate, store } = await agent({ script: failing([[cut, 'Now I can.']]), clock });
+    const { evaluationId } = await advancing(clock, evaluate());
+    await session.eraseMessage(`${evaluationId}:2`);
+    const kept: unknown[] = [];
+    for await (const event of store.read(session.id)) kept.push(event);
+    expect(JSON.stringify(kept)).not.toMatch(/about to|Let me think|Now I can/);
+  });
+
   test('nothing had been said: nothing is kept', async () => {
     const clock = fakeClock();
     const { session, evaluate } = await agent({ script: failing([[{ error: { status: 500 } }, 'ok']]), clock });
