@@ -32,10 +32,11 @@ export {
 } from './stores/draft-rules.ts';
 export { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './stores/encoded-event.ts';
 export { eventsFromPages } from './stores/event-pages.ts';
-export { keepLeaseByTimer, type RenewableLease } from './stores/keep-lease.ts';
+export { LeaseKeepers, type RenewableLease, type TimerKeeper } from './stores/keep-lease.ts';
 export { leaseBlocks } from './stores/lease-rules.ts';
 export {
   appendIdReused,
+  contentMissing,
   eventNotFound,
   fenceConflict,
   forkTargetExists,
