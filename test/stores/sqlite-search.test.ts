@@ -97,3 +97,18 @@ test('the cost of the append does not include the index: nothing is indexed when
   expect(database.prepareValue<[], number>('SELECT count(*) FROM search_docsize').get()).toBe(0);
   database.close();
 });
+
+test('hits that are not indexed yet have their place among the others', async () => {
+  const path = temporaryDatabase();
+  const store = await openStore(path);
+  await store.append('old', [said('apple one')], { id: 'a', expectedSeq: 0 });
+  await store.append('new', [said('apple two')], { id: 'a', expectedSeq: 0 });
+  await store.search('apple');
+  await store.append('old', [said('apple three')], { id: 'b', expectedSeq: 1 });
+  expect(progress(path)).toEqual([1, 1]);
+  const reader = await openStore(path, { readOnly: true });
+  const found = async (limit: number) =>
+    (await reader.search('apple', { limit })).map(({ sessionId, seq }) => `${sessionId}/${seq}`);
+  expect(await found(10)).toEqual(['new/1', 'old/2', 'old/1']);
+  expect(await found(2)).toEqual(['new/1', 'old/2']);
+});
