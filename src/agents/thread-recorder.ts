@@ -137,7 +137,7 @@ export class ThreadRecorder {
     const events = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
     try {
       const guard = unlessAnswered({ evaluationId, turn: call.turn, callId });
-      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0, guard });
+      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0, guard, untilStored: true });
     } catch (error) {
       if (error instanceof PlanChanged) return false; // its message was erased, and the call closed
       call.done = false; // it has none yet: another one may be recorded in its place

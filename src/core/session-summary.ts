@@ -1,5 +1,6 @@
+import { type ApprovalDeadlines, earliestDeadline, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
 import type { Evaluation } from './evaluations.ts';
-import { isBuiltInEvent, type SessionEvent } from './events.ts';
+import { isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
 
 /**
  * One row of a list of sessions, folded from the same events as everything else. A store keeps it beside the log only so
@@ -16,14 +17,26 @@ export interface SessionSummary {
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
   /** What a runner could do now: go on with the open evaluation, or act on a decision that a person took. */
   readonly work?: 'evaluation' | 'decision';
-  /** When there will be work, if nothing happens before: a timer, or the expiry of an approval. */
+  /**
+   * When a runner could do something that it cannot do now, if nothing happens before. Present while the evaluation waits for a
+   * person and an approval can expire: the call is denied then, and the evaluation continues (D67).
+   */
   readonly wakeAt?: string;
+  /** Until when the calls that wait for approval can be approved: what `wakeAt` is the earliest of. */
+  readonly approvalDeadlines?: ApprovalDeadlines;
 }
+
+const NO_DEADLINES: ApprovalDeadlines = {};
+
+/** An evaluation that is suspended for another reason is not continued because an approval has expired. */
+const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN']);
 
 /** Folds one event into a summary; returns the same object when the event says nothing about it. */
 export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
-  const before: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
-  if (!isBuiltInEvent(event)) return before;
+  const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
+  if (!isBuiltInEvent(event)) return known;
+  const { approvalDeadlines = event.type === 'tool/approval-requested' ? NO_DEADLINES : undefined } = known;
+  const before = approvalDeadlines ? withDeadlines(known, followDeadlines(approvalDeadlines, event)) : known;
   switch (event.type) {
     case 'session/described': {
       const metadata = { ...before.metadata, ...event.metadata };
@@ -41,9 +54,14 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return before.evaluationId === undefined ? withRestored(before, event.slices.evaluations) : before;
     case 'evaluation/started':
       if (event.conversationId !== 'main') return before;
-      return withWork({ ...before, status: 'running', evaluationId: event.evaluationId }, 'evaluation');
-    case 'evaluation/suspended':
-      return settle(before, event.evaluationId, 'suspended');
+      return withWork(
+        withDeadlines({ ...before, status: 'running', evaluationId: event.evaluationId }, NO_DEADLINES),
+        'evaluation',
+      );
+    case 'evaluation/suspended': {
+      const suspended = settle(before, event.evaluationId, 'suspended');
+      return suspended !== before && WAITS_FOR_PERSON.has(event.reason) ? withWakeAt(suspended) : suspended;
+    }
     case 'evaluation/completed':
       return settle(before, event.evaluationId, 'completed');
     case 'evaluation/failed':
@@ -53,7 +71,8 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
     case 'tool/approved':
     case 'tool/denied':
     case 'tool/settled':
-      return before.status === 'suspended' ? withWork(before, 'decision') : before;
+      if (before.status !== 'suspended') return before;
+      return before.wakeAt === undefined ? withWork(before, 'decision') : withWakeAt(withWork(before, 'decision'));
     case 'message/recorded':
       return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
     case 'evaluation/resumed':
@@ -66,12 +85,15 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
 
 /** Into an empty session a snapshot brings its evaluations (D21); the newest of the main conversation is what it is at. */
 function withRestored(summary: SessionSummary, evaluations: readonly unknown[] = []): SessionSummary {
-  const newest = (evaluations as readonly Pick<Evaluation, 'id' | 'conversationId' | 'status'>[]).findLast(
-    (evaluation) => evaluation.conversationId === 'main',
-  );
+  const all = evaluations as readonly Pick<Evaluation, 'id' | 'conversationId' | 'status' | 'reason' | 'calls'>[];
+  const newest = all.findLast((evaluation) => evaluation.conversationId === 'main');
   if (!newest) return summary;
   const work = newest.status === 'running' ? 'evaluation' : undefined;
-  return withWork({ ...summary, status: newest.status, evaluationId: newest.id }, work);
+  const restored = withWork({ ...summary, status: newest.status, evaluationId: newest.id }, work);
+  const isOpen = newest.status === 'running' || newest.status === 'suspended';
+  const open = isOpen ? withDeadlines(restored, restoredDeadlines(all)) : restored;
+  const waits = newest.status === 'suspended' && newest.reason !== undefined && WAITS_FOR_PERSON.has(newest.reason);
+  return waits ? withWakeAt(open) : open;
 }
 
 /** Follows the newest evaluation; what has ended stays as it ended. */
@@ -82,7 +104,19 @@ function settle(
 ): SessionSummary {
   const open = summary.status === 'running' || summary.status === 'suspended';
   if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
-  return withWork({ ...summary, status }, status === 'running' ? 'evaluation' : undefined);
+  const settled = withWork({ ...summary, status }, status === 'running' ? 'evaluation' : undefined);
+  return status === 'running' || status === 'suspended' ? settled : withDeadlines(settled, NO_DEADLINES);
+}
+
+function withDeadlines(summary: SessionSummary, deadlines: ApprovalDeadlines): SessionSummary {
+  const { approvalDeadlines: before = NO_DEADLINES, ...rest } = summary;
+  if (deadlines === before) return summary;
+  return Object.keys(deadlines).length === 0 ? rest : { ...rest, approvalDeadlines: deadlines };
+}
+
+function withWakeAt({ wakeAt: _, ...summary }: SessionSummary): SessionSummary {
+  const wakeAt = earliestDeadline(summary.approvalDeadlines ?? NO_DEADLINES);
+  return wakeAt === undefined ? summary : { ...summary, wakeAt };
 }
 
 function withWork({ work: _, wakeAt: __, ...summary }: SessionSummary, work: SessionSummary['work']): SessionSummary {

@@ -303,8 +303,13 @@ function isSummary(value: unknown): boolean {
     Array.isArray(value.tags) &&
     value.tags.every((tag) => typeof tag === 'string') &&
     isRecord(value.metadata) &&
-    typeof value.createdAt === 'string'
+    typeof value.createdAt === 'string' &&
+    (value.approvalDeadlines === undefined || isRecordOfStrings(value.approvalDeadlines))
   );
+}
+
+function isRecordOfStrings(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((field) => typeof field === 'string');
 }
 
 /** Whether JSON text nests deeper than `limit`, told without parsing it: a parser may not survive to say so. */

@@ -169,14 +169,19 @@ export class AppendQueue {
       } catch (error) {
         if (isHoldfastError(error, 'SESSION_CONFLICT') && error.detail === 'sequence') {
           unanswered = undefined; // it was not written: the first try was refused, too
-          await this.#readUp(expectedSeq);
+          try {
+            await this.#readUp(expectedSeq);
+          } catch (failure) {
+            await this.#outlast(entries, failure, pauses++); // the next try is refused again, and reads again
+            tries = 0;
+          }
         } else if (isHoldfastError(error, 'STORE_FAILED') && !unanswered) {
           unanswered = attempt; // it may have been written: the same id and sequence tell
-        } else if (entries.some(({ options }) => options.untilStored) && isPassing(error)) {
+        } else {
+          await this.#outlast(entries, error, pauses++);
           unanswered = attempt;
           tries = 0;
-          await this.#target.pause(Math.min(FIRST_PAUSE_MS * 2 ** pauses++, LONGEST_PAUSE_MS));
-        } else throw error;
+        }
       }
     }
     throw new HoldfastError(
@@ -184,6 +189,12 @@ export class AppendQueue {
       `session ${sessionId} is written to faster than it can be read; try again`,
       { detail: 'sequence' },
     );
+  }
+
+  /** Waits after an error that may pass, if an entry must be stored; throws any other. */
+  async #outlast(entries: readonly Entry[], error: unknown, pauses: number): Promise<void> {
+    if (!entries.some(({ options }) => options.untilStored) || !isPassing(error)) throw error;
+    await this.#target.pause(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS));
   }
 
   /** The entries that may still be written after what is folded; those that may not are told so (D12). */

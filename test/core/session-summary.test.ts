@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CallRef } from '../../src/core/messages.ts';
 import { summarizeSession } from '../../src/core/session-summary.ts';
 import { arbitraryLog } from './arbitraries.ts';
-import { type Draft, foldLog, logOf, started, timeOf, user } from './log.ts';
+import { answer, type Draft, foldLog, logOf, refOf, result, started, timeOf, user } from './log.ts';
 
 const summaryOf = (...drafts: readonly Draft[]) => foldLog(logOf(...drafts)).summary;
 
@@ -56,6 +57,106 @@ test.for<readonly [string, readonly Draft[], string | undefined]>([
   ],
 ])('the status is that of the newest evaluation: %s', ([, drafts, status]) => {
   expect(summaryOf({ type: 'a/b' }, ...drafts)?.status).toBe(status);
+});
+
+const requested = (callId: string, minute: number | undefined, ref: Partial<CallRef> = {}): Draft => ({
+  type: 'tool/approval-requested',
+  ...refOf(callId, ref),
+  toolName: 'write',
+  ...(minute !== undefined && { expiresAt: atMinute(minute) }),
+});
+const decided = (what: 'approved' | 'denied' | 'settled' | 'started', callId: string): Draft =>
+  ({ type: `tool/${what}`, ...refOf(callId) }) as Draft;
+const atMinute = (minute: number): string => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
+const waits: Draft = { ...suspended, reason: 'APPROVAL_REQUIRED' } as Draft;
+const inChild = { evaluationId: 'e1/1/a/k' };
+const FAR = new Date(8.64e15).toISOString(); // its year has six digits and a sign
+
+test.for<readonly [string, readonly Draft[], string | undefined]>([
+  ['the expiry of the approval that it waits for', [requested('a', 10), waits], atMinute(10)],
+  ['nothing when the approval does not expire', [requested('a', undefined), waits], undefined],
+  ['the earliest of several', [requested('a', 30), requested('b', 10), requested('c', 20), waits], atMinute(10)],
+  [
+    'the earliest by time, not by text',
+    [{ ...requested('a', 1), expiresAt: FAR }, requested('b', 10), waits],
+    atMinute(10),
+  ],
+  ['nothing while it runs', [requested('a', 10)], undefined],
+  ['nothing when it was cancelled meanwhile', [requested('a', 10), suspended], undefined],
+  [
+    'the expiry beside a call whose outcome is unknown',
+    [requested('a', 10), { ...waits, reason: 'TOOL_OUTCOME_UNKNOWN' } as Draft],
+    atMinute(10),
+  ],
+  [
+    'the next one when the first call is approved',
+    [requested('a', 10), requested('b', 20), waits, decided('approved', 'a')],
+    atMinute(20),
+  ],
+  [
+    'the next one when the first call is denied',
+    [requested('a', 10), requested('b', 20), waits, decided('denied', 'a')],
+    atMinute(20),
+  ],
+  [
+    'the next one when the first call is settled',
+    [requested('a', 10), requested('b', 20), waits, decided('settled', 'a')],
+    atMinute(20),
+  ],
+  ['nothing when the last call is decided', [requested('a', 10), waits, decided('approved', 'a')], undefined],
+  [
+    'the expiry of the call that still waits when the evaluation is suspended again',
+    [
+      requested('a', 10),
+      requested('b', 20),
+      waits,
+      decided('approved', 'a'),
+      decided('started', 'a'),
+      result(3, 'a'),
+      waits,
+    ],
+    atMinute(20),
+  ],
+  [
+    'the new expiry of a call whose approval was returned',
+    [requested('a', 10), waits, decided('approved', 'a'), user('x', 2), requested('a', 40), waits],
+    atMinute(40),
+  ],
+  ['the expiry of a call of a child conversation', [requested('x', 10, inChild), waits], atMinute(10)],
+  [
+    'nothing when the child conversation has ended',
+    [requested('x', 10, inChild), { type: 'evaluation/superseded', evaluationId: inChild.evaluationId }, waits],
+    undefined,
+  ],
+  ['nothing when the call has a result', [requested('a', 10), result(3, 'a'), waits], undefined],
+  [
+    'nothing when the evaluation has ended',
+    [requested('a', 10), waits, { type: 'evaluation/superseded', evaluationId: 'e1' }],
+    undefined,
+  ],
+  [
+    'nothing when another evaluation waits',
+    [requested('a', 10), waits, started('e2'), { ...waits, evaluationId: 'e2' } as Draft],
+    undefined,
+  ],
+])('wakeAt is %s (D67)', ([, drafts, wakeAt]) => {
+  const summary = summaryOf(started(), answer(1, ['a', 'b', 'c']), ...drafts);
+  expect(summary?.wakeAt).toBe(wakeAt);
+  if (summary && !['running', 'suspended'].includes(summary.status ?? ''))
+    expect(summary).not.toHaveProperty('approvalDeadlines');
+});
+
+test('a restore into an empty session brings the expiry of the calls that wait', () => {
+  const call = { ...refOf('a'), status: 'pending', approvalRequest: { at: timeOf(1), expiresAt: atMinute(10) } };
+  const restored = (evaluation: object, one: object = call): Draft => ({
+    type: 'session/restored',
+    slices: { evaluations: [{ id: 'e1', conversationId: 'main', status: 'suspended', calls: [one], ...evaluation }] },
+  });
+  expect(summaryOf(restored({ reason: 'APPROVAL_REQUIRED' }))?.wakeAt).toBe(atMinute(10));
+  expect(summaryOf(restored({ reason: 'CANCELLED' }))?.wakeAt).toBeUndefined();
+  expect(summaryOf(restored({ status: 'completed' }))).not.toHaveProperty('approvalDeadlines');
+  const approved = restored({ reason: 'APPROVAL_REQUIRED' }, { ...call, approval: 'approved' });
+  expect(summaryOf(approved)?.wakeAt).toBeUndefined();
 });
 
 test('a restore into an empty session brings the status of the conversation with it', () => {

@@ -236,8 +236,10 @@ describe('D67: approvals expire', () => {
     const { session, pending, evaluate, runs } = await waiting({ needsApproval: needed }, { clock });
     const expiresAt = new Date(clock.now() + 60_000).toISOString();
     expect(getPendingToolCalls(session)).toMatchObject([{ approvalRequest: { expiresAt } }]);
+    expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
     expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // asking again adds no time
+    expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
     await expect(approveToolCall(session, pending)).rejects.toMatchObject({
       ...INVALID,
@@ -246,6 +248,7 @@ describe('D67: approvals expire', () => {
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([]);
     expect(resultText(session, 'call_1_1')).toBe(`This call was denied: it was not approved before ${expiresAt}`);
+    expect(session.summary).not.toMatchObject({ wakeAt: expect.anything() });
   });
 
   test('a call that was approved in time runs later', async () => {

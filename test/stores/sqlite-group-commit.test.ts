@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
 import { Database, type SqliteParameters, type Statement } from '../../src/stores/sqlite/driver.ts';
 import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
@@ -208,4 +208,48 @@ test('long work leaves the lock free now and then, so that other processes get i
   for (let n = 0; n < 20; n++) await queue.submitAlone(() => slice(n));
   // Right after a slice a timer that is due fires once before the next.
   expect(mostTicks).toBeGreaterThan(2);
+});
+
+test('long work gets a third of the time beside a session that writes without a pause', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const { database } = tracedDatabase();
+  const queue = new WriteQueue(database, 'test', 1000);
+  const order: string[] = [];
+  const take = (who: string, ms: number) => (): void => {
+    order.push(who);
+    vi.advanceTimersByTime(ms);
+  };
+  let isOver = false;
+  const writing = (async () => {
+    while (!isOver) await queue.submit(take('writer', 1), 'one');
+  })();
+  for (let n = 0; n < 6; n++) await queue.submitAlone(take('slice', 5));
+  isOver = true;
+  await writing;
+  const pauses = order
+    .join(' ')
+    .split('slice')
+    .slice(1, 6)
+    .map((writes) => writes.match(/writer/g)?.length ?? 0);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(12);
+  expect(Math.min(...pauses)).toBeGreaterThanOrEqual(10);
+});
+
+test('only the commit of a slice does not wait for the disk, whatever comes before and after it', async () => {
+  const { database } = tracedDatabase();
+  database.pragma('synchronous = FULL');
+  const queue = new WriteQueue(database, 'test', 1000);
+  const level = (): unknown => database.pragma('synchronous');
+  const fails = (): void => {
+    throw new Error('broken');
+  };
+  const [FULL, NORMAL] = [2, 1];
+  const levels = [queue.submitSlice(level), queue.submitAlone(level), queue.submit(level), queue.submitSlice(level)];
+  expect(await Promise.all(levels)).toEqual([NORMAL, FULL, FULL, NORMAL]);
+  expect(level()).toBe(FULL);
+  await expect(queue.submitSlice(fails)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  expect(await queue.submit(level)).toBe(FULL);
 });

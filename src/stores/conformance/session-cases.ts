@@ -170,6 +170,27 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
+    name: 'a session whose approval can expire is listed with its wakeAt, until a person has decided and the call has a result (D67)',
+    async check({ store }) {
+      const expiresAt = '2026-01-01T01:00:00.000Z';
+      const call = { at: AT, evaluationId: 'e', turn: 1, callId: 'c' };
+      const requested = { type: 'tool/approval-requested', ...call, toolName: 't', expiresAt } as NewEvent;
+      const suspended = evaluation('suspended', { reason: 'APPROVAL_REQUIRED', message: '', pending: [] });
+      const waiting = [evaluation('started', { conversationId: 'main' }), requested, suspended];
+      for (const id of ['a', 'b']) await store.append(id, waiting, { id: 'a', expectedSeq: 0 });
+      const listed = async () => {
+        const { sessions } = await store.listSessions({ work: true });
+        return Object.fromEntries(sessions.map(({ id, work, wakeAt }) => [id, [work, wakeAt]]));
+      };
+      assert.deepEqual(await listed(), { a: [undefined, expiresAt], b: [undefined, expiresAt] });
+      await store.append('a', [{ type: 'tool/denied', ...call } as NewEvent], { id: 'b', expectedSeq: 3 });
+      assert.deepEqual(await listed(), { a: ['decision', undefined], b: [undefined, expiresAt] });
+      await store.append('a', [evaluation('completed')], { id: 'c', expectedSeq: 4 });
+      await store.append('b', [evaluation('superseded')], { id: 'b', expectedSeq: 3 });
+      assert.deepEqual(await listed(), {});
+    },
+  },
+  {
     name: 'deleting a session removes all of it and nothing else',
     async check({ store }) {
       for (const id of ['s', 't']) {

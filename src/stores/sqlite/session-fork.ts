@@ -12,7 +12,7 @@ import { gap } from './read-events.ts';
 import type { SessionRemoval } from './session-removal.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
-import { checkpointSlice } from './write-ahead-log.ts';
+import type { SliceCheckpoints } from './slice-checkpoints.ts';
 import { RefusedAfterWriting, type WriteQueue } from './write-queue.ts';
 
 const ROWS = 64;
@@ -27,12 +27,12 @@ const ABANDONED_MS = 10 * 60_000;
  *                                  └──────── begin again ─────┘                     └─▶ removed, SESSION_NOT_FOUND
  */
 export class SessionFork {
-  readonly #database: Database;
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
   readonly #removal: SessionRemoval;
   readonly #queue: WriteQueue;
+  readonly #checkpoints: SliceCheckpoints;
   readonly #now: () => number;
   readonly #begin: ValueStatement<[string, number], number>;
   readonly #isBuilding: ValueStatement<[number], number>;
@@ -47,15 +47,16 @@ export class SessionFork {
       readonly contents: ContentTable;
       readonly removal: SessionRemoval;
       readonly queue: WriteQueue;
+      readonly checkpoints: SliceCheckpoints;
       readonly now: () => number;
     },
   ) {
-    this.#database = database;
     this.#sessions = parts.sessions;
     this.#events = parts.events;
     this.#contents = parts.contents;
     this.#removal = parts.removal;
     this.#queue = parts.queue;
+    this.#checkpoints = parts.checkpoints;
     this.#now = parts.now;
     this.#begin = database.prepareValue('INSERT INTO sessions (id, building_until) VALUES (?, ?) RETURNING key');
     this.#isBuilding = database.prepareValue('SELECT 1 FROM sessions WHERE key = ? AND building_until IS NOT NULL');
@@ -70,7 +71,7 @@ export class SessionFork {
     // As they are now: the caller may change its events while the copy is made.
     const closing = options.events.map(encodeEvent);
     for (;;) {
-      const done = await this.#attempt(sessionId, target, options, closing);
+      const done = await this.#checkpoints.during(() => this.#attempt(sessionId, target, options, closing));
       if (done) return done;
     }
   }
@@ -87,8 +88,8 @@ export class SessionFork {
     try {
       while (copied && copied.seq < options.at) {
         const from: Copied = copied;
-        copied = await this.#queue.submitAlone(() => this.#slice(sessionId, origin, key, from, options.at));
-        checkpointSlice(this.#database);
+        copied = await this.#queue.submitSlice(() => this.#slice(sessionId, origin, key, from, options.at));
+        if (copied && copied.seq < options.at) await this.#checkpoints.checkpoint();
       }
       const all = copied;
       const end = all && (await this.#queue.submitAlone(() => this.#end(sessionId, target, origin, key, all, closing)));

@@ -4,7 +4,7 @@ import type { EventTable } from './event-table.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
-import { checkpointSlice } from './write-ahead-log.ts';
+import type { SliceCheckpoints } from './slice-checkpoints.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** How many rows are looked at together. */
@@ -22,12 +22,12 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
  * opens the store removes.
  */
 export class SessionRemoval {
-  readonly #database: Database;
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
   readonly #index: SearchIndex;
   readonly #queue: WriteQueue;
+  readonly #checkpoints: SliceCheckpoints;
   readonly #doomed: ValueStatement<[], number>;
   readonly #forget: Statement<[number]>;
   readonly #staleForks: ValueStatement<[number], number>;
@@ -44,14 +44,15 @@ export class SessionRemoval {
       readonly contents: ContentTable;
       readonly index: SearchIndex;
       readonly queue: WriteQueue;
+      readonly checkpoints: SliceCheckpoints;
     },
   ) {
-    this.#database = database;
     this.#sessions = tables.sessions;
     this.#events = tables.events;
     this.#contents = tables.contents;
     this.#index = tables.index;
     this.#queue = tables.queue;
+    this.#checkpoints = tables.checkpoints;
     this.#doomed = database.prepareValue('SELECT key FROM doomed');
     this.#forget = database.prepare('DELETE FROM doomed WHERE key = ?');
     this.#staleForks = database.prepareValue('SELECT key FROM sessions WHERE building_until < ?');
@@ -76,7 +77,10 @@ export class SessionRemoval {
 
   /** Removes the rows of a doomed key. Resolves when none is left. */
   async removeAll(key: number): Promise<void> {
-    while (!this.#stopped && !(await this.#queue.submitAlone(() => this.#slice(key)))) checkpointSlice(this.#database);
+    await this.#checkpoints.during(async () => {
+      while (!this.#stopped && !(await this.#queue.submitSlice(() => this.#slice(key))))
+        await this.#checkpoints.checkpoint();
+    });
   }
 
   /** Removes what other processes left behind, a while after the store was opened and when a fork turns out to be abandoned. */

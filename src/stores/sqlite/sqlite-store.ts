@@ -44,6 +44,7 @@ import { SearchIndex } from './search-index.ts';
 import { SessionFork } from './session-fork.ts';
 import { SessionRemoval } from './session-removal.ts';
 import { SessionTable } from './session-table.ts';
+import { SliceCheckpoints } from './slice-checkpoints.ts';
 import { SnapshotTable } from './snapshot-table.ts';
 import { storeError } from './sqlite-errors.ts';
 import { emptyIfFree, emptyWriteAheadLog, stillInLog } from './write-ahead-log.ts';
@@ -113,8 +114,17 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
   const indexing = new BackgroundIndexing(index, queue);
   const watchers = new Watchers();
   const remote = new RemoteCommits(database, sessions, drafts, watchers);
-  const removal = new SessionRemoval(database, { sessions, events, contents, index, queue });
-  const forks = new SessionFork(database, { sessions, events, contents, removal, queue, now: () => clock.now() });
+  const checkpoints = new SliceCheckpoints(database, path);
+  const removal = new SessionRemoval(database, { sessions, events, contents, index, queue, checkpoints });
+  const forks = new SessionFork(database, {
+    sessions,
+    events,
+    contents,
+    removal,
+    queue,
+    checkpoints,
+    now: () => clock.now(),
+  });
   const renewals = new RenewalThread(path, clock);
   const keepers = new LeaseKeepers(clock);
   const replacement = new EventReplacement({
@@ -393,6 +403,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
         await Promise.allSettled(underWay);
         await queue.idle();
         await renewals.close();
+        await checkpoints.close();
         database.close();
       })();
       return closing;

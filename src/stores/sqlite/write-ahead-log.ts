@@ -10,18 +10,6 @@ export function emptyWriteAheadLog(database: Database): void {
   if (busy) throw new BusyResult('the write-ahead log is in use');
 }
 
-/**
- * Moves what a slice of long work wrote into the database. SQLite itself does that once in a thousand pages, within a commit, and
- * syncs them all: the event loop waits for it, and so does every other process that writes.
- */
-export function checkpointSlice(database: Database): void {
-  try {
-    database.pragma('wal_checkpoint(PASSIVE)');
-  } catch {
-    // Locked: the next slice, or SQLite itself, does it.
-  }
-}
-
 /** The same as `emptyWriteAheadLog`, as far as nobody is in the way; the next checkpoint does the rest. */
 export function emptyIfFree(database: Database): void {
   try {

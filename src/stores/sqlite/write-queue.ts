@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { busyDeadline, LONGEST_PAUSE_MS, mayRetry, pause } from './busy.ts';
+import { CommitSync } from './commit-sync.ts';
 import type { Database } from './driver.ts';
 import { storeError } from './sqlite-errors.ts';
 
@@ -20,7 +21,11 @@ const MAX_BATCH = 512;
 /** How many transactions of a session that writes alone may follow each other before timers and input have their turn. */
 const MAX_IN_A_TURN = 8;
 
-/** How long work that nobody should wait behind waits for others. */
+/**
+ * Long work waits for the other writers of this process twice as long as its last transaction took: it gets a third of the time
+ * beside a session that writes without a pause. It never waits longer than `LONG_ENOUGH_MS`.
+ */
+const SHARE_OF_OTHERS = 2;
 const LONG_ENOUGH_MS = 100;
 
 /**
@@ -34,6 +39,8 @@ interface Job {
   readonly work: () => unknown;
   /** The session that writes. */
   readonly writer: string | undefined;
+  /** Whether a power failure may undo it. */
+  readonly mayBeUndone: boolean;
   /** When waiting for a lock ends; set when the wait begins. */
   deadline?: number;
   readonly resolve: (value: unknown) => void;
@@ -84,6 +91,7 @@ export class WriteQueue {
   readonly #commit: { run(): unknown };
   readonly #rollback: { run(): unknown };
   readonly #guard: TransactionGuard | undefined;
+  readonly #sync: CommitSync;
   #waiting: Job[] = [];
   #alone: Job[] = [];
   #running: Promise<void> | undefined;
@@ -92,6 +100,8 @@ export class WriteQueue {
   #inThisTurn = 0;
   /** Since when the first of those who write alone has waited. */
   #aloneSince = 0;
+  /** How long the last of them worked. */
+  #lastAloneMs: number = LONG_ENOUGH_MS;
   /** How long they have worked since the lock was last left free. */
   #longWorkMs = 0;
   #lockFree: Promise<void> | undefined;
@@ -100,6 +110,7 @@ export class WriteQueue {
     this.#guard = guard;
     this.#database = database;
     this.#path = path;
+    this.#sync = new CommitSync(database);
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#begin = database.prepare('BEGIN IMMEDIATE');
     this.#commit = database.prepare('COMMIT');
@@ -112,10 +123,18 @@ export class WriteQueue {
   }
 
   /** As `submit`, in a transaction of its own and after everyone who waits: for long work that nobody should wait behind. */
-  async submitAlone<T>(work: () => T): Promise<T> {
+  async submitAlone<T>(work: () => T, mayBeUndone = false): Promise<T> {
     if (this.#longWorkMs >= LONG_WORK_MS) this.#lockFree ??= this.#leaveLockFree();
     await this.#lockFree;
-    return this.#enqueue(this.#alone, work, undefined);
+    return this.#enqueue(this.#alone, work, undefined, mayBeUndone);
+  }
+
+  /**
+   * As `submitAlone`, for work that is done again after a power failure has undone it: its commit does not wait for the disk, so it
+   * blocks neither the event loop nor other writers for that long. The next ordinary commit makes it durable, too.
+   */
+  submitSlice<T>(work: () => T): Promise<T> {
+    return this.submitAlone(work, true);
   }
 
   async #leaveLockFree(): Promise<void> {
@@ -129,10 +148,10 @@ export class WriteQueue {
     while (this.#running) await this.#running;
   }
 
-  #enqueue<T>(lane: Job[], work: () => T, writer: string | undefined): Promise<T> {
+  #enqueue<T>(lane: Job[], work: () => T, writer: string | undefined, mayBeUndone = false): Promise<T> {
     if (lane === this.#alone && lane.length === 0) this.#aloneSince = performance.now();
     return new Promise<T>((resolve, reject) => {
-      lane.push({ work, writer, resolve: resolve as (value: unknown) => void, reject });
+      lane.push({ work, writer, mayBeUndone, resolve: resolve as (value: unknown) => void, reject });
       this.#running ??= this.#run();
     });
   }
@@ -147,7 +166,10 @@ export class WriteQueue {
       this.#lastWriter = jobs.every(({ writer }) => writer === first?.writer) ? first?.writer : undefined;
       const began = performance.now();
       const unserved = this.#commitTogether(jobs);
-      if (lane === this.#alone) this.#longWorkMs += performance.now() - began;
+      if (lane === this.#alone) {
+        this.#lastAloneMs = performance.now() - began;
+        this.#longWorkMs += this.#lastAloneMs;
+      }
       if (unserved.length > 0) {
         lane.unshift(...unserved);
         await pause();
@@ -158,7 +180,8 @@ export class WriteQueue {
 
   /** Whether long work has waited for long: behind a session that writes without a pause it would wait for ever. */
   #isOverdue(): boolean {
-    return this.#alone.length > 0 && performance.now() - this.#aloneSince > LONG_ENOUGH_MS;
+    const enough = Math.min(SHARE_OF_OTHERS * this.#lastAloneMs, LONG_ENOUGH_MS);
+    return this.#alone.length > 0 && performance.now() - this.#aloneSince > enough;
   }
 
   /** Whether nobody else writes, and timers and input have not waited for long. */
@@ -176,6 +199,7 @@ export class WriteQueue {
   /** Writes the jobs and answers them; returns those to try again because the database is locked. */
   #commitTogether(jobs: readonly Job[]): readonly Job[] {
     try {
+      this.#sync.set(jobs.every(({ mayBeUndone }) => mayBeUndone) ? 'NORMAL' : 'FULL');
       this.#begin.run();
     } catch (error) {
       return jobs.filter((job) => {
@@ -189,6 +213,7 @@ export class WriteQueue {
       this.#guard?.begun();
       const outcomes = jobs.map(runJob);
       this.#commit.run();
+      this.#sync.set('FULL');
       this.#guard?.committed();
       for (const [i, outcome] of outcomes.entries()) answer(jobs[i], outcome);
       return [];

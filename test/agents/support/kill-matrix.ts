@@ -237,7 +237,7 @@ export function killMatrix(agent: KilledAgent): void {
         if (moment.waits && victim === 'child') writeFileSync(releasePath(directory), '');
         await exited;
 
-        if (machine === 'HOME wiped') rmSync(home, { recursive: true, force: true });
+        if (machine === 'HOME wiped') rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
         const where =
           machine === 'another machine'
             ? { home: join(directory, 'home2'), cwd: join(directory, 'cwd2') }

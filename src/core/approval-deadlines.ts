@@ -1,0 +1,70 @@
+import type { Evaluation } from './evaluations.ts';
+import type { BuiltInEvent } from './events.ts';
+import { type CallRef, callKey } from './messages.ts';
+
+/** Until when calls can be approved that wait for it and expire (D67): ISO times by `callKey`. */
+export type ApprovalDeadlines = Readonly<Record<string, string>>;
+
+/** Folds one event into the deadlines; returns the same object when the event says nothing about them. */
+export function followDeadlines(deadlines: ApprovalDeadlines, event: BuiltInEvent): ApprovalDeadlines {
+  switch (event.type) {
+    case 'tool/approval-requested': {
+      const others = without(deadlines, event);
+      return event.expiresAt === undefined ? others : { ...others, [callKey(event)]: event.expiresAt };
+    }
+    case 'tool/approved':
+    case 'tool/denied':
+    case 'tool/settled':
+    case 'tool/started':
+      return without(deadlines, event);
+    case 'message/recorded': {
+      const { message } = event;
+      return message.role === 'tool' ? without(deadlines, { ...message, callId: message.toolCallId }) : deadlines;
+    }
+    case 'evaluation/completed':
+    case 'evaluation/failed':
+    case 'evaluation/superseded':
+      return withoutEvaluation(deadlines, event.evaluationId);
+    default:
+      return deadlines;
+  }
+}
+
+/** The deadlines of evaluations that a snapshot brought. */
+export function restoredDeadlines(
+  evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
+): ApprovalDeadlines {
+  const open = evaluations.filter(({ status }) => status === 'running' || status === 'suspended');
+  const waiting = open
+    .flatMap(({ calls = [] }) => calls)
+    .filter((call) => call.status === 'pending' && call.approval === undefined && call.settlement === undefined);
+  return Object.fromEntries(
+    waiting.flatMap((call) => {
+      const { expiresAt } = call.approvalRequest ?? {};
+      return expiresAt === undefined ? [] : [[callKey(call), expiresAt]];
+    }),
+  );
+}
+
+/** The earliest of them; undefined when there is none. */
+export function earliestDeadline(deadlines: ApprovalDeadlines): string | undefined {
+  let earliest: string | undefined;
+  for (const time of Object.values(deadlines)) {
+    if (earliest === undefined || Date.parse(time) < Date.parse(earliest)) earliest = time;
+  }
+  return earliest;
+}
+
+function without(deadlines: ApprovalDeadlines, call: CallRef): ApprovalDeadlines {
+  const key = callKey(call);
+  if (!Object.hasOwn(deadlines, key)) return deadlines;
+  const { [key]: _, ...others } = deadlines;
+  return others;
+}
+
+/** Without the calls of an evaluation and of the child conversations that they started: their keys begin with its id. */
+function withoutEvaluation(deadlines: ApprovalDeadlines, evaluationId: string): ApprovalDeadlines {
+  const entries = Object.entries(deadlines);
+  const others = entries.filter(([key]) => !key.startsWith(`${evaluationId}/`));
+  return others.length === entries.length ? deadlines : Object.fromEntries(others);
+}
