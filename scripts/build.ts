@@ -19,7 +19,7 @@ const entries = [
 
 rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-await build({
+const { output } = await build({
   cwd: root,
   input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join('src', entry)])),
   platform: 'node',
@@ -30,3 +30,4 @@ await build({
     comments: { annotation: true, jsdoc: false, legal: true },
   },
 });
+console.log(`built dist: ${entries.length} entries, ${output.length} JavaScript files`);

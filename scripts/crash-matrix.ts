@@ -33,14 +33,14 @@ writeFileSync(
   join(root, 'docs', 'crash-matrix.md'),
   `# The crash matrix
 
-Every scenario is run once without a crash, and every point that it passes through is noted: both sides of every write to the
+Every scenario is run once without a crash, and every point that it passes through is recorded: both sides of every write to the
 store, both sides of every effect outside the process, every part of the model's stream. Then, for each point, a real process is
 killed there with SIGKILL and a new one resumes; for two of them the resume is killed at each of its own points, too.
 
-A cell holds when the conversation that comes out is the one of the uninterrupted run, no call that had its result acted again,
-and a \`once\` tool acted at most once. \`=\` is equal; \`s\` is equal after a person settled a call whose outcome could not be known
-(a \`once\` tool without \`reconcile\`); \`✗\` would be wrong. \`npm run test:crash\` runs all of it; \`node scripts/crash-matrix.ts\`
-writes this page.
+A cell holds when three things are true: the resumed conversation equals that of the uninterrupted run, no tool ran again for a call
+that had its result, and a \`once\` tool ran at most once. \`=\` means that the cell holds. \`s\` means that it holds after a person settled
+a call whose outcome could not be known (a \`once\` tool without \`reconcile\`). \`✗\` would mean that it does not hold. \`npm run test:crash\`
+runs all cells; \`node scripts/crash-matrix.ts\` writes this page.
 
 \`\`\`
 ${reportOf(cells)}

@@ -2,7 +2,11 @@
  * `holdfast/store`: what a store of your own is built from (docs/writing-a-store.md). The rules that are the same for every store,
  * so that yours refuses, lists, searches and numbers as the others do; `holdfast/testing` has the suite that it must pass.
  */
+export { HoldfastError } from './core/errors.ts';
+export type { NewEvent, SessionEvent } from './core/events.ts';
 export { type SessionSummary, summarizeSession } from './core/session-summary.ts';
+export { changesSummary } from './core/summary-change.ts';
+export type { Clock } from './ports/clock.ts';
 export type * from './ports/store.ts';
 export {
   type AppendedEvent,
@@ -11,6 +15,7 @@ export {
   type SessionPosition,
   summarizeAppend,
 } from './stores/append-rules.ts';
+export { bootId } from './stores/boot-id.ts';
 export {
   checkAppend,
   checkCount,
@@ -32,10 +37,18 @@ export {
 } from './stores/draft-rules.ts';
 export { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './stores/encoded-event.ts';
 export { eventsFromPages } from './stores/event-pages.ts';
-export { keepLeaseByTimer, type RenewableLease } from './stores/keep-lease.ts';
-export { leaseBlocks } from './stores/lease-rules.ts';
+export { LeaseKeepers, type RenewableLease, type TimerKeeper } from './stores/keep-lease.ts';
+export {
+  expiryNow,
+  type LeaseTerm,
+  leaseBlocks,
+  remainingForHolder,
+  remainingForOthers,
+  termFrom,
+} from './stores/lease-rules.ts';
 export {
   appendIdReused,
+  contentMissing,
   eventNotFound,
   fenceConflict,
   forkTargetExists,

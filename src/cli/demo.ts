@@ -185,7 +185,7 @@ function adviceFor(database: string): readonly (readonly [what: string, how: str
   return [
     ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
     ['the requests', `${curate} expenses --db ${database}`],
-    ['your agent', `the first example in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
+    ['your agent', `the section "An agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
   ];
 }
 

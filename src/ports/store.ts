@@ -279,7 +279,10 @@ export interface Store {
   readCallContent(sessionId: string, call: string, options?: IncarnationOption): Promise<string | undefined>;
 
   listSessions(options?: ListSessionsOptions): Promise<SessionPage>;
-  /** Full-text search over what was said. What is committed when it is called is found. Optional. */
+  /**
+   * Full-text search over what was said, newest first: hits of the session that began last, and in it from the end. What is committed
+   * when it is called is found. Optional.
+   */
   search?(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>;
   /** Removes a session and all that belongs to it; contents another session refers to stay. False when there was none. */
   deleteSession(sessionId: string, options?: IncarnationOption): Promise<boolean>;
@@ -289,7 +292,10 @@ export interface Store {
    * that exists is `SESSION_CONFLICT`.
    */
   forkSession(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }>;
-  /** Replaces the payload of one event, keeping its seq, for erasing what was said (D58); drops the stored snapshot and the hits. */
+  /**
+   * Replaces the payload of one event, keeping its seq, for erasing what was said (D58); drops the stored snapshot and the hits.
+   * Listings then show what the changed log adds up to.
+   */
   replaceEvent(sessionId: string, event: SessionEvent, options?: ReplaceEventOptions): Promise<void>;
 
   check(): Promise<IntegrityReport>;

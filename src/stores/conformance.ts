@@ -29,6 +29,11 @@ export interface StoreConformanceOptions {
    * whose data ends with its handle: the rules about sharing are then left out too.
    */
   reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
+  /**
+   * Removes the text of a content from the data of `store`, as damage would, and leaves the references to it. Leave it out for a
+   * store whose data cannot be reached from outside: the rule about lost contents is then left out too.
+   */
+  loseContent?(store: Store, hash: string): Promise<void>;
   /** How many histories each property is tried on; 60 unless told. */
   readonly runs?: number;
 }
@@ -58,7 +63,7 @@ export function storeConformance(options: StoreConformanceOptions): readonly Con
   ];
   return [
     ...cases
-      .filter((each) => !each.shared || options.reopen)
+      .filter((each) => (!each.shared || options.reopen) && (!each.damaging || options.loseContent))
       .map(({ name, check, searching }) => ({
         name,
         run: () =>

@@ -19,10 +19,10 @@ export interface TimerKeeper extends LeaseKeeper {
 }
 
 /**
- * Renews a lease by timers of the event loop: for stores that have no thread of their own. While the event loop is blocked the
+ * Renews a lease by timers of the event loop, for stores that have no thread of their own. While the event loop is blocked the
  * lease is not renewed, so its holder checks what remains right before each effect (D76).
  */
-export function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
+function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
   const { ttlMs, onLost } = options;
   const time = (): number => clock.monotonic?.() ?? clock.now();
   let stopped = false;
@@ -59,4 +59,35 @@ export function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: K
   };
   schedule();
   return { remainingMs: () => lease.remainingMs(), renew, stop, overdueMs: () => Math.max(0, time() - due) };
+}
+
+/** The keepers of one store, by timers of the event loop. They end with the store: its `close` calls `stop`. */
+export class LeaseKeepers {
+  readonly #clock: Clock;
+  readonly #keepers = new Set<LeaseKeeper>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Keeps a lease until its keeper is stopped, the lease is lost or the store closes. */
+  keep(lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
+    const onLost = (): void => {
+      this.#keepers.delete(kept);
+      options.onLost();
+    };
+    const keeper = keepLeaseByTimer(this.#clock, lease, { ...options, onLost });
+    const stop = (): void => {
+      this.#keepers.delete(kept);
+      keeper.stop();
+    };
+    const kept: TimerKeeper = { ...keeper, stop };
+    this.#keepers.add(kept);
+    return kept;
+  }
+
+  /** Stops every keeper. */
+  stop(): void {
+    for (const keeper of [...this.#keepers]) keeper.stop();
+  }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { AcquireLeaseOptions, KeepLeaseOptions, Lease, LeaseAnswer, LeaseKeeper } from '../ports/store.ts';
-import { DEFAULT_MAX_BLOCKED_MS, keepLeaseByTimer } from './keep-lease.ts';
+import { DEFAULT_MAX_BLOCKED_MS, LeaseKeepers } from './keep-lease.ts';
 import {
   expiryNow,
   type LeaseTerm,
@@ -28,10 +28,12 @@ export class MemoryLeases {
   readonly #clock: Clock;
   /** For each kept fence: renews the lease if only the blocked event loop has kept its timer from doing so. */
   readonly #catchUp = new Map<number, () => void>();
+  readonly #keepers: LeaseKeepers;
   #lastFence = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#keepers = new LeaseKeepers(clock);
   }
 
   acquire(slot: LeaseSlot, options: AcquireLeaseOptions): LeaseAnswer {
@@ -69,7 +71,7 @@ export class MemoryLeases {
       this.#catchUp.delete(fence);
       options.onLost();
     };
-    const keeper = keepLeaseByTimer(this.#clock, { renew, remainingMs }, { ...options, onLost });
+    const keeper = this.#keepers.keep({ renew, remainingMs }, { ...options, onLost });
     this.#catchUp.set(fence, () => {
       const overdue = keeper.overdueMs();
       if (overdue > 0 && overdue <= maxBlockedMs) this.renew(find(), fence, ttlMs);
@@ -81,6 +83,12 @@ export class MemoryLeases {
         keeper.stop();
       },
     };
+  }
+
+  /** Ends all renewing: the store closes. */
+  close(): void {
+    this.#keepers.stop();
+    this.#catchUp.clear();
   }
 
   /** False when the lease stays because the log has moved on from `seq`. */

@@ -1,9 +1,10 @@
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
+import { changesSummary } from '../core/summary-change.ts';
 import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
 import { type AppendedEvent, findRepeatedAppend, refuseStale, summarizeAppend } from './append-rules.ts';
 import { addChunks } from './draft-rules.ts';
-import { decodeEvent, encodeEvent } from './encoded-event.ts';
+import { decodeEvent, type EncodedEvent, encodeEvent } from './encoded-event.ts';
 import type { MemoryLease } from './memory-leases.ts';
 import { eventNotFound } from './refusals.ts';
 
@@ -72,6 +73,10 @@ export class MemorySession {
     const { appendId, contents: referred = [] } = before;
     const kept = referred.filter((hash) => contents.includes(hash));
     const encoded = encodeEvent(event);
+    const read = ({ at, type, data }: EncodedEvent) => decodeEvent(this.id, event.seq, at, type, data);
+    if (changesSummary(read(before), read(encoded))) {
+      this.#summary = summarizeAppend(this.id, undefined, 0, this.#log.with(event.seq - 1, encoded));
+    }
     this.#log[event.seq - 1] = { ...encoded, ...(appendId !== undefined && { appendId }), contents: kept };
     this.snapshot = undefined;
     this.revision++;

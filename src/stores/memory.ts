@@ -247,6 +247,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const fork = origin.fork(target, begin(target).incarnation, options.at);
       const { seq } = fork.append(options.events, { id: `fork:${target}:end`, expectedSeq: options.at });
       refer(fork.references().map((hash) => ({ event: 0, hash, text: contents.get(hash)?.text ?? '' })));
+      sessions.delete(target); // a lease may have come before: the fork begins now
       sessions.set(target, fork);
       watchers.notify(target);
       return { seq };
@@ -276,6 +277,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async close() {
       closed = true;
+      leases.close();
       watchers.clear();
     },
   };

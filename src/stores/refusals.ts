@@ -11,14 +11,21 @@ export function sequenceConflict(sessionId: string, actual: number, expected: nu
   );
 }
 
-/** The caller's lease was taken over, or its session deleted. */
+/** The caller's lease was taken over, its session was deleted, or the store never granted this fence. */
 export function fenceConflict(sessionId: string, actual: number | undefined, fence: number): HoldfastError {
-  const now = actual === undefined ? 'has no lease' : `is under fence ${actual}`;
-  return new HoldfastError(
-    'SESSION_CONFLICT',
-    `session ${sessionId} ${now}, not fence ${fence}: another writer took it over; stop, and resume it if it is still yours`,
-    { detail: 'fence', data: { actual, fence } },
-  );
+  return new HoldfastError('SESSION_CONFLICT', `session ${sessionId} ${fenceProblem(actual, fence)}`, {
+    detail: 'fence',
+    data: { actual, fence },
+  });
+}
+
+function fenceProblem(actual: number | undefined, fence: number): string {
+  if (actual === undefined) {
+    return `never had a lease with fence ${fence}, or was deleted since; acquire a lease and write under its fence`;
+  }
+  return actual > fence
+    ? `is under fence ${actual}, not ${fence}: another writer took it over; stop, and resume it if it is still yours`
+    : `is under fence ${actual} and never had fence ${fence}; write under the fence of the lease that was granted`;
 }
 
 export function appendIdReused(sessionId: string, id: string): HoldfastError {

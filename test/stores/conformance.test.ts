@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, test } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { storeConformance } from '../../src/stores/conformance.ts';
@@ -27,6 +28,11 @@ describe('sqlite', () => {
       return store;
     },
     reopen: (store, options) => sqliteStore(paths.get(store) ?? '', options),
+    async loseContent(store, hash) {
+      const database = new DatabaseSync(paths.get(store) ?? '');
+      database.prepare('DELETE FROM contents WHERE hash = ?').run(hash);
+      database.close();
+    },
   });
   for (const { name, run } of suite) test(name, run);
 });

@@ -1,8 +1,10 @@
 /** Each rule of the store contract is guarded by the suite: a store that breaks just that rule fails it. */
 import { expect, test } from 'vitest';
-import { storeConformance } from '../../src/stores/conformance.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Store } from '../../src/ports/store.ts';
+import { type ConformanceTest, storeConformance } from '../../src/stores/conformance.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { brokenStores } from './support/broken-stores.ts';
+import { brokenStores, losable, loseContent } from './support/broken-stores.ts';
 
 /** More turns of the event loop than any case on a memory store needs: one that waits longer waits for ever. */
 const TURNS = 5000;
@@ -23,8 +25,24 @@ async function outcomeOf(run: () => Promise<void>): Promise<'passes' | 'fails' |
   return outcome ?? 'hangs';
 }
 
+/** The suite of stores in memory, whose contents can be lost. */
+function suiteOf(wrap: (store: Store, clock: Clock) => Store): readonly ConformanceTest[] {
+  const whole = new WeakMap<Store, Store>();
+  return storeConformance({
+    async create({ clock }) {
+      const store = losable(memoryStore({ clock }));
+      const wrapped = wrap(store, clock);
+      whole.set(wrapped, store);
+      return wrapped;
+    },
+    async loseContent(store, hash) {
+      loseContent(whole.get(store) ?? store, hash);
+    },
+  });
+}
+
 test.for(brokenStores)('the suite notices that $breaks', async ({ noticedBy, wrap }) => {
-  const suite = storeConformance({ create: async (options) => wrap(memoryStore(options)) });
+  const suite = suiteOf((store, clock) => wrap(store, clock));
   const cases = suite.filter(({ name }) => name.includes(noticedBy));
   expect(cases.length, `cases named ${noticedBy}`).toBeGreaterThan(0);
   const outcomes = await Promise.all(cases.map(({ run }) => outcomeOf(run)));
@@ -32,7 +50,7 @@ test.for(brokenStores)('the suite notices that $breaks', async ({ noticedBy, wra
 });
 
 test('a store that keeps every rule passes all of the cases that notice the broken ones', async () => {
-  const suite = storeConformance({ create: async (options) => memoryStore(options) });
+  const suite = suiteOf((store) => store);
   const cases = suite.filter(({ name }) => brokenStores.some(({ noticedBy }) => name.includes(noticedBy)));
   for (const { name, run } of cases) expect(await outcomeOf(run), name).toBe('passes');
 });

@@ -1,5 +1,5 @@
 /** The store that docs/writing-a-store.md describes passes the whole suite: its building blocks are enough to write one. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
@@ -21,5 +21,11 @@ const suite = storeConformance({
     return store;
   },
   reopen: async (store, options) => jsonFileStore(paths.get(store) ?? '', options),
+  async loseContent(store, hash) {
+    const path = paths.get(store) ?? '';
+    const data = JSON.parse(readFileSync(path, 'utf8')) as { contents: [hash: string, text: string][] };
+    data.contents = data.contents.filter(([each]) => each !== hash);
+    writeFileSync(path, JSON.stringify(data));
+  },
 });
 for (const { name, run } of suite) test(name, run);

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import type { NewEvent, SessionEvent } from '../../src/core/events.ts';
 import { chunk, leaseOn, note, openStore, readAll, said, temporaryDatabase } from './support/temporary.ts';
 
 const SECRET = 'xylophonesecretword';
@@ -97,4 +97,34 @@ test('a backup is a whole store, made while others write, and never overwrites (
   await expect(store.backup('')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   expect(readFileSync(target).equals(before)).toBe(true);
   expect(existsSync(join(dirname(path), 'missing'))).toBe(false);
+});
+
+test('a title that is erased while others append, describe and erase is in no file, and the summary has all the rest (D58)', async () => {
+  const path = temporaryDatabase();
+  const [store, other] = [await openStore(path), await openStore(path)];
+  const described = (fields: object): NewEvent => ({ ...note(0), type: 'session/described', ...fields }) as NewEvent;
+  // Long enough that folding it again takes several reads.
+  const messages = Array.from({ length: 3000 }, (_, i) => said(`message ${i}`));
+  await store.append('s', [described({ title: SECRET }), described({ metadata: { a: 'secret' } }), ...messages], {
+    id: 'a',
+    expectedSeq: 0,
+  });
+  const append = async () => {
+    for (let n = 0; n < 20; n++) {
+      await other.append('s', [described({ metadata: { [`n${n}`]: n } })], { id: `b${n}`, expectedSeq: 3002 + n });
+    }
+  };
+  await Promise.all([
+    store.replaceEvent('s', { ...described({ tags: ['x'] }), seq: 1 } as SessionEvent),
+    other.replaceEvent('s', { ...described({ metadata: { a: 'erased' } }), seq: 2 } as SessionEvent),
+    append(),
+  ]);
+  const added = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, n]));
+  for (const handle of [store, other]) {
+    const [session] = (await handle.listSessions()).sessions;
+    expect(session).toMatchObject({ tags: ['x'], metadata: { a: 'erased', ...added }, seq: 3022 });
+    expect(session).not.toHaveProperty('title');
+  }
+  expect((await store.head('s')).revision).toBe(2);
+  expect(filesWith(path, SECRET)).toEqual([]);
 });

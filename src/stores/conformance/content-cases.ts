@@ -189,4 +189,38 @@ export const contentCases: readonly Case[] = [
       assert.equal(await store.readCallContent('s', 'two'), undefined);
     },
   },
+  {
+    name: 'an append that puts and drops the same call leaves nothing: puts come first (D77)',
+    async check({ store }) {
+      const callContents = { put: [{ call: 'c', text: 'exact' }], drop: ['c'] };
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, callContents });
+      assert.equal(await store.readCallContent('s', 'c'), undefined);
+      const put = [
+        { call: 'c', text: 'first' },
+        { call: 'c', text: 'second' },
+      ];
+      await store.append('s', [note(2)], { id: 'b', expectedSeq: 1, callContents: { put } });
+      assert.equal(await store.readCallContent('s', 'c'), 'second');
+      await store.append('s', [note(3)], { id: 'c', expectedSeq: 2, callContents });
+      assert.equal(await store.readCallContent('s', 'c'), undefined);
+    },
+  },
+  {
+    name: 'a content that the store lost is CONTENT_NOT_FOUND, and the integrity check names it (D58)',
+    damaging: true,
+    async check({ store, loseContent }) {
+      await begin(store, 's', SHARED);
+      await begin(store, 't');
+      assert.ok((await store.check()).ok);
+      await loseContent?.(SHARED.hash);
+      await refused(store.readContent('s', SHARED.hash), 'CONTENT_NOT_FOUND');
+      assert.equal(await store.readContent('t', SHARED.hash), undefined, 'a session without a reference lost nothing');
+      const { ok, problems, sessions, events } = await store.check();
+      assert.deepEqual({ ok, sessions, events }, { ok: false, sessions: 2, events: 2 });
+      assert.ok(
+        problems.some((problem) => problem.includes(SHARED.hash)),
+        `the check names the lost content: ${problems.join('; ')}`,
+      );
+    },
+  },
 ];

@@ -94,6 +94,19 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
+    name: 'a fork begins at revision 0 and knows none of the append ids of its origin (D51)',
+    async check({ store }) {
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      await store.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
+      await store.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent);
+      await store.forkSession('s', 'fork', { at: 2, events: [note(3)] });
+      assert.deepEqual(await store.head('fork'), { incarnation: 1, seq: 3, revision: 0 });
+      await refused(store.append('fork', [note(2)], { id: 'b', expectedSeq: 1 }), 'SESSION_CONFLICT', 'sequence');
+      assert.deepEqual(await store.append('fork', [note(4)], { id: 'b', expectedSeq: 3 }), { seq: 4 });
+      assert.deepEqual(await readNotes(store, 'fork'), ['erased', 2, 3, 4]);
+    },
+  },
+  {
     name: 'a fork keeps its contents when its origin is deleted or erased afterwards (D58)',
     async check({ store }) {
       const contents = [{ event: 0, hash: 'sha256:x', text: 'content' }];
@@ -135,7 +148,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a target that exists is SESSION_CONFLICT and stays as it is; one that only has a lease is taken',
+    name: 'a target that exists is SESSION_CONFLICT and stays as it is; one that only has a lease is taken in the same life',
     async check({ store }) {
       await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
       await store.append('there', [note('there')], { id: 'a', expectedSeq: 0 });
@@ -145,8 +158,14 @@ export const forkCases: readonly Case[] = [
       assert.deepEqual(await readNotes(store, 'there'), ['there']);
       assert.deepEqual(await readNotes(store, 's'), [1, 2]);
       const { fence } = await leaseOn(store, 'leased');
+      const { incarnation } = await store.head('leased');
       await store.forkSession('s', 'leased', { at: 1, events: [note(3)] });
       assert.deepEqual(await readNotes(store, 'leased'), [1, 3]);
+      assert.equal(
+        (await store.head('leased')).incarnation,
+        incarnation,
+        'the fork goes on with the life of the lease',
+      );
       assert.equal(await store.readLease('leased'), undefined);
       await refused(
         store.append('leased', [note('zombie')], { id: 'b', expectedSeq: 2, fence }),

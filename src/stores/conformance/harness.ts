@@ -15,6 +15,8 @@ import type {
 /** Time that moves when a case says so. */
 export interface SuiteClock extends Clock {
   advance(ms: number): void;
+  /** How many timers have neither run nor been cancelled. */
+  readonly pending: number;
 }
 
 /** As little of a clock as leases need: `holdfast/testing` has a better one, and stands on the stores. */
@@ -34,6 +36,9 @@ function suiteClock(): SuiteClock {
       now += ms;
       for (const [run, due] of [...timers]) if (due <= now && timers.delete(run)) run();
     },
+    get pending() {
+      return timers.size;
+    },
   };
 }
 
@@ -43,11 +48,14 @@ export interface Harness {
   readonly clock: SuiteClock;
   /** Another handle on the same data; absent when the store has only one. */
   readonly reopen?: (() => Promise<Store>) | undefined;
+  /** Removes a text behind the store's back; absent when the suite cannot damage the store. */
+  readonly loseContent?: ((hash: string) => Promise<void>) | undefined;
 }
 
 export interface HarnessOptions {
   create(options: { readonly clock: Clock }): Promise<Store>;
   reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
+  loseContent?(store: Store, hash: string): Promise<void>;
 }
 
 /** A rule that every store keeps. */
@@ -57,6 +65,8 @@ export interface Case {
   readonly shared?: true;
   /** Holds for stores that search: it is passed over for a store without `search`. */
   readonly searching?: true;
+  /** Needs a store that the suite can damage. */
+  readonly damaging?: true;
   check(harness: Harness): Promise<void>;
 }
 
@@ -65,7 +75,7 @@ export async function withStore(options: HarnessOptions, work: (harness: Harness
   const clock = suiteClock();
   const store = await options.create({ clock });
   const handles = [store];
-  const { reopen } = options;
+  const { reopen, loseContent } = options;
   try {
     await work({
       store,
@@ -77,6 +87,7 @@ export async function withStore(options: HarnessOptions, work: (harness: Harness
           handles.push(handle);
           return handle;
         }),
+      loseContent: loseContent && ((hash) => loseContent(store, hash)),
     });
   } finally {
     for (const handle of handles.reverse()) await handle.close();

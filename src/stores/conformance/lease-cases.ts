@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AcquireLeaseOptions, Lease, Store } from '../../ports/store.ts';
-import { type Case, holder, note, readNotes, refused } from './harness.ts';
+import { type Case, chunk, holder, note, readNotes, refused } from './harness.ts';
 
 const TTL = 1000;
 
@@ -9,6 +9,11 @@ async function acquire(store: Store, who: string, options: Partial<AcquireLeaseO
   const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL, ...options });
   assert.ok(answer.acquired, `${who} should get the lease`);
   return answer.lease;
+}
+
+/** Expects a time that a store may have rounded. */
+function assertAbout(ms: number, expected: number): void {
+  assert.ok(Math.abs(ms - expected) <= 1, `${ms} ms remain, not ${expected}`);
 }
 
 export const leaseCases: readonly Case[] = [
@@ -88,6 +93,22 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
+    name: 'a released fence stays valid for appends, drafts and snapshots until another lease is granted (D51)',
+    async check({ store }) {
+      const { fence } = await acquire(store, 'one');
+      await store.releaseLease('s', fence);
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence });
+      await store.appendDraft('s', [chunk(fence, 1)], { fence });
+      await store.writeSnapshot('s', { seq: 1, data: '{}' }, { fence });
+      assert.deepEqual(await readNotes(store, 's'), [1]);
+      assert.equal((await store.readDraft('s')).length, 1);
+      await acquire(store, 'two');
+      await refused(store.append('s', [note(2)], { id: 'b', expectedSeq: 1, fence }), 'SESSION_CONFLICT', 'fence');
+      await refused(store.appendDraft('s', [chunk(fence, 2)], { fence }), 'SESSION_CONFLICT', 'fence');
+      await refused(store.writeSnapshot('s', { seq: 1, data: '{}' }, { fence }), 'SESSION_CONFLICT', 'fence');
+    },
+  },
+  {
     name: 'a release that names a seq leaves the lease when anything was appended since (D61)',
     async check({ store }) {
       const lease = await acquire(store, 'one');
@@ -139,6 +160,44 @@ export const leaseCases: readonly Case[] = [
       } finally {
         keeper.stop();
       }
+    },
+  },
+  {
+    name: 'what remains of a kept lease shrinks with the clock, grows with a renewal and is negative once it is lost (D76)',
+    async check({ store, clock }) {
+      const lease = await acquire(store, 'one');
+      const keeper = store.keepLease('s', lease.fence, { ttlMs: TTL, onLost: () => {} });
+      try {
+        assertAbout(keeper.remainingMs(), TTL);
+        clock.advance(TTL / 4);
+        assertAbout(keeper.remainingMs(), (3 * TTL) / 4);
+        assert.equal(await keeper.renew(), true);
+        assertAbout(keeper.remainingMs(), TTL);
+        await acquire(store, 'two', { replacing: { fence: lease.fence, renewals: 1 } });
+        assert.equal(await keeper.renew(), false);
+        assert.ok(keeper.remainingMs() < 0, 'nothing remains of a lost lease');
+      } finally {
+        keeper.stop();
+      }
+    },
+  },
+  {
+    name: 'a keeper that was stopped, and every keeper of a closed store, leaves no timer and renews nothing (D76)',
+    async check({ store, clock }) {
+      let lost = 0;
+      const keep = (fence: number) => store.keepLease('s', fence, { ttlMs: TTL, onLost: () => lost++ });
+      const lease = await acquire(store, 'one');
+      const before = clock.pending;
+      keep(lease.fence).stop();
+      assert.equal(clock.pending, before, 'a stopped keeper has no timer');
+      const keeper = keep(lease.fence);
+      await store.close();
+      assert.equal(clock.pending, 0, 'a closed store has no timer');
+      clock.advance(2 * TTL);
+      await refused(keeper.renew(), 'SESSION_CLOSED');
+      assert.equal(clock.pending, 0, 'a keeper of a closed store schedules nothing');
+      assert.equal(lost, 0, 'a keeper of a closed store reports nothing');
+      keeper.stop();
     },
   },
   {

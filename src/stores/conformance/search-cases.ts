@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import type { NewEvent } from '../../core/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
-import { type Case, note, refused, said, searchIn } from './harness.ts';
+import { type Case, leaseOn, note, refused, said, searchIn } from './harness.ts';
 
-/** Which events a query finds, as `session/seq`, sorted: a store ranks as it likes. */
-async function find(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
+/** Which events a query finds, as `session/seq`, in the order of the store. */
+async function findInOrder(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
   const hits = await searchIn(store, query, options);
-  return hits.map((hit) => `${hit.sessionId}/${hit.seq}`).sort();
+  return hits.map((hit) => `${hit.sessionId}/${hit.seq}`);
+}
+
+/** The same, sorted: for rules that are not about the order. */
+async function find(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
+  return [...(await findInOrder(store, query, options))].sort();
 }
 
 const TEXTS: readonly string[] = [
@@ -162,6 +167,26 @@ const cases: readonly Case[] = [
       assert.ok(own.every((hit) => hit.sessionId === 't'));
       assert.deepEqual(await find(store, '17', { sessionId: 't' }), ['t/18']);
       assert.deepEqual(await searchIn(store, 'apple', { sessionId: 'nobody' }), []);
+    },
+  },
+  {
+    name: 'hits come newest first: of the session that began last, and in each session from its end',
+    async check({ store }) {
+      await store.append('one', [said('apple, apple and apple'), said('pear')], { id: 'a', expectedSeq: 0 });
+      await leaseOn(store, 'three');
+      await store.append('two', [said('apple'), said('apple pie')], { id: 'a', expectedSeq: 0 });
+      await store.append('one', [said('an apple a day')], { id: 'b', expectedSeq: 2 });
+      const expected = ['two/2', 'two/1', 'one/3', 'one/1'];
+      for (const limit of [1, 2, 3, 4, 100]) {
+        assert.deepEqual(await findInOrder(store, 'apple', { limit }), expected.slice(0, limit), `limit ${limit}`);
+      }
+      assert.deepEqual(await findInOrder(store, 'apple', { sessionId: 'one', limit: 1 }), ['one/3']);
+      await store.append('two', [said('apple once more')], { id: 'b', expectedSeq: 2 });
+      await store.forkSession('one', 'three', { at: 1, events: [note('end')] });
+      assert.deepEqual(await findInOrder(store, 'apple', { limit: 3 }), ['three/1', 'two/3', 'two/2']);
+      await store.deleteSession('one');
+      await store.append('one', [said('apple again')], { id: 'a', expectedSeq: 0 });
+      assert.deepEqual(await findInOrder(store, 'apple', { limit: 2 }), ['one/1', 'three/1']);
     },
   },
   {

@@ -273,7 +273,59 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'an event that is not there cannot be replaced',
+    name: 'after an event was replaced, listings show what the changed log adds up to (D58)',
+    async check({ store, reopen }) {
+      const handles = [store, (await reopen?.()) ?? store];
+      const listed = async () => {
+        const { sessions } = await store.listSessions();
+        return sessions.map(({ title, tags, metadata, createdAt, updatedAt, status }) => ({
+          ...(title !== undefined && { title }),
+          tags,
+          metadata,
+          createdAt,
+          updatedAt,
+          ...(status !== undefined && { status }),
+        }));
+      };
+      const [day1, day2, day3] = ['2026-01-01', '2026-01-02', '2026-01-03'].map((day) => `${day}T00:00:00.000Z`);
+      await store.append('s', [described({ title: 'secret', tags: ['x'], metadata: { secret: 1 } })], {
+        id: 'a',
+        expectedSeq: 0,
+      });
+      await store.append('s', [described({ metadata: { b: 2 } }), evaluation('started', { conversationId: 'main' })], {
+        id: 'b',
+        expectedSeq: 1,
+      });
+      await store.append('s', [said('hello', 'user', day2)], { id: 'c', expectedSeq: 3 });
+      const whole = { tags: ['x'], metadata: { secret: 1, b: 2 }, createdAt: AT, updatedAt: day2, status: 'running' };
+      assert.deepEqual(await listed(), [{ title: 'secret', ...whole }]);
+      // What a message said is no part of a listing, but its time is.
+      await store.replaceEvent('s', { ...said('erased', 'user', day3), seq: 4 } as SessionEvent);
+      assert.deepEqual(await listed(), [{ title: 'secret', ...whole, updatedAt: day3 }]);
+      await store.replaceEvent('s', { ...described({ tags: ['y'] }, day1), seq: 1 } as SessionEvent);
+      const erased = { ...whole, tags: ['y'], metadata: { b: 2 }, updatedAt: day3 };
+      assert.deepEqual(await listed(), [erased]);
+      // The handle that wrote last must not bring the erased title back, and neither must another.
+      for (const [i, handle] of handles.entries()) {
+        const event = described({ metadata: { [`n${i}`]: i } }, day3);
+        await handle.append('s', [event], { id: `d${i}`, expectedSeq: 4 + i });
+      }
+      assert.deepEqual(await listed(), [{ ...erased, metadata: { b: 2, n0: 0, n1: 1 } }]);
+      // An event of another type in its place, and one of a description in the place of another event.
+      await store.replaceEvent('s', { ...note('erased', day2), seq: 1 } as SessionEvent);
+      await store.replaceEvent('s', { ...described({ title: 'T' }, day2), seq: 3 } as SessionEvent);
+      assert.deepEqual(await listed(), [
+        { title: 'T', tags: [], metadata: { b: 2, n0: 0, n1: 1 }, createdAt: day2, updatedAt: day3 },
+      ]);
+      await refused(
+        store.replaceEvent('s', { type: 'session/restored', at: AT, seq: 1 } as unknown as SessionEvent),
+        'EVENT_INVALID',
+      );
+      assert.equal((await store.head('s')).revision, 4, 'a refused replacement changes nothing');
+    },
+  },
+  {
+    name: 'an event that is not there cannot be replaced, and a seq below 1 is refused before the session is looked up',
     async check({ store }) {
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       for (const seq of [0, -1, 1.5, 2, Number.NaN]) {
@@ -283,6 +335,10 @@ export const sessionCases: readonly Case[] = [
       for (const id of ['nobody', 'leased']) {
         await refused(store.replaceEvent(id, { ...note('no'), seq: 1 } as SessionEvent), 'SESSION_NOT_FOUND');
       }
+      // Arguments are checked before the session is looked up.
+      await refused(store.replaceEvent('nobody', { ...note('no'), seq: 0 } as SessionEvent), 'INVALID_ARGUMENT');
+      const unused = { incarnation: 7 };
+      await refused(store.replaceEvent('s', { ...note('no'), seq: 0 } as SessionEvent, unused), 'INVALID_ARGUMENT');
       assert.deepEqual(await readNotes(store, 's'), [1]);
     },
   },

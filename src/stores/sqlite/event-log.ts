@@ -13,10 +13,11 @@ import { RefusedAfterWriting } from './write-queue.ts';
 
 const MAX_KNOWN = 1024;
 
+/** Which session an append goes to. */
+type Place = Pick<SessionRow, 'key' | 'incarnation' | 'revision'>;
+
 /** What came of an append. */
-export interface Appended {
-  readonly key: number;
-  readonly incarnation: number;
+export interface Appended extends Place {
   readonly seq: number;
   /** Absent when the append had been made before, and this one wrote nothing. */
   readonly summary?: SessionSummary;
@@ -28,7 +29,7 @@ export class EventLog {
   readonly #events: EventTable;
   readonly #contents: ContentTable;
   readonly #drafts: DraftTable;
-  /** Sessions that were written to last. The summary at a seq never changes, and a key is never used again. */
+  /** Sessions that were written to last. The summary at a seq and a revision never changes, and a key is never used again. */
   readonly #known = new Map<string, Required<Appended>>();
 
   constructor(sessions: SessionTable, events: EventTable, contents: ContentTable, drafts: DraftTable) {
@@ -48,26 +49,27 @@ export class EventLog {
     const seq = expectedSeq + encoded.length;
     const at = encoded.at(-1)?.at ?? '';
     const known = this.#known.get(sessionId);
-    let { key, incarnation } = known ?? {};
-    const isKnown = key !== undefined && (options.incarnation ?? incarnation) === incarnation && seq <= MAX_SEQ;
-    if (
-      !isKnown ||
-      key === undefined ||
-      incarnation === undefined ||
-      !this.#sessions.advanceFrom(key, seq, at, options)
-    ) {
+    const isKnown = (options.incarnation ?? known?.incarnation) === known?.incarnation && seq <= MAX_SEQ;
+    let place: Place | undefined = isKnown ? known : undefined;
+    if (!place || !this.#sessions.advanceFrom(place, seq, at, options)) {
       const session = this.#sessions.findLiving(sessionId, options.incarnation);
       const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
       if (repeated) return repeated;
       refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
       if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
-      incarnation = session?.incarnation ?? this.#sessions.nextIncarnation(sessionId);
-      key = session?.key ?? this.#sessions.create(sessionId);
-      this.#sessions.advance(key, seq, at, id);
+      place = session ?? this.#create(sessionId);
+      this.#sessions.advance(place.key, seq, at, id);
     }
+    const { key, incarnation, revision } = place;
     this.#events.insert(key, expectedSeq + 1, id, encoded);
     this.#keepBeside(key, expectedSeq, options);
-    return { key, incarnation, seq, summary: this.#summarize(sessionId, key, expectedSeq, events) };
+    const summary = this.#summarize(sessionId, { key, revision }, expectedSeq, events);
+    return { key, incarnation, revision, seq, summary };
+  }
+
+  #create(sessionId: string): Place {
+    const incarnation = this.#sessions.nextIncarnation(sessionId);
+    return { key: this.#sessions.create(sessionId), incarnation, revision: 0 };
   }
 
   /** What an append keeps outside its events, and what ends with it. */
@@ -80,9 +82,9 @@ export class EventLog {
   }
 
   /** After the commit: the next append need not look for the session, nor read its summary again. */
-  remember(sessionId: string, { key, incarnation, seq, summary }: Appended): void {
+  remember(sessionId: string, { key, incarnation, revision, seq, summary }: Appended): void {
     if (summary === undefined) return;
-    this.#known.set(sessionId, { key, incarnation, seq, summary });
+    this.#known.set(sessionId, { key, incarnation, revision, seq, summary });
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
@@ -90,7 +92,7 @@ export class EventLog {
 
   /** The append that this one repeats: the one made at the same place, or the session's newest. */
   #findRepeated(
-    { key, incarnation, seq: head, last_append }: SessionRow,
+    { key, incarnation, revision, seq: head, last_append }: SessionRow,
     sessionId: string,
     events: readonly EncodedEvent[],
     { id, expectedSeq }: AppendOptions,
@@ -102,16 +104,22 @@ export class EventLog {
       if (first?.append_id !== id) continue;
       const next = rest.findIndex((row) => row.append_id !== null);
       if (sameEvents([first, ...(next === -1 ? rest : rest.slice(0, next))], events))
-        return { key, incarnation, seq: after + length };
+        return { key, incarnation, revision, seq: after + length };
       throw appendIdReused(sessionId, id);
     }
     if (last_append === id) throw appendIdReused(sessionId, id);
     return undefined;
   }
 
-  #summarize(sessionId: string, key: number, seqBefore: number, events: readonly NewEvent[]): SessionSummary {
+  #summarize(
+    sessionId: string,
+    { key, revision }: Pick<SessionRow, 'key' | 'revision'>,
+    seqBefore: number,
+    events: readonly NewEvent[],
+  ): SessionSummary {
     const known = this.#known.get(sessionId);
-    const before = known?.key === key && known.seq === seqBefore ? known.summary : this.#sessions.readSummary(key);
+    const isCurrent = known?.key === key && known.seq === seqBefore && known.revision === revision;
+    const before = isCurrent ? known.summary : this.#sessions.readSummary(key);
     let summary = before;
     for (const event of events) {
       try {

@@ -29,6 +29,12 @@ interface Found {
   readonly id: string;
 }
 
+/** A hit and the key of its session. */
+interface PlacedHit {
+  readonly key: number;
+  readonly hit: SearchHit;
+}
+
 export class SearchIndex {
   readonly #database: Database;
   readonly #log: EventTable;
@@ -53,9 +59,9 @@ export class SearchIndex {
     this.#remove = database.prepare("INSERT INTO search (search, rowid, words) VALUES ('delete', (? << 32) | ?, ?)");
     this.#find = database.prepare(
       `SELECT search.rowid >> 32 AS key, search.rowid & 0xffffffff AS seq, sessions.id AS id
-       FROM search JOIN sessions ON sessions.key = search.rowid >> 32
+       FROM search CROSS JOIN sessions ON sessions.key = search.rowid >> 32
        WHERE search MATCH ? AND search.rowid > (? << 32) AND search.rowid < (? << 32)
-       ORDER BY search.rank LIMIT ?`,
+       ORDER BY search.rowid DESC LIMIT ?`,
     );
     this.#version = database.prepareValue("SELECT value FROM counters WHERE name = 'search version'");
   }
@@ -108,28 +114,47 @@ export class SearchIndex {
     return this.#indexedSeq.get(key) ?? 0;
   }
 
-  /** What the index holds, best first. `session` is a key; without one all are searched. */
-  find(terms: readonly SearchTerm[], session: number | undefined, limit: number): readonly SearchHit[] {
+  /**
+   * The newest hits: of the session that began last first, and in it from its end. That is the order of the index, so a search reads
+   * as many entries as it returns, however many there are. `session` confines it to one session.
+   */
+  find(
+    terms: readonly SearchTerm[],
+    session: { readonly id: string; readonly key: number } | undefined,
+    limit: number,
+  ): readonly SearchHit[] {
+    const indexed = this.#findIndexed(terms, session?.key, limit);
+    if (this.isComplete(session?.id)) return indexed.map(({ hit }) => hit);
+    return [...this.#findUnindexed(terms, session?.id), ...indexed]
+      .sort((a, b) => b.key - a.key || b.hit.seq - a.hit.seq)
+      .slice(0, limit)
+      .map(({ hit }) => hit);
+  }
+
+  #findIndexed(terms: readonly SearchTerm[], session: number | undefined, limit: number): readonly PlacedHit[] {
     if (this.#isOutdated()) return [];
     const query = terms.map(({ words, prefix }) => `"${words.join(' ')}"${prefix ? '*' : ''}`).join(' ');
     const until = session === undefined ? ALL_KEYS : session + 1;
     return this.#find.all(query, session ?? 0, until, limit).flatMap(({ key, seq, id }) => {
       const [found] = this.#events(key, id, seq - 1, seq);
-      return hitIn(id, found?.event, terms);
+      return hitIn(id, found?.event, terms).map((hit) => ({ key, hit }));
     });
   }
 
-  /** What the index does not hold yet, newest first, found by reading it: for when the index cannot be written. */
-  findUnindexed(terms: readonly SearchTerm[], sessionId: string | undefined, limit: number): readonly SearchHit[] {
+  /** What the index does not hold yet, found by reading it: for when the index cannot be written. */
+  #findUnindexed(terms: readonly SearchTerm[], sessionId: string | undefined): readonly PlacedHit[] {
     const outdated = this.#isOutdated();
-    const hits: SearchHit[] = [];
-    for (const session of this.#lagging.all(outdated ? 1 : 0, sessionId ?? null, sessionId ?? null)) {
-      const after = outdated ? 0 : session.indexed_seq;
-      for (const { event } of this.#events(session.key, session.id, after, session.seq)) {
-        hits.push(...hitIn(session.id, event, terms));
+    const hits: PlacedHit[] = [];
+    for (const { key, id, seq, indexed_seq } of this.#lagging.all(
+      outdated ? 1 : 0,
+      sessionId ?? null,
+      sessionId ?? null,
+    )) {
+      for (const { event } of this.#events(key, id, outdated ? 0 : indexed_seq, seq)) {
+        for (const hit of hitIn(id, event, terms)) hits.push({ key, hit });
       }
     }
-    return hits.reverse().slice(0, limit);
+    return hits;
   }
 
   /** Events of a session in order. One that cannot be read has no words; `check` reports it. */

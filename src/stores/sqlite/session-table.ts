@@ -40,10 +40,10 @@ export class SessionTable {
   readonly #countDeleted: Statement<[string, number]>;
   readonly #doom: Statement<[number, number]>;
   readonly #doomedIndex: ValueStatement<[number], number>;
-  readonly #revise: Statement<[number]>;
+  readonly #revise: Statement<[string | null, number]>;
   readonly #advance: Statement<[number, string, string, number]>;
-  readonly #advanceFrom: Statement<[number, string, string, number, number, string]>;
-  readonly #advanceFenced: Statement<[number, string, string, number, number, string, number]>;
+  readonly #advanceFrom: Statement<[number, string, string, number, number, string, number]>;
+  readonly #advanceFenced: Statement<[number, string, string, number, number, string, number, number]>;
   readonly #readSummary: ValueStatement<[number], string>;
   readonly #writeSummary: Statement<[number, string, number]>;
   readonly #list: Statement<ListPage, ListRow>;
@@ -61,10 +61,12 @@ export class SessionTable {
     );
     this.#doom = database.prepare('INSERT INTO doomed (key, indexed_seq) VALUES (?, ?)');
     this.#doomedIndex = database.prepareValue('SELECT indexed_seq FROM doomed WHERE key = ?');
-    this.#revise = database.prepare('UPDATE sessions SET revision = revision + 1 WHERE key = ?');
+    this.#revise = database.prepare(
+      'UPDATE sessions SET revision = revision + 1, updated_at = coalesce(?, updated_at) WHERE key = ?',
+    );
     this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
-    const advanceFrom =
-      'UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ? AND seq = ? AND last_append IS NOT ?';
+    const advanceFrom = `UPDATE sessions SET seq = ?, updated_at = ?, last_append = ?
+       WHERE key = ? AND seq = ? AND last_append IS NOT ? AND revision = ?`;
     this.#advanceFrom = database.prepare(advanceFrom);
     this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
     this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
@@ -112,9 +114,9 @@ export class SessionTable {
     return { incarnation, seq, revision };
   }
 
-  /** Notes that an event was replaced. */
-  revise(key: number): void {
-    this.#revise.run(key);
+  /** Notes that an event was replaced; `at` is the new time of the last event, if it was that one. */
+  revise(key: number, at: string | undefined): void {
+    this.#revise.run(at ?? null, key);
   }
 
   /** The key of a session, made if need be: a lease may come before the first event. */
@@ -127,12 +129,20 @@ export class SessionTable {
     this.#advance.run(seq, at, appendId, key);
   }
 
-  /** Records an append if it is a new one and the session stands where its writer thinks, which is almost always so. */
-  advanceFrom(key: number, seq: number, at: string, { id, expectedSeq, fence }: AppendOptions): boolean {
+  /**
+   * Records an append if it is a new one, the session stands where its writer thinks and no event was replaced that this process
+   * does not know of, which is almost always so.
+   */
+  advanceFrom(
+    { key, revision }: Pick<SessionRow, 'key' | 'revision'>,
+    seq: number,
+    at: string,
+    { id, expectedSeq, fence }: AppendOptions,
+  ): boolean {
     const { changes } =
       fence === undefined
-        ? this.#advanceFrom.run(seq, at, id, key, expectedSeq, id)
-        : this.#advanceFenced.run(seq, at, id, key, expectedSeq, id, fence);
+        ? this.#advanceFrom.run(seq, at, id, key, expectedSeq, id, revision)
+        : this.#advanceFenced.run(seq, at, id, key, expectedSeq, id, revision, fence);
     return changes === 1;
   }
 

@@ -11,17 +11,10 @@ import {
   checkSnapshot,
   checkTtl,
 } from '../check-arguments.ts';
-import { decodeEvent, encodeEvent } from '../encoded-event.ts';
-import { keepLeaseByTimer } from '../keep-lease.ts';
+import { encodeEvent } from '../encoded-event.ts';
+import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
-import {
-  contentMissing,
-  eventNotFound,
-  fenceConflict,
-  sessionNotFound,
-  snapshotBeyondLog,
-  storeClosed,
-} from '../refusals.ts';
+import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
@@ -32,6 +25,7 @@ import { ContentTable } from './content-table.ts';
 import { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
 import { EventLog } from './event-log.ts';
+import { EventReplacement } from './event-replacement.ts';
 import { EventTable } from './event-table.ts';
 import { FileGuard } from './file-guard.ts';
 import { checkIntegrity } from './integrity.ts';
@@ -132,6 +126,17 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
     now: () => clock.now(),
   });
   const renewals = new RenewalThread(path, clock);
+  const keepers = new LeaseKeepers(clock);
+  const replacement = new EventReplacement({
+    sessions,
+    events,
+    contents,
+    snapshots,
+    index,
+    // Not refused while the store closes: `close` waits for it.
+    read: (sessionId, readOptions) => readEvents(events, sessions, query, sessionId, readOptions),
+    write,
+  });
   /** Operations of several steps, which `close` waits for. */
   const underWay = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
@@ -243,7 +248,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       if (clock.monotonic) return renewals.keep({ sessionId, fence, term, renew }, keepOptions);
       // A clock with a time of its own: the thread could not read it.
       const remainingMs = (): number => (term ? remainingForHolder(term, clock) : Number.NEGATIVE_INFINITY);
-      return keepLeaseByTimer(clock, { renew: async () => (await renew()) !== undefined, remainingMs }, keepOptions);
+      return keepers.keep({ renew: async () => (await renew()) !== undefined, remainingMs }, keepOptions);
     },
 
     async releaseLease(sessionId, fence, { seq } = {}) {
@@ -330,10 +335,9 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
         if (!readOnly) await indexing.catchUp(sessionId, busyTimeoutMs);
         // One snapshot: an event that is indexed meanwhile is neither found twice nor missed.
         const look = () => {
-          const key = sessionId === undefined ? undefined : sessions.find(sessionId)?.key;
-          if (sessionId !== undefined && key === undefined) return [];
-          const fresh = index.isComplete(sessionId) ? [] : index.findUnindexed(terms, sessionId, limit);
-          return [...fresh, ...index.find(terms, key, limit)].slice(0, limit);
+          if (sessionId === undefined) return index.find(terms, undefined, limit);
+          const key = sessions.find(sessionId)?.key;
+          return key === undefined ? [] : index.find(terms, { id: sessionId, key }, limit);
         };
         return query(() => database.transaction('DEFERRED', look));
       };
@@ -366,22 +370,11 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
       return forked;
     },
 
-    async replaceEvent(sessionId, event, { incarnation, contents: kept } = {}) {
+    async replaceEvent(sessionId, event, replaceOptions = {}) {
       enter(sessionId);
       checkCount('the seq of an event', event.seq, 1);
-      const encoded = encodeEvent(event);
-      const replacement = decodeEvent(sessionId, event.seq, encoded.at, encoded.type, encoded.data);
       const replace = async () => {
-        await write(() => {
-          const session = sessions.findLiving(sessionId, incarnation);
-          if (!session?.seq) throw sessionNotFound(sessionId);
-          if (event.seq > session.seq) throw eventNotFound(sessionId, event.seq);
-          index.replace(session.key, sessionId, replacement);
-          events.replace(session.key, event.seq, encoded);
-          contents.drop(session.key, event.seq, contents.referredBy(session.key, event.seq), kept);
-          snapshots.drop(session.key);
-          sessions.revise(session.key);
-        });
+        await replacement.replace(sessionId, event, replaceOptions);
         announce(sessionId);
         await query(() => emptyWriteAheadLog(database)).catch((cause) => {
           throw isHoldfastError(cause, 'STORE_BUSY') ? stillInLog(sessionId, event.seq, cause) : cause;
@@ -406,6 +399,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
         removal.stop();
         remote.stop();
         watchers.clear();
+        keepers.stop();
         await Promise.allSettled(underWay);
         await queue.idle();
         await renewals.close();

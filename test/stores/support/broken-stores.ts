@@ -4,7 +4,9 @@
  */
 import { isHoldfastError } from '../../../src/core/errors.ts';
 import type { NewEvent } from '../../../src/core/events.ts';
-import type { AppendOptions, DraftChunk, EventReading, Store } from '../../../src/ports/store.ts';
+import type { Clock } from '../../../src/ports/clock.ts';
+import type { AppendOptions, DraftChunk, EventReading, SessionInfo, Store } from '../../../src/ports/store.ts';
+import { contentMissing, fenceConflict, sessionNotFound } from '../../../src/stores/refusals.ts';
 import { readAll } from './temporary.ts';
 
 export interface BrokenStore {
@@ -12,7 +14,7 @@ export interface BrokenStore {
   readonly breaks: string;
   /** A part of the name of a case that notices it. */
   readonly noticedBy: string;
-  wrap(store: Store): Store;
+  wrap(store: Store, clock: Clock): Store;
 }
 
 /** The store with some methods replaced. */
@@ -490,6 +492,176 @@ export const brokenStores: readonly BrokenStore[] = [
         },
       }),
   },
+  {
+    breaks: 'releasing a lease ends its fence',
+    noticedBy: 'a released fence stays valid',
+    wrap: (store) =>
+      replacing(store, {
+        async append(id, events, options) {
+          const lease = await store.readLease(id);
+          if (options.fence !== undefined && !lease) throw fenceConflict(id, undefined, options.fence);
+          return store.append(id, events, options);
+        },
+      }),
+  },
+  {
+    breaks: 'what remains of a kept lease does not follow the clock',
+    noticedBy: 'what remains of a kept lease',
+    wrap: (store) =>
+      replacing(store, {
+        keepLease: (id, fence, options) => ({
+          ...store.keepLease(id, fence, options),
+          remainingMs: () => options.ttlMs,
+        }),
+      }),
+  },
+  {
+    breaks: 'what remains of a kept lease does not grow with a renewal',
+    noticedBy: 'what remains of a kept lease',
+    wrap: (store) =>
+      replacing(store, {
+        keepLease(id, fence, options) {
+          const keeper = store.keepLease(id, fence, options);
+          let least = Number.POSITIVE_INFINITY;
+          const remainingMs = () => {
+            least = Math.min(least, keeper.remainingMs());
+            return least;
+          };
+          return { ...keeper, remainingMs };
+        },
+      }),
+  },
+  {
+    breaks: 'keepers outlive their store',
+    noticedBy: 'every keeper of a closed store',
+    wrap(store, clock) {
+      let cancel = () => {};
+      return replacing(store, {
+        keepLease(id, fence, options) {
+          const keeper = store.keepLease(id, fence, options);
+          cancel = clock.after(options.ttlMs, () => {});
+          const stop = () => {
+            cancel();
+            keeper.stop();
+          };
+          return { ...keeper, stop };
+        },
+      });
+    },
+  },
+  {
+    breaks: 'a fork has the revision of its origin',
+    noticedBy: 'a fork begins at revision 0',
+    wrap(store) {
+      const revisions = new Map<string, number>();
+      return replacing(store, {
+        async forkSession(id, target, options) {
+          revisions.set(target, (await store.head(id)).revision);
+          return store.forkSession(id, target, options);
+        },
+        async head(id) {
+          const head = await store.head(id);
+          return { ...head, revision: head.revision + (revisions.get(id) ?? 0) };
+        },
+      });
+    },
+  },
+  {
+    breaks: 'a fork has the append ids of its origin',
+    noticedBy: 'a fork begins at revision 0 and knows none of the append ids',
+    wrap(store) {
+      const appends = new Map<string, { readonly seq: number }>();
+      const origins = new Map<string, string>();
+      return replacing(store, {
+        async append(id, events, options) {
+          const name = (session: string) => `${session} ${options.id} ${options.expectedSeq}`;
+          const copied = appends.get(name(origins.get(id) ?? ''));
+          if (copied) return copied;
+          const appended = await store.append(id, events, options);
+          appends.set(name(id), appended);
+          return appended;
+        },
+        forkSession(id, target, options) {
+          origins.set(target, id);
+          return store.forkSession(id, target, options);
+        },
+      });
+    },
+  },
+  {
+    breaks: 'a fork into a target that only has a lease begins a new life',
+    noticedBy: 'one that only has a lease is taken in the same life',
+    wrap: (store) =>
+      replacing(store, {
+        async forkSession(id, target, options) {
+          if ((await store.head(target)).seq === 0) await store.deleteSession(target);
+          return store.forkSession(id, target, options);
+        },
+      }),
+  },
+  {
+    breaks: 'contents of calls are dropped before others are put',
+    noticedBy: 'puts and drops the same call',
+    wrap: (store) =>
+      replacing(store, {
+        append(id, events, options) {
+          const { put = [], drop = [] } = options.callContents ?? {};
+          const isPut = (call: string) => put.some((each) => each.call === call);
+          return store.append(id, events, {
+            ...options,
+            callContents: { put, drop: drop.filter((call) => !isPut(call)) },
+          });
+        },
+      }),
+  },
+  {
+    breaks: 'replaceEvent looks the session up before it checks its arguments',
+    noticedBy: 'a seq below 1 is refused before the session is looked up',
+    wrap: (store) =>
+      replacing(store, {
+        async replaceEvent(id, event, options) {
+          if ((await store.head(id)).seq === 0) throw sessionNotFound(id);
+          return store.replaceEvent(id, event, options);
+        },
+      }),
+  },
+  {
+    breaks: 'the integrity check does not look for lost contents',
+    noticedBy: 'a content that the store lost',
+    wrap: (store) => replacing(store, { check: async () => ({ ...(await store.check()), ok: true, problems: [] }) }),
+  },
+  {
+    breaks: 'a lost content is read as one that never was',
+    noticedBy: 'a content that the store lost',
+    wrap: (store) =>
+      replacing(store, {
+        readContent: (id, hash, options) => store.readContent(id, hash, options).catch(() => undefined),
+      }),
+  },
+  {
+    breaks: 'search returns the oldest hits first',
+    noticedBy: 'hits come newest first',
+    wrap: (store) =>
+      replacing(store, {
+        async search(query, { limit = 20, ...options } = {}) {
+          const hits = (await store.search?.(query, { ...options, limit: 1000 })) ?? [];
+          return hits.toReversed().slice(0, limit);
+        },
+      }),
+  },
+  {
+    breaks: 'updatedAt stays when the last event is replaced by one of another time',
+    noticedBy: 'after an event was replaced, listings show',
+    wrap: (store) => replacing(store, { listSessions: listingBefore(store, ({ updatedAt }) => ({ updatedAt })) }),
+  },
+  {
+    breaks: 'an erased title stays in listings',
+    noticedBy: 'after an event was replaced, listings show',
+    wrap: (store) =>
+      replacing(store, {
+        listSessions: listingBefore(store, ({ title }) => (title === undefined ? {} : { title })),
+      }),
+  },
 ];
 
 /** Watches the log alone. */
@@ -508,4 +680,45 @@ function watchSeq(store: Store): Store['watch'] {
     void look(() => {});
     return store.watch(id, () => void look(listener));
   };
+}
+
+/** Lists sessions with some fields as they were when the session was first listed at its seq. */
+function listingBefore(store: Store, pick: (session: SessionInfo) => Partial<SessionInfo>): Store['listSessions'] {
+  const known = new Map<string, Partial<SessionInfo>>();
+  return async (options) => {
+    const page = await store.listSessions(options);
+    const sessions = page.sessions.map((session) => {
+      const name = `${session.id} ${session.seq}`;
+      const fields = known.get(name) ?? pick(session);
+      known.set(name, fields);
+      return { ...session, ...fields };
+    });
+    return { ...page, sessions };
+  };
+}
+
+const lostContents = new WeakMap<Store, Set<string>>();
+
+/** A store whose contents can be lost: one in memory has no place where damage could reach it. */
+export function losable(store: Store): Store {
+  const lost = new Set<string>();
+  const damaged = replacing(store, {
+    async readContent(id, hash, options) {
+      const text = await store.readContent(id, hash, options);
+      if (text !== undefined && lost.has(hash)) throw contentMissing(id, hash);
+      return text;
+    },
+    async check() {
+      const report = await store.check();
+      const problems = [...report.problems, ...[...lost].map((hash) => `content ${hash} is missing`)];
+      return { ...report, ok: problems.length === 0, problems };
+    },
+  });
+  lostContents.set(damaged, lost);
+  return damaged;
+}
+
+/** Loses a content of a store that `losable` made. */
+export function loseContent(store: Store, hash: string): void {
+  lostContents.get(store)?.add(hash);
 }

@@ -15,6 +15,7 @@ import {
   checkSessionId,
   checkSnapshot,
   checkTtl,
+  contentMissing,
   DEFAULT_HITS,
   type DraftChunk,
   decodeEvent,
@@ -24,8 +25,8 @@ import {
   fenceConflict,
   findRepeatedAppend,
   forkTargetExists,
-  keepLeaseByTimer,
   type Lease,
+  LeaseKeepers,
   leaseBlocks,
   listPage,
   matchText,
@@ -108,6 +109,7 @@ const POLL_MS = 20;
 export function jsonFileStore(path: string, { clock = systemClock }: { readonly clock?: Clock } = {}): Store {
   const file = new JsonFile(path, parse, format);
   const watchers = new Watchers();
+  const keepers = new LeaseKeepers(clock);
   let poll: NodeJS.Timeout | undefined;
   let seen: string | undefined;
   let closed = false;
@@ -216,7 +218,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
         return lease?.fence === fence ? lease.expiresAt - clock.now() : Number.NEGATIVE_INFINITY;
       };
       const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
-      return keepLeaseByTimer(clock, { renew, remainingMs }, options);
+      return keepers.keep({ renew, remainingMs }, options);
     },
 
     async releaseLease(sessionId, fence, { seq } = {}) {
@@ -274,7 +276,10 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       enter(sessionId);
       const data = file.read();
       const { log } = living(data, sessionId, incarnation);
-      return log.some(({ contents }) => contents?.includes(hash)) ? data.contents.get(hash) : undefined;
+      if (!log.some(({ contents }) => contents?.includes(hash))) return undefined;
+      const text = data.contents.get(hash);
+      if (text === undefined) throw contentMissing(sessionId, hash);
+      return text;
     },
 
     async readCallContent(sessionId, call, { incarnation } = {}) {
@@ -337,6 +342,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
           }),
         );
         const { incarnation } = living(data, target, undefined);
+        data.sessions.delete(target); // a lease may have come before: the fork begins now
         const summary = summarizeAppend(target, undefined, 0, log);
         data.sessions.set(target, { incarnation, revision: 0, log, summary, drafts: [], callContents: [] });
         return log.length;
@@ -356,6 +362,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
         if (!before) throw eventNotFound(sessionId, event.seq);
         const contents = before.contents?.filter((hash) => kept.includes(hash)) ?? [];
         session.log[event.seq - 1] = { ...before, ...encoded, contents };
+        session.summary = summarizeAppend(sessionId, undefined, 0, session.log);
         session.snapshot = undefined;
         session.revision++;
         dropUnreferred(data);
@@ -379,6 +386,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
 
     async close() {
       closed = true;
+      keepers.stop();
       clearInterval(poll);
       watchers.clear();
       await file.idle();

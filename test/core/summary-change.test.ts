@@ -1,0 +1,61 @@
+/** Erasing does not fold a log again unless its summary depends on it, and then it does (D58). */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { erased, erasedSettlement } from '../../src/core/erased.ts';
+import type { SessionEvent } from '../../src/core/events.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
+import { changesSummary } from '../../src/core/summary-change.ts';
+import { arbitraryLog } from './arbitraries.ts';
+
+function summaryOf(log: readonly SessionEvent[]): SessionSummary | undefined {
+  return log.reduce<SessionSummary | undefined>(summarizeSession, undefined);
+}
+
+/** An event without what people, models and tools said in it. */
+function withoutWords(event: SessionEvent): SessionEvent {
+  if (event.type === 'message/recorded' && 'message' in event) {
+    return { ...event, message: erased(event.message as Parameters<typeof erased>[0]) } as SessionEvent;
+  }
+  return event.type === 'tool/settled' && 'how' in event
+    ? ({ ...event, how: erasedSettlement(event.how as Parameters<typeof erasedSettlement>[0]) } as SessionEvent)
+    : event;
+}
+
+test('a replacement that is said not to change the summary does not change it, whatever replaces what', () => {
+  fc.assert(
+    fc.property(arbitraryLog, fc.nat(), fc.nat(), (log, i, j) => {
+      fc.pre(log.length > 0);
+      const before = log[i % log.length] as SessionEvent;
+      const replacement = { ...(log[j % log.length] as SessionEvent), seq: before.seq, at: before.at } as SessionEvent;
+      if (changesSummary(before, replacement)) return;
+      const replaced = log.map((event) => (event === before ? replacement : event));
+      expect(summaryOf(replaced)).toEqual(summaryOf(log));
+    }),
+  );
+});
+
+test('erasing what a message or a settlement said does not change the summary', () => {
+  fc.assert(
+    fc.property(arbitraryLog, (log) => {
+      for (const event of log) expect(changesSummary(event, withoutWords(event))).toBe(false);
+    }),
+  );
+});
+
+test.for<readonly [string, object, object, boolean]>([
+  ['a title', { type: 'session/described', title: 'a' }, { type: 'session/described', title: 'b' }, true],
+  ['a description that takes the place of a note', { type: 'a/b' }, { type: 'session/described', title: 'b' }, true],
+  ['a note', { type: 'a/b', text: 'a' }, { type: 'a/b', text: 'b' }, false],
+  ['an event that only claims to be a message', { type: 'message/recorded', message: null }, { type: 'a/b' }, true],
+])('%s: %j replaced by %j', ([, before, after, expected]) => {
+  const place = { seq: 2, at: '2026-01-01T00:00:00.000Z' };
+  expect(changesSummary({ ...before, ...place } as SessionEvent, { ...after, ...place } as SessionEvent)).toBe(
+    expected,
+  );
+});
+
+test('the time of the first event is when the session began; the time of another is no part of the summary', () => {
+  const event = (seq: number, at: string) => ({ type: 'a/b', seq, at }) as SessionEvent;
+  expect(changesSummary(event(1, 'a'), event(1, 'b'))).toBe(true);
+  expect(changesSummary(event(2, 'a'), event(2, 'b'))).toBe(false);
+});
