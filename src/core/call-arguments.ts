@@ -5,13 +5,19 @@ import { type CallRef, callKey } from './messages.ts';
  * Arguments outside the log (D77). The log holds redacted arguments; the exact ones are a content of the call, stored with the
  * message and dropped when the call ends:
  *
- *     call of a message that was redacted    argumentsRedacted    under callKey, until the call ends or runs with edited ones
+ *     call of a message that was redacted    argumentsRedacted    under exactKey, until the call ends or runs with edited ones
  *     approved with edited arguments         edited               under editedKey, until the call ends or waits again
  */
 
-/** The name of the content that holds the edited arguments of a call. Those that the model wrote are under `callKey`. */
+/** The name of the content that holds the arguments that the model wrote. A provider may make ids that no store takes as they are. */
+export function exactKey(call: CallRef): string {
+  const key = callKey(call);
+  return key.isWellFormed() && !key.includes('\0') ? key : JSON.stringify(key);
+}
+
+/** The name of the content that holds the edited arguments of a call. */
 export function editedKey(call: CallRef): string {
-  return `edited:${callKey(call)}`;
+  return `edited:${exactKey(call)}`;
 }
 
 /** Whether a call runs, or ran, with arguments that are not in the log. */
@@ -32,9 +38,9 @@ export function argumentKeysOf(
 function argumentKeys(call: CallState): readonly string[] {
   const { argumentsRedacted, edited, status } = call;
   if (!mayRun(call)) return [];
-  if (!edited) return argumentsRedacted ? [callKey(call)] : [];
+  if (!edited) return argumentsRedacted ? [exactKey(call)] : [];
   // Until it starts, edited arguments may turn out to be invalid, and the call waits again as the model wrote it (D67).
-  return argumentsRedacted && status === 'pending' ? [callKey(call), editedKey(call)] : [editedKey(call)];
+  return argumentsRedacted && status === 'pending' ? [exactKey(call), editedKey(call)] : [editedKey(call)];
 }
 
 /** Whether a call may still run: it has no result, and no person has decided that it gets one without running. */

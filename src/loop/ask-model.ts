@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts';
 import type { MessageRecorded, NewEvent, Without } from '../core/events.ts';
+import { frozenCopy } from '../core/frozen.ts';
 import { isRecord } from '../core/message-problem.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, callsOf, type ToolCall } from '../core/messages.ts';
 import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
@@ -131,12 +132,15 @@ const told = new WeakMap<Prompt<unknown>, readonly ModelTool[]>();
 function toolsOf(prompt: Prompt<unknown>): readonly ModelTool[] {
   let tools = told.get(prompt);
   if (!tools) {
-    tools = prompt.tools.map(({ name, description, jsonSchema, provider }) => ({
-      name,
-      description,
-      inputSchema: jsonSchema,
-      ...(provider && { provider }),
-    }));
+    // Frozen: a model must not change what other requests say.
+    tools = frozenCopy(
+      prompt.tools.map(({ name, description, jsonSchema, provider }) => ({
+        name,
+        description,
+        inputSchema: jsonSchema,
+        ...(provider && { provider }),
+      })),
+    );
     told.set(prompt, tools);
   }
   return tools;

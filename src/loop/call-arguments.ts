@@ -1,7 +1,7 @@
-import { editedKey } from '../core/call-arguments.ts';
+import { editedKey, exactKey } from '../core/call-arguments.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
-import { type CallRef, callKey } from '../core/messages.ts';
+import type { CallRef } from '../core/messages.ts';
 import type { AnySession } from '../session/session.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function argumentsOf(session: AnySession, call: CallState): Promise
   if (editedArguments !== undefined) return editedArguments;
   if (!argumentsRedacted && !edited) return call.arguments;
   const { store, id, incarnation } = session;
-  return store.readCallContent(id, edited ? editedKey(call) : callKey(call), { incarnation });
+  return store.readCallContent(id, edited ? editedKey(call) : exactKey(call), { incarnation });
 }
 
 /** Whether a person approved other arguments than the model's. */

@@ -13,6 +13,8 @@ export interface Prepared {
   readonly ok: true;
   readonly tool: AnyTool;
   readonly input: unknown;
+  /** The input read again from the arguments, for another function of the tool, or another try: a function may change what it gets. */
+  freshInput(): Promise<unknown>;
   /** Whether a person must approve it, and for how long it waits. A check that throws asks a person. */
   needsApproval(): Promise<Approval | undefined>;
 }
@@ -59,28 +61,41 @@ export function prepareCall(
     };
   }
   const text = call.arguments;
-  let value: unknown;
+  const read = (): Validated<unknown> | Promise<Validated<unknown>> =>
+    validate<unknown>(tool.input, JSON.parse(text.trim() === '' ? '{}' : text));
+  let checking: ReturnType<typeof read>;
   try {
-    value = JSON.parse(text.trim() === '' ? '{}' : text);
+    checking = read();
   } catch (error) {
     // The parser quotes a few characters of the text: no pattern of `redact` finds a part of a secret.
     const why = quotes ? `: ${messageOf(error)}` : '';
     return { ok: false, problem: `The arguments of "${call.name}" are not JSON${why}` };
   }
-  const checking = validate<unknown>(tool.input, value);
-  return checking instanceof Promise ? checking.then((checked) => fitted(tool, checked)) : fitted(tool, checking);
+  const fitted = (checked: Validated<unknown>): PreparedCall => {
+    if (checked.ok) return prepared(tool, checked.value, read);
+    // A schema names what it did not expect, in its own words: no pattern of `redact` may know them.
+    const why = quotes ? `: ${checked.problem}` : '';
+    return { ok: false, problem: `The arguments of "${tool.name}" do not fit its schema${why}` };
+  };
+  return checking instanceof Promise ? checking.then(fitted) : fitted(checking);
 }
 
-function fitted(tool: AnyTool, checked: Validated<unknown>): PreparedCall {
-  if (!checked.ok)
-    return { ok: false, problem: `The arguments of "${tool.name}" do not fit its schema: ${checked.problem}` };
-  return { ok: true, tool, input: checked.value, needsApproval: () => needsApproval(tool, checked.value) };
+function prepared(
+  tool: AnyTool,
+  input: unknown,
+  read: () => Validated<unknown> | Promise<Validated<unknown>>,
+): PreparedCall {
+  const freshInput = async (): Promise<unknown> => {
+    const again = await read();
+    return again.ok ? again.value : input;
+  };
+  return { ok: true, tool, input, freshInput, needsApproval: () => needsApproval(tool, freshInput) };
 }
 
-async function needsApproval(tool: AnyTool, input: unknown): Promise<Approval | undefined> {
+async function needsApproval(tool: AnyTool, input: () => Promise<unknown>): Promise<Approval | undefined> {
   const { needsApproval: needed } = tool;
   try {
-    return approvalOf(typeof needed === 'function' ? await needed(input) : needed);
+    return approvalOf(typeof needed === 'function' ? await needed(await input()) : needed);
   } catch {
     return {};
   }

@@ -122,7 +122,9 @@ async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<
   const { compensate, timeoutMs } = prepared.tool;
   if (!compensate) return execute(run, call, prepared, how);
   const undoing = { ...how, timeoutMs, step: 'compensate' as const };
-  const undone = await inTransaction(run, call, undoing, (context) => compensate(prepared.input, context));
+  const undone = await inTransaction(run, call, undoing, async (context) =>
+    compensate(await prepared.freshInput(), context),
+  );
   if (!undone.ok) return fromError(undone.error, undone.staged);
   const result = await execute(run, call, prepared, how);
   return result.type === 'done' ? { ...result, staged: [...undone.staged, ...result.staged] } : result;
@@ -142,13 +144,13 @@ type Found = Exclude<Reconciliation<unknown>, { readonly happened: 'unknown' }> 
 async function askReconcile(
   run: Run,
   call: CallState,
-  { tool, input }: Prepared,
+  { tool, freshInput }: Prepared,
   how: HowRun,
 ): Promise<Found | undefined> {
   const { reconcile: ask, timeoutMs } = tool;
   if (!ask) return undefined;
   const asking = { ...how, timeoutMs, step: 'reconcile' as const };
-  const asked = await inTransaction(run, call, asking, (context) => ask(input, context));
+  const asked = await inTransaction(run, call, asking, async (context) => ask(await freshInput(), context));
   // Whoever cannot say what happened does not know.
   if (!asked.ok || typeof asked.value?.happened !== 'boolean') return undefined;
   return { ...asked.value, staged: asked.staged };
@@ -191,8 +193,7 @@ async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRu
     }
     if (tried.error instanceof ChildSuspended || failures >= retries) return fromError(tried.error, staged);
     await pause(run.session.clock, RETRY_WAIT_MS * 2 ** failures * (0.5 + run.random() / 2), run.limits.signal);
-    const again = await prepareRecorded(run, call); // a handler may have changed the input that it was given
-    if (again.ok) ({ input } = again);
+    input = await prepared.freshInput();
   }
 }
 

@@ -7,7 +7,15 @@ import type { ContentWrite } from '../ports/store.ts';
 import { checkEventSize, hasExternalContent, LONGEST_ESCAPE, moveContent } from './contents.ts';
 import { isoTime } from './iso-time.ts';
 import { plainCopy } from './plain-copy.ts';
-import { argumentsIn, type ExactArguments, hasEdit, markRedacted, withoutEdit } from './redact-event.ts';
+import {
+  argumentsIn,
+  checkIdentity,
+  type ExactArguments,
+  hasEdit,
+  identityOf,
+  markRedacted,
+  withoutEdit,
+} from './redact-event.ts';
 import { validateEvent } from './validate-event.ts';
 
 const DEFAULT_MAX_EVENT_LENGTH = 4 * 1024 * 1024;
@@ -122,7 +130,9 @@ export class EventIntake {
     const edit = how.isApart && hasEdit(ready) ? withoutEdit(ready) : undefined;
     const given = edit?.event ?? ready;
     const before = argumentsIn(given);
+    const identity = redact && identityOf(given);
     const accepted = redact ? dated(redact(given), how.at, how.maxDepth) : { ready: given, characters };
+    if (redact) checkIdentity(identity, accepted.ready);
     // Whatever `redact` returned: without this mark the tool would run with the arguments that the person did not want.
     if (edit && accepted.ready.type === 'tool/approved') {
       return { ...accepted, ready: withoutEdit(accepted.ready as ToolApproved).event, exact: edit.exact };

@@ -1,6 +1,14 @@
-import { editedKey } from '../core/call-arguments.ts';
-import type { MessageRecorded, NewEvent, ToolApproved } from '../core/events.ts';
-import { type CallRef, callKey, callsOf, type ToolCall } from '../core/messages.ts';
+import { editedKey, exactKey } from '../core/call-arguments.ts';
+import { HoldfastError } from '../core/errors.ts';
+import {
+  isBuiltInEvent,
+  type MessageRecorded,
+  type NewEvent,
+  type SessionEvent,
+  type ToolApproved,
+} from '../core/events.ts';
+import { isRecord } from '../core/message-problem.ts';
+import { type CallRef, callsOf, type ToolCall } from '../core/messages.ts';
 
 /**
  * What redaction does to arguments (D77): the event keeps what `redact` made of them, and the exact ones become contents of their
@@ -24,6 +32,38 @@ export function withoutEdit(event: Omit<ToolApproved, 'seq'>): { event: NewEvent
   return { event: { ...rest, edited: true }, exact: [{ call: editedKey(event), text: JSON.stringify(written) }] };
 }
 
+/** What a built-in event is about, as one text. Taken before `redact`, which may change the event that it gets. */
+export function identityOf(event: NewEvent): string | undefined {
+  if (!isBuiltInEvent(event as SessionEvent)) return undefined;
+  const { type, message, ...fields } = event as unknown as Readonly<Record<string, unknown>>;
+  if (!isRecord(message)) return JSON.stringify([type, ABOUT.map((name) => fields[name])]);
+  const calls = Array.isArray(message.toolCalls)
+    ? message.toolCalls.map((call) => (isRecord(call) ? call.callId : call))
+    : [];
+  return JSON.stringify([type, ABOUT.map((name) => message[name]), calls]);
+}
+
+const ABOUT = [
+  'id',
+  'evaluationId',
+  'conversationId',
+  'sequence',
+  'turn',
+  'role',
+  'toolCallId',
+  'callId',
+  'attempt',
+] as const;
+
+/** Refuses what `redact` returned when it is about something else: the loop would wait for an event that never comes. */
+export function checkIdentity(before: string | undefined, event: NewEvent): void {
+  if (identityOf(event) === before) return;
+  throw new HoldfastError(
+    'EVENT_INVALID',
+    `redact turned an event into ${event.type} about something else; it may change what events say, not their type, ids, role, turn or place`,
+  );
+}
+
 /** The arguments of an event's calls by call id. Taken before `redact`, which may change the event that it gets. */
 export function argumentsIn(event: NewEvent): ReadonlyMap<string, string> | undefined {
   const calls = event.type === 'message/recorded' ? callsOf((event as MessageRecorded).message) : [];
@@ -40,6 +80,6 @@ export function markRedacted(event: NewEvent, exact: ReadonlyMap<string, string>
     if (text === call.arguments) return [];
     (call as { -readonly [Field in keyof ToolCall]: ToolCall[Field] }).argumentsRedacted = true;
     const ref: CallRef = { evaluationId, turn, callId: call.callId };
-    return text === undefined ? [] : [{ call: callKey(ref), text }];
+    return text === undefined ? [] : [{ call: exactKey(ref), text }];
   });
 }

@@ -138,6 +138,20 @@ describe('a result that is not JSON', () => {
     expect(seen).toEqual([{ path: 'a.ts' }, { path: 'a.ts' }]);
   });
 
+  test('functions of a tool that change their input do not change what its handler gets', async () => {
+    const seen: unknown[] = [];
+    const careless = tool('careless', (input) => seen.push(input), {
+      needsApproval: (input: { path?: string }) => {
+        delete input.path;
+        return false;
+      },
+    });
+    const script = [{ toolCalls: [call('careless', { path: 'a.ts' })] }, 'ok'];
+    const { evaluate } = await agent({ script, tools: [careless] });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(seen).toEqual([{ path: 'a.ts' }]);
+  });
+
   test('from reconcile or a person does not stop the run either', async () => {
     const pay = tool('pay', () => new Promise(() => {}), {
       timeoutMs: 1_000,

@@ -8,6 +8,7 @@ import {
   type ConversationMessage,
   definePrompt,
   defineSubagent,
+  defineTool,
   denyToolCall,
   type EvaluateOptions,
   getMessages,
@@ -654,13 +655,61 @@ describe('D77: redact', () => {
     expect(made.given).toEqual([EXACT, EXACT]);
   });
 
-  test('that takes a call out, or gives it another id, leaves none that runs with wrong arguments', async () => {
-    const renaming = (event: NewEvent): NewEvent =>
-      JSON.parse(hide(JSON.stringify(event)).replaceAll('call_1_1', 'renamed')) as NewEvent;
-    const made = await paying({ effect: 'read' }, { redact: renaming });
-    await made.evaluate();
+  test.for([
+    ['a call another id', (text: string) => text.replaceAll('call_1_1', 'renamed')],
+    [
+      'a message another type',
+      (text: string) => text.replace('"message/recorded","message":{"id":"e1:2', '"my/event","message":{"id":"e1:2'),
+    ],
+    ['a message another turn', (text: string) => text.replaceAll('"turn":1', '"turn":7')],
+    ['a message another place', (text: string) => text.replace('"sequence":2', '"sequence":9')],
+    ['a message another role', (text: string) => text.replace('"role":"assistant"', '"role":"user"')],
+  ] as const)('that gives %s is refused: the loop would ask the model without end', async ([, change]) => {
+    const changing = (event: NewEvent): NewEvent => JSON.parse(change(hide(JSON.stringify(event)))) as NewEvent;
+    const made = await paying({ effect: 'read' }, { redact: changing });
+    await expect(made.evaluate({ evaluationId: 'e1' })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
     expect(made.given).toEqual([]);
-    expect(resultText(made.session, 'renamed')).toMatch(/never ran/);
+    expect(made.requests).toHaveLength(1);
+  });
+
+  test('a schema that quotes the arguments does not bring them into the log', async () => {
+    const onlyArguments = (event: NewEvent): NewEvent => {
+      if (event.type !== 'message/recorded') return event;
+      const { message } = event as { message: AssistantMessage };
+      if (!message.toolCalls) return event;
+      return {
+        ...event,
+        message: { ...message, toolCalls: message.toolCalls.map((one) => ({ ...one, arguments: '{}' })) },
+      };
+    };
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pays',
+      input: z.strictObject({ cents: z.number() }),
+      execute: () => 'paid',
+    });
+    const { session, evaluate, store } = await agent({
+      script: [{ toolCalls: [call('pay', { cents: 1, [SECRET]: true })] }, 'ok'],
+      tools: [pay],
+      redact: onlyArguments,
+    });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(resultText(session, 'call_1_1')).toContain('do not fit its schema');
+    const kept: unknown[] = [];
+    for await (const event of store.read(session.id)) kept.push(event);
+    expect(JSON.stringify(kept)).not.toContain(SECRET);
+  });
+
+  test('a call whose id no store takes as a name runs with its exact arguments', async () => {
+    const given: unknown[] = [];
+    const pay = tool('pay', (input) => given.push(input), { effect: 'read' });
+    const { evaluate } = await agent({
+      script: [{ toolCalls: [{ ...call('pay', EXACT), id: 'a\0\ud800' }] }, 'ok'],
+      tools: [pay],
+      redact,
+    });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(given).toEqual([EXACT]);
   });
 
   test('of the same message again neither restores nor replaces the arguments of its call', async () => {

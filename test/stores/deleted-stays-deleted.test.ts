@@ -230,6 +230,7 @@ describe('a database file', () => {
       const append = store.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
       await expect(append).rejects.toMatchObject({ code: 'STORE_REPLACED' });
       await expect(store.deleteSession('s')).rejects.toMatchObject({ code: 'STORE_REPLACED' });
+      await expect(store.backup(`${path}.copy`)).rejects.toMatchObject({ code: 'STORE_REPLACED' });
     },
   );
 

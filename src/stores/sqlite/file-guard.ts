@@ -28,8 +28,17 @@ export class FileGuard implements TransactionGuard {
   begun(): void {
     const layout = this.#layout.get();
     if (layout !== LAYOUT_VERSION) throw this.#tooNew(layout);
+    if (this.#isReplaced()) throw new GuardError(this.#replaced());
+  }
+
+  /** Throws `STORE_REPLACED` when the path leads to another file than the one that is open. */
+  refuseReplaced(): void {
+    if (this.#isReplaced()) throw this.#replaced();
+  }
+
+  #isReplaced(): boolean {
     const now = statSync(this.#path, PERHAPS_NONE);
-    if (now?.ino !== this.#file?.ino || now?.dev !== this.#file?.dev) throw this.#replaced();
+    return now?.ino !== this.#file?.ino || now?.dev !== this.#file?.dev;
   }
 
   #tooNew(layout: number | undefined): GuardError {
@@ -41,12 +50,10 @@ export class FileGuard implements TransactionGuard {
     );
   }
 
-  #replaced(): GuardError {
-    return new GuardError(
-      new HoldfastError(
-        'STORE_REPLACED',
-        `${this.#path} was removed or replaced while it was open: what is written to it is lost; put the file back, or open it again`,
-      ),
+  #replaced(): HoldfastError {
+    return new HoldfastError(
+      'STORE_REPLACED',
+      `${this.#path} was removed or replaced while it was open: what is written to it is lost; put the file back, or open it again`,
     );
   }
 }

@@ -98,7 +98,8 @@ export function readSettings(database: Database): ConnectionSettings {
   };
 }
 
-function checkPath(path: string, mustExist: boolean): string {
+/** The absolute path of a database file. */
+export function checkPath(path: string, mustExist: boolean): string {
   // Spaces at the ends of a path are a mistake more often than a name.
   if (typeof path !== 'string' || path === '' || path !== path.trim() || path === ':memory:' || path.includes('\0')) {
     throw new HoldfastError(

@@ -32,6 +32,7 @@ import { checkIntegrity } from './integrity.ts';
 import { LeaseTable } from './lease-table.ts';
 import {
   type ConnectionSettings,
+  checkPath,
   DEFAULT_BUSY_TIMEOUT_MS,
   type OpenOptions,
   openDatabase,
@@ -82,10 +83,11 @@ const KNOWN: KnownOptions<SqliteStoreOptions> = {
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
   refuseUnknownOptions('sqliteStore', options, KNOWN);
   if (options.busyTimeoutMs !== undefined) checkCount('busyTimeoutMs', options.busyTimeoutMs);
-  const database = await openDatabase(path, options);
+  const file = checkPath(path, options.readOnly ?? false); // absolute: threads and backups open it later, from another directory
+  const database = await openDatabase(file, options);
   try {
-    return await untilFree(path, options.busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS, () =>
-      storeOn(database, path, options),
+    return await untilFree(file, options.busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS, () =>
+      storeOn(database, file, options),
     );
   } catch (error) {
     // A table that is not as it should be shows when statements are prepared.
@@ -390,6 +392,7 @@ function storeOn(database: Database, path: string, options: SqliteStoreOptions):
 
     async backup(target) {
       enter();
+      guard.refuseReplaced();
       return track(backUp(path, target));
     },
 
