@@ -345,8 +345,8 @@ describe('a request from another process', { timeout: 60_000 }, () => {
   test('stops a response that streams', async () => {
     const { path, store } = await database();
     const { model, spoke } = stuckModel();
-    const { evaluate, session } = await agent({ script: model, store });
-    const running = evaluate();
+    const { evaluate, adapter, prompt, session } = await agent({ script: model, store });
+    const running = adapter.evaluate(prompt, { session, input: 'Please.' }); // without a listener of its own
     await spoke;
     await cancelled(path, running);
     expect(await logged(session, 'message/interrupted')).toMatchObject([{ blocks: [{ text: 'half ' }] }]);
