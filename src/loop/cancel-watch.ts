@@ -2,8 +2,8 @@ import type { CancelRequest } from '../core/evaluations.ts';
 import type { AnySession } from '../session/session.ts';
 import { type Limits, Suspension } from './limits.ts';
 
-/** How long after the first commit of others the log is read, at most: many commits cost one read. */
-const READ_AFTER_MS = 200;
+/** How long after a commit the log is read: many commits, most of them of this process, cost one read. */
+const READ_AFTER_MS = 100;
 
 /** A reason longer than this is cut in the message of the suspension; the request has all of it. */
 const MAX_SHOWN = 500;
@@ -28,9 +28,9 @@ function shown(text: string): string {
  *     check() before an effect ──────────────────────▶ look
  */
 export class CancelWatch {
+  /** The last seq whose requests do not count: they are overruled by the resume of this run, or obeyed when it begins. */
+  readonly since: number;
   readonly #session: AnySession;
-  /** Requests up to here are not for this run: they were overruled by its resume, or are obeyed when it begins. */
-  readonly #since: number;
   readonly #running = new Map<string, (reason: Suspension) => void>();
   readonly #unwatch: () => void;
   #looked: number;
@@ -40,14 +40,9 @@ export class CancelWatch {
   /** Begins to watch; the session has been read up. */
   constructor(session: AnySession) {
     this.#session = session;
-    this.#since = session.seq;
+    this.since = session.seq;
     this.#looked = session.seq;
     this.#unwatch = session.store.watch(session.id, () => this.#readSoon());
-  }
-
-  /** The last seq whose requests do not count. */
-  get since(): number {
-    return this.#since;
   }
 
   /** The limits of an evaluation that runs here. Those of a child end with its parent's, and may end alone. */
@@ -85,7 +80,7 @@ export class CancelWatch {
     this.#looked = seq;
     for (const [evaluationId, stop] of this.#running) {
       const request = state.record.evaluations.get(evaluationId)?.cancelRequest;
-      if (request && request.seq > this.#since) stop(cancelled(request));
+      if (request && request.seq > this.since) stop(cancelled(request));
     }
   }
 
