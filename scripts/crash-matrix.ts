@@ -35,7 +35,8 @@ writeFileSync(
 
 Every scenario is run once without a crash, and every point that it passes through is recorded: both sides of every write to the
 store, both sides of every effect outside the process, every part of the model's stream. Then, for each point, a real process is
-killed there with SIGKILL and a new one resumes; for two of them the resume is killed at each of its own points, too.
+killed there with SIGKILL and a new one resumes; for two points of each scenario the
+resume is killed at each of its own points, too.
 
 A cell holds when three things are true: the resumed conversation equals that of the uninterrupted run, no tool ran again for a call
 that had its result, and a \`once\` tool ran at most once. \`=\` means that the cell holds. \`s\` means that it holds after a person settled

@@ -1,5 +1,5 @@
 import { type CallState, hasResult } from './evaluations.ts';
-import type { HistorySummarized, Settlement } from './events.ts';
+import type { HistorySummarized, MessageInterrupted, Settlement } from './events.ts';
 import type { ConversationMessage } from './messages.ts';
 
 /** What stays of messages, calls, settlements and summaries when what they said is erased (D58). */
@@ -29,6 +29,11 @@ export function erased(message: ConversationMessage): ConversationMessage {
 /** A person's word on a call without what it said: the result was the message that is being erased. */
 export function erasedSettlement(how: Settlement): Settlement {
   return 'rerun' in how ? how : { ...how, result: ERASED };
+}
+
+/** An attempt at a response that broke off, without what it said: the response was erased, and it says the beginning of that. */
+export function erasedAttempt(event: MessageInterrupted): MessageInterrupted {
+  return { ...event, blocks: event.blocks.map((block) => ({ ...block, text: ERASED })) };
 }
 
 /** A summary without its text, which may contain what an erased message said. */

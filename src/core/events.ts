@@ -150,12 +150,20 @@ export type EvaluationCancelRequested = EventEnvelope & {
   /** Who requested it. */
   readonly by?: string;
 };
+/** A provider that gave no response, and the HTTP status of its last refusal, if it had one. */
+export interface ProviderFailure {
+  readonly provider: string;
+  readonly status?: number;
+}
+
 export type EvaluationSuspended = EventEnvelope & {
   readonly type: 'evaluation/suspended';
   readonly evaluationId: string;
   readonly reason: SuspendReason;
   readonly message: string;
   readonly pending: readonly CallRef[];
+  /** Which provider failed, if that is the reason. */
+  readonly failure?: ProviderFailure;
 };
 export type EvaluationCompleted = EventEnvelope & {
   readonly type: 'evaluation/completed';

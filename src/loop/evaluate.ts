@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
-import type { NewEvent, Without } from '../core/events.ts';
+import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
-import type { Model } from '../ports/model.ts';
+import { type Model, ModelError } from '../ports/model.ts';
 import { holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
@@ -197,24 +197,27 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
     await runToEnd(run);
   } catch (error) {
     if (!(error instanceof Suspension)) throw error;
-    const pending = Array.isArray(error.cause) ? (error.cause as readonly CallRef[]) : [];
-    await record(run, [
-      ...neverBegan(run),
-      {
-        type: 'evaluation/suspended',
-        evaluationId: run.evaluationId,
-        reason: error.reason,
-        message: error.message,
-        pending,
-      },
-    ]);
+    const { reason, message, cause } = error;
+    const pending = Array.isArray(cause) ? (cause as readonly CallRef[]) : [];
+    const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
+    const why = { reason, message, pending, ...(failure && { failure }) };
+    const { evaluationId } = run;
+    await record(run, [...neverBegan(run), { type: 'evaluation/suspended', evaluationId, ...why }]);
     // A request to cancel may have come right before the suspension: then no decision of a person continues it (D73).
     const { cancelRequest } = currentEvaluation(run);
-    const { reason, message } = cancelRequest ? cancelled(cancelRequest) : error;
-    return respond(run.session, run.evaluationId, { status: 'suspended', reason, message, pending });
+    const stop = cancelRequest && cancelled(cancelRequest);
+    const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
+    return respond(run.session, evaluationId, { status: 'suspended', ...told });
   }
   const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
   return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
+}
+
+/** Which provider failed; nothing for an agent with a loop of its own, which asks providers itself. */
+function failureOf({ model, agent }: Run, cause: unknown): ProviderFailure | undefined {
+  if (agent) return undefined;
+  const status = cause instanceof ModelError ? cause.status : undefined;
+  return { provider: model.provider, ...(status !== undefined && { status }) };
 }
 
 /** Calls whose start stands in the log and which did not begin: nobody has to be asked whether they happened. */

@@ -5,10 +5,10 @@ import { inputHash, paramsHash } from './evaluation-identity.ts';
 import { checkOutput } from './finish.ts';
 import { validate } from './json-schema.ts';
 import type { PreparedRequest } from './main-loop.ts';
-import type { EvaluationResponse } from './provider-adapter.ts';
+import type { CompletedResponse } from './provider-adapter.ts';
 
 /** The response of a completed request as a checkpoint handler keeps it: plain JSON, with what it is the response to. */
-export interface KeptAnswer extends EvaluationResponse<unknown> {
+export interface KeptAnswer extends CompletedResponse<unknown> {
   readonly format: 'holdfast-answer';
   readonly version: 1;
   readonly prompt: PromptIdentity;
@@ -17,10 +17,7 @@ export interface KeptAnswer extends EvaluationResponse<unknown> {
 }
 
 /** A response to keep. */
-export function keepAnswer<Output>(
-  prepared: PreparedRequest<Output>,
-  response: EvaluationResponse<Output>,
-): KeptAnswer {
+export function keepAnswer<Output>(prepared: PreparedRequest<Output>, response: CompletedResponse<Output>): KeptAnswer {
   const { ns, key, hash } = prepared.prompt;
   return {
     format: 'holdfast-answer',
@@ -61,7 +58,7 @@ function parse(text: string): unknown {
 export async function answerFrom<Output>(
   kept: KeptAnswer,
   prepared: PreparedRequest<Output>,
-): Promise<EvaluationResponse<Output> | undefined> {
+): Promise<CompletedResponse<Output> | undefined> {
   const { format: _, version: __, prompt, inputHash: input, paramsHash: params, ...response } = kept;
   if (input !== inputHash(prepared) || params !== paramsHash(prepared)) return undefined;
   const recorded = { promptNs: prompt.ns, promptKey: prompt.key, promptHash: prompt.hash };
@@ -74,7 +71,7 @@ export async function answerFrom<Output>(
     );
   }
   const { output } = prepared.prompt;
-  if (!output) return { ...response, output: undefined } as EvaluationResponse<Output>;
+  if (!output) return { ...response, output: undefined } as CompletedResponse<Output>;
   const said = await checkOutput(output.schema, { content: [{ type: 'text', text: kept.text }] });
   const checked = said.ok ? said : await validate(output.schema, kept.output);
   if (checked.ok) return { ...response, output: checked.value };

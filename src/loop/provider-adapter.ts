@@ -1,5 +1,5 @@
 import type { AdapterState } from '../core/adapter-state.ts';
-import type { SessionEvent, SuspendReason } from '../core/events.ts';
+import type { ProviderFailure, SessionEvent, SuspendReason } from '../core/events.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
 import type { History, Limits } from '../history/history-manager.ts';
@@ -128,23 +128,41 @@ export interface ModelRetried {
 /** What `onEvent` and `stream` tell: events of the log after their commit, and what happens between two commits. */
 export type EvaluationEvent = SessionEvent | MessageDelta | ModelRetried;
 
-/** How an evaluation ended, or why it waits. */
-export interface EvaluationResponse<Output = undefined> {
-  readonly status: 'completed' | 'suspended';
+/** How an evaluation ended, or why it waits: `status` tells which. */
+export type EvaluationResponse<Output = undefined> = CompletedResponse<Output> | SuspendedResponse;
+
+/** What both kinds of response have. */
+interface ResponseBase {
   readonly evaluationId: string;
   readonly sessionId: string;
-  /** The final answer's text; while suspended, what was said last. */
+  /** The final response's text; while suspended, what was said last. */
   readonly text: string;
-  /** The final answer as the output schema reads it. */
-  readonly output: Output | undefined;
   /** Calls that wait for a person. */
   readonly pending: readonly CallRef[];
-  /** Why it is suspended, and in words what to do. */
-  readonly reason?: SuspendReason;
-  readonly message?: string;
   readonly adapterState?: AdapterState;
   readonly usage: Usage;
   readonly turns: number;
+}
+
+/** The response of an evaluation that came to its end. */
+export interface CompletedResponse<Output = undefined> extends ResponseBase {
+  readonly status: 'completed';
+  /** The final response as the output schema reads it; undefined for a prompt without one. */
+  readonly output: Output;
+  readonly reason?: undefined;
+  readonly message?: undefined;
+  readonly failure?: undefined;
+}
+
+/** The response of an evaluation that can be continued: `resume` continues it. */
+export interface SuspendedResponse extends ResponseBase {
+  readonly status: 'suspended';
+  readonly output?: undefined;
+  readonly reason: SuspendReason;
+  /** The reason in words, and what to do. */
+  readonly message: string;
+  /** Which provider failed, if `reason` is `PROVIDER_FAILED` and a model of ours was asked. */
+  readonly failure?: ProviderFailure;
 }
 
 /** An evaluation that is watched while it runs. */

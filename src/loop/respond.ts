@@ -4,7 +4,7 @@ import { type ConversationMessage, textOf } from '../core/messages.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { checkOutput } from './finish.ts';
-import type { EvaluationResponse } from './provider-adapter.ts';
+import type { CompletedResponse, EvaluationResponse, SuspendedResponse } from './provider-adapter.ts';
 
 /** What an evaluation is answered with, read from the log and nowhere else: the same now and after any restart. */
 
@@ -27,27 +27,28 @@ export async function recordedAnswer(
       `the recorded answer of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
     );
   }
-  return respond(session, evaluation.id, { output: checked.value });
+  return respond(session, evaluation.id, { status: 'completed', output: checked.value, pending: [] });
 }
+
+/** What the log tells of every evaluation. */
+type Recorded = Pick<SuspendedResponse, 'evaluationId' | 'sessionId' | 'text' | 'usage' | 'turns'>;
+type Ended = Omit<CompletedResponse<unknown>, keyof Recorded>;
 
 /** How an evaluation stands, as far as the log tells, and what is known beside it. */
 export async function respond(
   session: AnySession,
   evaluationId: string,
-  rest: Partial<EvaluationResponse<unknown>> = {},
+  how: Ended | Omit<SuspendedResponse, keyof Recorded> = { status: 'completed', output: undefined, pending: [] },
 ): Promise<EvaluationResponse<unknown>> {
   const evaluation = session.state.record.evaluations.get(evaluationId);
   const answer = evaluation && (await lastAnswer(session, evaluation));
   return {
-    status: 'completed',
     evaluationId,
     sessionId: session.id,
     text: answer ? textOf(answer) : '',
-    output: undefined,
-    pending: [],
     usage: evaluation?.totalUsage ?? { inputTokens: 0, outputTokens: 0 },
     turns: evaluation?.turn ?? 0,
-    ...rest,
+    ...how,
   };
 }
 

@@ -8,7 +8,7 @@ import { childrenUnder, matchChild } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { ToolContext } from './define-tool.ts';
 import { inputHash } from './evaluation-identity.ts';
-import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
+import type { ChildOptions, EvaluationResponse, SuspendedResponse } from './provider-adapter.ts';
 import { currentEvaluation, type Run } from './run.ts';
 
 /** Thrown out of `ctx.evaluate` when the child waits: the call waits with it. */
@@ -16,9 +16,9 @@ export class ChildSuspended extends Error {
   readonly reason: SuspendReason;
   readonly pending: readonly CallRef[];
 
-  constructor(response: EvaluationResponse<unknown>) {
-    super(response.message ?? 'a child conversation waits');
-    this.reason = response.reason ?? 'CANCELLED';
+  constructor(response: SuspendedResponse) {
+    super(response.message);
+    this.reason = response.reason;
     this.pending = response.pending;
   }
 }

@@ -1,4 +1,4 @@
-import { erased, erasedSettlement, erasedSummary } from '../core/erased.ts';
+import { erased, erasedAttempt, erasedSettlement, erasedSummary } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import {
   type HistorySummarized,
@@ -40,7 +40,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
     store.replaceEvent(id, event, { incarnation, contents: messagesIn(event).flatMap(contentHashes) });
   for (const event of recorded) await replace(blank(event));
   for (const event of restored) await replace(withoutMessage(event, messageId));
-  for (const event of interrupted) await replace({ ...event, blocks: [] });
+  for (const event of interrupted) await replace(erasedAttempt(event));
   for (const event of settled) await replace({ ...event, how: erasedSettlement(event.how) });
   for (const { arguments: _, ...event } of approved) await replace(event);
   for (const event of summarized) await replace(erasedSummary(event));

@@ -75,7 +75,10 @@ describe('a provider that fails for now is asked again', () => {
       adapter: { maxModelRetries: 2 },
     });
     const response = await advancing(clock, evaluate(), 1_000);
-    expect(response).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED', pending: [] });
+    const failure = { provider: 'scripted', status: 500 };
+    expect(response).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED', pending: [], failure });
+    for await (const event of session.events({ types: ['evaluation/suspended'] }))
+      expect(event).toMatchObject({ failure });
     expect(response.message).toMatch(/after 3 tries.*500.*resume/);
     expect(requests).toHaveLength(3);
     down = false;
@@ -102,7 +105,11 @@ describe('a provider that fails for now is asked again', () => {
       },
     };
     const { evaluate } = await agent({ script: broken });
-    expect(await evaluate()).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED' });
+    expect(await evaluate()).toMatchObject({
+      status: 'suspended',
+      reason: 'PROVIDER_FAILED',
+      failure: { provider: 'test' },
+    });
   });
 
   test('a model that ends without an answer is asked again', async () => {

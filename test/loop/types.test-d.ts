@@ -110,6 +110,21 @@ describe('definePrompt and evaluate', () => {
     expectTypeOf(response.output).toEqualTypeOf<undefined>();
   });
 
+  test('a response is narrowed by its status', async () => {
+    const schema = z.object({ verdict: z.enum(['good', 'bad']) });
+    const response = await adapter.evaluate(definePrompt({ ...named, output: schema }));
+    if (response.status === 'completed') {
+      expectTypeOf(response.output).toEqualTypeOf<{ verdict: 'good' | 'bad' }>();
+      expectTypeOf(response.reason).toEqualTypeOf<undefined>();
+    } else {
+      expectTypeOf(response.output).toEqualTypeOf<undefined>();
+      expectTypeOf(response.reason).toEqualTypeOf<SuspendReason>();
+      expectTypeOf(response.message).toEqualTypeOf<string>();
+      expectTypeOf(response.pending).toEqualTypeOf<readonly CallRef[]>();
+      expectTypeOf(response.failure?.status).toEqualTypeOf<number | undefined>();
+    }
+  });
+
   test('a response says how it stands', async () => {
     const response = await adapter.evaluate(definePrompt(named));
     expectTypeOf(response.status).toEqualTypeOf<'completed' | 'suspended'>();
