@@ -132,7 +132,7 @@ async function evaluateConversation(
   const stop = found?.cancelRequest && cancelled(found.cancelRequest);
   if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
     const { reason, message } = stop;
-    return respond(around.session, found.id, { status: 'suspended', reason, message });
+    return respond(around.session, found.id, { status: 'suspended', reason, message, pending: [] });
   }
   // A request that came while no process ran it is obeyed, and the evaluation not resumed (D73).
   const obeyed = found?.status === 'running' ? stop : undefined;
