@@ -24,7 +24,7 @@ export {
   defineCompositeState,
 } from './core/composite-adapter-state.ts';
 export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
-export type { CallState, CallStatus, Evaluation, EvaluationStatus } from './core/evaluations.ts';
+export type { CallState, CallStatus, CancelRequest, Evaluation, EvaluationStatus } from './core/evaluations.ts';
 export type * from './core/events.ts';
 export { isBuiltInEvent } from './core/events.ts';
 export { List } from './core/list.ts';
@@ -67,6 +67,7 @@ export {
   getPendingToolCalls,
 } from './core/views.ts';
 export { readCallArguments } from './loop/call-arguments.ts';
+export { type CancelOptions, cancelEvaluation } from './loop/cancel-evaluation.ts';
 export {
   type CheckpointHandler,
   type CheckpointStrategy,

@@ -114,7 +114,8 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
   function autoResume(session: AnySession, prompt: Prompt<unknown>): ResumeOption {
     if (!options.autoResume) return false;
     const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
-    const snapshot = newest && isOpen(newest) ? latestSnapshot(session, newest.id, adapterType) : undefined;
+    const isLeft = newest && isOpen(newest) && !newest.cancelRequest; // a cancelled one is resumed explicitly (D73)
+    const snapshot = isLeft ? latestSnapshot(session, newest.id, adapterType) : undefined;
     return newest && snapshot?.resumable ? { evaluationId: newest.id } : false;
   }
 

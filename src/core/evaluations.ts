@@ -60,6 +60,15 @@ export interface Decision {
   readonly note?: string;
 }
 
+/** That an evaluation must stop: who requested it, when and why. */
+export interface CancelRequest {
+  /** The position of its event in the log. */
+  readonly seq: number;
+  readonly at: string;
+  readonly by?: string;
+  readonly reason?: string;
+}
+
 export interface Evaluation {
   readonly id: string;
   readonly conversationId: string;
@@ -79,6 +88,8 @@ export interface Evaluation {
   readonly attempt?: number;
   /** Why it waits, while suspended. */
   readonly reason?: SuspendReason;
+  /** The newest request to cancel it that no resume has overruled: pending while it is running, obeyed while it is suspended (D73). */
+  readonly cancelRequest?: CancelRequest;
   readonly error?: { readonly code: ErrorCode; readonly message: string };
   /** The newest turn, 0 before the first answer. */
   readonly turn: number;

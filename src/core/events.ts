@@ -139,6 +139,16 @@ export type EvaluationResumed = EventEnvelope & {
   readonly attempt: number;
   /** The process that resumed it. */
   readonly by: string;
+  /** The last seq that this process had read when it resumed: a later request to cancel still counts (D73). Absent: all of them. */
+  readonly after?: number;
+};
+/** A person or a program wants an evaluation to stop; the holder of the lease obeys (D73). */
+export type EvaluationCancelRequested = EventEnvelope & {
+  readonly type: 'evaluation/cancel-requested';
+  readonly evaluationId: string;
+  readonly reason?: string;
+  /** Who requested it. */
+  readonly by?: string;
 };
 /** A provider that gave no response, and the HTTP status of its last refusal, if it had one. */
 export interface ProviderFailure {
@@ -212,6 +222,7 @@ export type BuiltInEvent =
   | ToolDenied
   | ToolSettled
   | EvaluationResumed
+  | EvaluationCancelRequested
   | EvaluationSuspended
   | EvaluationCompleted
   | EvaluationFailed
@@ -249,6 +260,7 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'tool/denied': true,
   'tool/settled': true,
   'evaluation/resumed': true,
+  'evaluation/cancel-requested': true,
   'evaluation/suspended': true,
   'evaluation/completed': true,
   'evaluation/failed': true,

@@ -3,7 +3,15 @@ import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
 import { erased, erasedCall } from './erased.ts';
 import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
-import type { BuiltInEvent, EvaluationStarted, EvaluationSuspended, MessageRecorded, ToolStarted } from './events.ts';
+import type {
+  BuiltInEvent,
+  EvaluationCancelRequested,
+  EvaluationResumed,
+  EvaluationStarted,
+  EvaluationSuspended,
+  MessageRecorded,
+  ToolStarted,
+} from './events.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
@@ -61,9 +69,9 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'tool/settled':
       return changeCall(record, event, (call) => settled(call, event));
     case 'evaluation/resumed':
-      return changeEvaluation(record, event.evaluationId, (e) =>
-        isOpen(e) ? { ...running(e), attempt: event.attempt } : e,
-      );
+      return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? resume(e, event) : e));
+    case 'evaluation/cancel-requested':
+      return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? requestCancel(e, event) : e));
     case 'evaluation/suspended':
       return suspend(record, event);
     case 'evaluation/completed':
@@ -86,7 +94,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'session/restored':
       // Into an empty session a snapshot brings its conversation; a conversation that is there is never rolled back (D21).
       return record.evaluations.length === 0 && Object.hasOwn(event.slices, 'messages')
-        ? decodeRecord(event.slices)
+        ? withPlacedRequests(decodeRecord(event.slices), event.seq)
         : record;
     case 'history/curated':
     case 'message/interrupted':
@@ -189,6 +197,31 @@ function running(evaluation: Evaluation): Evaluation {
   return { ...rest, status: 'running' };
 }
 
+/** A resume overrules the requests to cancel that its process had read; a later one is still to be obeyed (D73). */
+function resume(evaluation: Evaluation, { attempt, after, seq }: EvaluationResumed): Evaluation {
+  const resumed = { ...running(evaluation), attempt };
+  const { cancelRequest, ...rest } = resumed;
+  return cancelRequest && cancelRequest.seq <= (after ?? seq) ? rest : resumed;
+}
+
+/** A suspended evaluation has nothing to stop: it is cancelled at once. */
+function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested): Evaluation {
+  const { seq, at, by, reason } = event;
+  const cancelRequest = { seq, at, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const requested: Evaluation = { ...evaluation, cancelRequest };
+  return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
+}
+
+/** Requests to cancel that a snapshot brings have positions of another log: here they are as old as the restore (D73). */
+function withPlacedRequests(record: SessionRecord, seq: number): SessionRecord {
+  let { evaluations } = record;
+  for (const evaluation of evaluations.items) {
+    const { cancelRequest } = evaluation;
+    if (cancelRequest) evaluations = evaluations.put({ ...evaluation, cancelRequest: { ...cancelRequest, seq } });
+  }
+  return evaluations === record.evaluations ? record : { ...record, evaluations };
+}
+
 /** Ends or suspends an evaluation that is open. What has ended stays as it ended: it is never run again (I2, D14). */
 function endOrPause(
   record: SessionRecord,
@@ -199,7 +232,10 @@ function endOrPause(
 }
 
 function suspend(record: SessionRecord, event: EvaluationSuspended): SessionRecord {
-  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason: event.reason });
+  // A request that came right before it: whatever else the evaluation waits for, it stays stopped (D73).
+  const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
+  const reason = isCancelled ? 'CANCELLED' : event.reason;
+  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason });
   return event.pending.reduce(
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
     paused,

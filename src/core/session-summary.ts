@@ -22,6 +22,11 @@ export interface SessionSummary {
    * person and an approval can expire: the call is denied then, and the evaluation continues (D67).
    */
   readonly wakeAt?: string;
+  /**
+   * The seq of the newest request to cancel the evaluation that no resume has overruled (D73). While the evaluation is suspended it is
+   * no work for a runner, whatever is decided about its calls: only an explicit resume continues it.
+   */
+  readonly cancelRequestSeq?: number;
   /** Until when the calls that wait for approval can be approved: what `wakeAt` is the earliest of. */
   readonly approvalDeadlines?: ApprovalDeadlines;
 }
@@ -51,16 +56,23 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
     case 'session/forked':
       return { ...before, forkedFrom: event.origin };
     case 'session/restored':
-      return before.evaluationId === undefined ? withRestored(before, event.slices.evaluations) : before;
+      return before.evaluationId === undefined ? withRestored(before, event.slices.evaluations, event.seq) : before;
     case 'evaluation/started':
       if (event.conversationId !== 'main') return before;
       return withWork(
-        withDeadlines({ ...before, status: 'running', evaluationId: event.evaluationId }, NO_DEADLINES),
+        withDeadlines({ ...uncancelled(before), status: 'running', evaluationId: event.evaluationId }, NO_DEADLINES),
         'evaluation',
       );
     case 'evaluation/suspended': {
       const suspended = settle(before, event.evaluationId, 'suspended');
-      return suspended !== before && WAITS_FOR_PERSON.has(event.reason) ? withWakeAt(suspended) : suspended;
+      const waits = WAITS_FOR_PERSON.has(event.reason) && before.cancelRequestSeq === undefined;
+      return suspended !== before && waits ? withWakeAt(suspended) : suspended;
+    }
+    case 'evaluation/cancel-requested': {
+      const isOpen = before.status === 'running' || before.status === 'suspended';
+      if (!isOpen || before.evaluationId !== event.evaluationId) return before;
+      const requested = { ...before, cancelRequestSeq: event.seq };
+      return before.status === 'suspended' ? withWork(requested, undefined) : requested;
     }
     case 'evaluation/completed':
       return settle(before, event.evaluationId, 'completed');
@@ -71,11 +83,16 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
     case 'tool/approved':
     case 'tool/denied':
     case 'tool/settled':
-      if (before.status !== 'suspended') return before;
+      if (before.status !== 'suspended' || before.cancelRequestSeq !== undefined) return before;
       return before.wakeAt === undefined ? withWork(before, 'decision') : withWakeAt(withWork(before, 'decision'));
     case 'message/recorded':
       return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
-    case 'evaluation/resumed':
+    case 'evaluation/resumed': {
+      const { evaluationId, cancelRequestSeq: requested } = before;
+      const isOverruled = evaluationId === event.evaluationId && (requested ?? 0) <= (event.after ?? event.seq);
+      const resumed = isOverruled ? uncancelled(before) : before;
+      return resumed.status === 'suspended' ? settle(resumed, event.evaluationId, 'running') : resumed;
+    }
     case 'tool/started':
       return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
     default:
@@ -84,13 +101,21 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
 }
 
 /** Into an empty session a snapshot brings its evaluations (D21); the newest of the main conversation is what it is at. */
-function withRestored(summary: SessionSummary, evaluations: readonly unknown[] = []): SessionSummary {
-  const all = evaluations as readonly Pick<Evaluation, 'id' | 'conversationId' | 'status' | 'reason' | 'calls'>[];
+function withRestored(
+  summary: SessionSummary,
+  evaluations: readonly unknown[] | undefined = [],
+  seq: number,
+): SessionSummary {
+  const all = evaluations as readonly Pick<
+    Evaluation,
+    'id' | 'conversationId' | 'status' | 'reason' | 'calls' | 'cancelRequest'
+  >[];
   const newest = all.findLast((evaluation) => evaluation.conversationId === 'main');
   if (!newest) return summary;
   const work = newest.status === 'running' ? 'evaluation' : undefined;
-  const restored = withWork({ ...summary, status: newest.status, evaluationId: newest.id }, work);
   const isOpen = newest.status === 'running' || newest.status === 'suspended';
+  const cancelled = isOpen && newest.cancelRequest && { cancelRequestSeq: seq };
+  const restored = withWork({ ...summary, status: newest.status, evaluationId: newest.id, ...cancelled }, work);
   const open = isOpen ? withDeadlines(restored, restoredDeadlines(all)) : restored;
   const waits = newest.status === 'suspended' && newest.reason !== undefined && WAITS_FOR_PERSON.has(newest.reason);
   return waits ? withWakeAt(open) : open;
@@ -105,7 +130,13 @@ function settle(
   const open = summary.status === 'running' || summary.status === 'suspended';
   if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
   const settled = withWork({ ...summary, status }, status === 'running' ? 'evaluation' : undefined);
-  return status === 'running' || status === 'suspended' ? settled : withDeadlines(settled, NO_DEADLINES);
+  return status === 'running' || status === 'suspended' ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
+}
+
+function uncancelled(summary: SessionSummary): SessionSummary {
+  if (summary.cancelRequestSeq === undefined) return summary;
+  const { cancelRequestSeq: _, ...rest } = summary;
+  return rest;
 }
 
 function withDeadlines(summary: SessionSummary, deadlines: ApprovalDeadlines): SessionSummary {

@@ -288,6 +288,7 @@ function isEvaluation(item: unknown): boolean {
     isCount(item.nextSequence) &&
     Array.isArray(item.calls) &&
     item.calls.every((call) => isRecord(call) && isCallRef(call) && CALL_STATUSES.has(call.status)) &&
+    (item.cancelRequest === undefined || (isRecord(item.cancelRequest) && isCount(item.cancelRequest.seq))) &&
     isUsage(item.usage) &&
     isUsage(item.totalUsage)
   );

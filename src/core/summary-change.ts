@@ -36,11 +36,11 @@ function builtInFields(event: BuiltInEvent): unknown {
       return undefined;
     default: {
       // Of evaluations and calls: all but what a person or a tool said.
-      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt } = event as unknown as Record<
+      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after } = event as unknown as Record<
         string,
         unknown
       >;
-      return [type, evaluationId, conversationId, reason, turn, callId, expiresAt];
+      return [type, evaluationId, conversationId, reason, turn, callId, expiresAt, after];
     }
   }
 }

@@ -7,6 +7,7 @@ import { holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
+import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
@@ -60,13 +61,16 @@ export async function evaluateInSession(
   const draftPace = new DraftPace(session.clock);
   const background: Promise<void>[] = [];
   let unsubscribe: () => void = () => {};
+  let cancels: CancelWatch | undefined;
   try {
     if (emit) unsubscribe = session.subscribe(emit);
     await session.refresh(); // whoever held the lease before may have written
+    cancels = new CancelWatch(session);
     const base: Surroundings = {
       settings,
       session,
       limits,
+      cancels,
       fence: lease.fence,
       ensureLease: () => lease.ensure(),
       emit,
@@ -79,6 +83,7 @@ export async function evaluateInSession(
     return await evaluateConversation(base, prompt, options, { conversationId: 'main' });
   } finally {
     unsubscribe();
+    cancels?.stop();
     draftPace.stop();
     limits.dispose();
     await Promise.all(background);
@@ -112,6 +117,7 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
 interface Surroundings
   extends Pick<Run, 'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftPace' | 'background' | 'children'> {
   readonly settings: LoopSettings;
+  readonly cancels: CancelWatch;
 }
 
 /** One conversation, the main one or a child (D52): both begin, resume and end in the same way. */
@@ -123,14 +129,24 @@ async function evaluateConversation(
 ): Promise<EvaluationResponse<unknown>> {
   const found = findEvaluation(around.session, prompt, options, place.conversationId);
   if (found && !isOpen(found)) return recordedAnswer(around.session, prompt, found);
+  const stop = found?.cancelRequest && cancelled(found.cancelRequest);
+  if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
+    const { reason, message } = stop;
+    return respond(around.session, found.id, { status: 'suspended', reason, message, pending: [] });
+  }
+  // A request that came while no process ran it is obeyed, and the evaluation not resumed (D73).
+  const obeyed = found?.status === 'running' ? stop : undefined;
+  const evaluationId = found?.id ?? newEvaluationId(around.session, options);
   const run: Run = {
     ...around,
+    limits: around.cancels.limitsOf(evaluationId, around.limits, { isChild: place.parent !== undefined }),
+    ...(obeyed && { cancelled: obeyed }),
     prompt,
     options,
     model: around.settings.model,
     summaryModel: around.settings.summaryModel,
     ...(around.settings.agent && { agent: around.settings.agent }),
-    evaluationId: found?.id ?? newEvaluationId(around.session, options),
+    evaluationId,
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
@@ -140,27 +156,34 @@ async function evaluateConversation(
       place.parent?.run.recordProviderMetadata ??
       around.settings.recordProviderMetadata,
     startedHere: new Map(),
-    resumption: { event: found && resumedEvent(found) },
+    resumption: { event: found && !obeyed ? resumedEvent(found, around.cancels.since) : undefined },
     attempts: 0,
     draft: undefined,
     staleDrafts: new Set(),
     ...(place.parent && { parent: place.parent.run }),
     child: (parent, call, childPrompt, childOptions, { conversationId, evaluationId, signal }) => {
-      const inner = { ...around, limits: narrowed(around.limits, signal) };
+      const inner = { ...around, limits: narrowed(parent.limits, signal) };
       const resume = evaluationId === undefined ? false : { evaluationId };
       const given = { ...childOptions, resume };
       return evaluateChild(inner, childPrompt, given, { conversationId, parent: { call, run: parent } });
     },
   };
-  if (found) run.attempts = await interruptLeftDraft(run, found);
-  else await begin(run, place);
-  return carryOut(run);
+  try {
+    if (found) run.attempts = await interruptLeftDraft(run, found);
+    else await begin(run, place);
+    return await carryOut(run);
+  } finally {
+    around.cancels.forget(evaluationId);
+  }
 }
 
 /** What the first append of a resume says about it (D68). */
-function resumedEvent({ id: evaluationId, attempt = 1 }: Evaluation): NonNullable<Run['resumption']['event']> {
+function resumedEvent(
+  { id: evaluationId, attempt = 1 }: Evaluation,
+  after: number,
+): NonNullable<Run['resumption']['event']> {
   const { pid, host } = thisProcess();
-  return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}` };
+  return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}`, after };
 }
 
 function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions): string {
@@ -180,7 +203,11 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
     const why = { reason, message, pending, ...(failure && { failure }) };
     const { evaluationId } = run;
     await record(run, [...neverBegan(run), { type: 'evaluation/suspended', evaluationId, ...why }]);
-    return respond(run.session, evaluationId, { status: 'suspended', ...why });
+    // A request to cancel may have come right before the suspension: then no decision of a person continues it (D73).
+    const { cancelRequest } = currentEvaluation(run);
+    const stop = cancelRequest && cancelled(cancelRequest);
+    const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
+    return respond(run.session, evaluationId, { status: 'suspended', ...told });
   }
   const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
   return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);

@@ -25,7 +25,8 @@ export interface Budget {
 /**
  * Which evaluation to go on with (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
- * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64).
+ * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
+ * one that was cancelled with `cancelEvaluation`: its response is `suspended` (D73).
  */
 export type ResumeOption =
   | boolean

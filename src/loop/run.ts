@@ -13,7 +13,7 @@ import { PlanChanged } from './call-guards.ts';
 import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
-import type { Limits } from './limits.ts';
+import type { Limits, Suspension } from './limits.ts';
 import type { Prepared } from './prepare-call.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
@@ -34,6 +34,8 @@ export interface Run {
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
   readonly limits: Limits;
+  /** A request to cancel that came while no process ran it: obeyed as soon as what an earlier process left running has ended (D73). */
+  readonly cancelled?: Suspension;
   readonly fence: number;
   /** The lease's own check; `confirmLease` is what an effect awaits. */
   readonly ensureLease: () => Promise<void> | undefined;
@@ -92,6 +94,7 @@ export async function runToEnd(run: Run): Promise<void> {
     await confirmLease(run);
     await run.agent.prepare(run);
   }
+  if (run.cancelled) throw run.cancelled;
   for (;;) {
     run.limits.check();
     const plan = planEvaluation(currentEvaluation(run));

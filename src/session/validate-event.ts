@@ -101,7 +101,8 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'tool/approved': { ...CALL, by: optional(text), note: optional(text), edited: optional((value) => value === true) },
   'tool/denied': { ...CALL, reason: optional(text), by: optional(text) },
   'tool/settled': { ...CALL, how: settlement },
-  'evaluation/resumed': { evaluationId: text, attempt: isCount, by: text },
+  'evaluation/resumed': { evaluationId: text, attempt: isCount, by: text, after: optional(isCount) },
+  'evaluation/cancel-requested': { evaluationId: text, reason: optional(text), by: optional(text) },
   'evaluation/suspended': {
     evaluationId: text,
     reason: text,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
+import { cancelEvaluation } from '../../src/loop/cancel-evaluation.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -67,4 +68,20 @@ test('a cancellation holds when the stream of the SDK never ends', { timeout: 30
   const evaluation = adapter.evaluate(prompt, { session, input: 'go', signal: controller.signal });
   expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
   expect(session.state.record.evaluations.items.toArray()).toMatchObject([{ status: 'suspended' }]);
+});
+
+test('a request of another handle to cancel ends the run of the SDK (D73)', { timeout: 30_000 }, async () => {
+  const clock = fakeClock();
+  const store = memoryStore();
+  const session = await openSession({ store, id: 'one', clock });
+  const waits = Promise.withResolvers<void>();
+  const adapter = claudeAgentAdapter({ sdk: endlessSdk([INIT], waits.resolve), autoResume: true });
+  const evaluation = adapter.evaluate(prompt, { session, input: 'go' });
+  await waits.promise;
+  await cancelEvaluation(await openSession({ store, id: 'one' }), { by: 'ada' });
+  const { evaluationId, ...response } = await ended(clock, evaluation);
+  const message = 'it was cancelled by ada; resume it to go on';
+  expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message });
+  const autoResumed = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 1_000 });
+  expect((await ended(clock, autoResumed)).evaluationId).not.toBe(evaluationId);
 });

@@ -74,6 +74,10 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
   evaluationId.map(
     (id): Draft => ({ type: 'evaluation/suspended', evaluationId: id, reason: 'CANCELLED', message: '', pending: [] }),
   ),
+  evaluationId.map((id): Draft => ({ type: 'evaluation/cancel-requested', evaluationId: id, by: 'ada' })),
+  fc
+    .tuple(evaluationId, count)
+    .map(([id, after]): Draft => ({ type: 'evaluation/resumed', evaluationId: id, attempt: 2, by: 'p', after })),
   evaluationId.map((id): Draft => ({ type: 'evaluation/completed', evaluationId: id })),
   evaluationId.map(
     (id): Draft => ({

@@ -65,6 +65,7 @@ describe('an event narrows by its type once it is known to be ours', () => {
           return 'session';
         case 'evaluation/started':
         case 'evaluation/resumed':
+        case 'evaluation/cancel-requested':
         case 'evaluation/suspended':
         case 'evaluation/completed':
         case 'evaluation/failed':

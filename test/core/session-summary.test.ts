@@ -59,14 +59,43 @@ test.for<readonly [string, readonly Draft[], string | undefined]>([
   expect(summaryOf({ type: 'a/b' }, ...drafts)?.status).toBe(status);
 });
 
+const decided = (what: 'approved' | 'denied' | 'settled' | 'started', callId: string): Draft =>
+  ({ type: `tool/${what}`, ...refOf(callId) }) as Draft;
+const cancels: Draft = { type: 'evaluation/cancel-requested', evaluationId: 'e1' };
+const resumes = (after?: number): Draft => ({
+  type: 'evaluation/resumed',
+  evaluationId: 'e1',
+  attempt: 2,
+  by: 'p',
+  ...(after !== undefined && { after }),
+});
+
+test.for<readonly [string, readonly Draft[], { readonly work?: string; readonly cancelRequestSeq?: number }]>([
+  ['while it runs: the next run obeys', [started(), cancels], { work: 'evaluation', cancelRequestSeq: 2 }],
+  ['obeyed', [started(), cancels, suspended], { cancelRequestSeq: 2 }],
+  ['decided about since', [started(), suspended, cancels, decided('approved', 'a')], { cancelRequestSeq: 3 }],
+  ['after a decision', [started(), suspended, decided('approved', 'a'), cancels], { cancelRequestSeq: 4 }],
+  ['resumed', [started(), cancels, suspended, resumes(3)], { work: 'evaluation' }],
+  ['resumed by an older version', [started(), cancels, suspended, resumes()], { work: 'evaluation' }],
+  [
+    'requested again before the resume was recorded',
+    [started(), cancels, suspended, cancels, resumes(3)],
+    { work: 'evaluation', cancelRequestSeq: 4 },
+  ],
+  ['of another evaluation', [started(), { ...cancels, evaluationId: 'e2' }], { work: 'evaluation' }],
+  ['of one that has ended', [started(), { type: 'evaluation/completed', evaluationId: 'e1' }, cancels], {}],
+  ['superseded', [started(), cancels, started('e2')], { work: 'evaluation' }],
+])('a cancelled evaluation is no work until it is resumed (D73): %s', ([, drafts, expected]) => {
+  const { work, cancelRequestSeq } = summaryOf(...drafts) ?? {};
+  expect({ ...(work && { work }), ...(cancelRequestSeq && { cancelRequestSeq }) }).toEqual(expected);
+});
+
 const requested = (callId: string, minute: number | undefined, ref: Partial<CallRef> = {}): Draft => ({
   type: 'tool/approval-requested',
   ...refOf(callId, ref),
   toolName: 'write',
   ...(minute !== undefined && { expiresAt: atMinute(minute) }),
 });
-const decided = (what: 'approved' | 'denied' | 'settled' | 'started', callId: string): Draft =>
-  ({ type: `tool/${what}`, ...refOf(callId) }) as Draft;
 const atMinute = (minute: number): string => new Date(Date.UTC(2026, 0, 2, 0, minute)).toISOString();
 const waits: Draft = { ...suspended, reason: 'APPROVAL_REQUIRED' } as Draft;
 const inChild = { evaluationId: 'e1/1/a/k' };

@@ -12,6 +12,7 @@ import {
   approveToolCall,
   type CallRef,
   type CheckpointHandler,
+  cancelEvaluation,
   createAdapter,
   definePrompt,
   defineSlice,
@@ -146,15 +147,18 @@ async function request(
     ...(output && { output }),
   });
   const adapter = createAdapter({ model: model(world, options.script, options), leaseTtlMs: LEASE_MS });
-  const evaluate = (): Promise<EvaluationResponse<unknown>> =>
+  const evaluate: Evaluate = ({ isCancelled = false } = {}) =>
     adapter.evaluate(prompt, {
       session: world.session,
       input: 'Please.',
-      resume: 'auto',
+      resume: isCancelled ? true : 'auto',
       ...(options.history && { history: options.history }),
     });
   await untilDone(world, options.tools, evaluate, options.people);
 }
+
+/** Begins or continues the request; one that was cancelled is resumed explicitly (D73). */
+type Evaluate = (how?: { readonly isCancelled?: boolean }) => Promise<EvaluationResponse<unknown>>;
 
 /** What people do about a call that waits. */
 type Speak = (world: World, pending: CallRef, tools: readonly AnyTool[]) => Promise<void>;
@@ -163,11 +167,12 @@ type Speak = (world: World, pending: CallRef, tools: readonly AnyTool[]) => Prom
 async function untilDone(
   world: World,
   tools: readonly AnyTool[],
-  evaluate: () => Promise<EvaluationResponse<unknown>>,
+  evaluate: Evaluate,
   people: { readonly approve?: Speak; readonly settle?: Speak } = {},
 ): Promise<void> {
   const { approve = approveCall, settle = settleCall } = people;
-  for (let response = await evaluate(); response.status === 'suspended'; response = await evaluate()) {
+  let response = await evaluate();
+  for (; response.status === 'suspended'; response = await evaluate({ isCancelled: response.reason === 'CANCELLED' })) {
     for (const pending of response.pending) {
       if (response.reason === 'APPROVAL_REQUIRED') await approve(world, pending, tools);
       else if (response.reason === 'TOOL_OUTCOME_UNKNOWN') {
@@ -309,6 +314,16 @@ export const SCENARIOS: readonly Scenario[] = [
         tools: [tool(world, 'pay', { effect: 'once' })],
         script: [{ text: 'Paying.', toolCalls: [call('pay', 'a')] }, 'Paid.'],
       }),
+  },
+  {
+    name: 'cancelled by another person, then resumed',
+    drive(world) {
+      world.meanwhile('tool/started', (session) => cancelEvaluation(session, { by: 'Ann', reason: 'wait' }));
+      return request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        script: [{ text: 'I will.', toolCalls: [call('write', 'a')] }, 'It is done.'],
+      });
+    },
   },
   {
     name: 'a failing tool',

@@ -65,6 +65,13 @@ describe('around the messages', () => {
     expect(show(started(), user, asking, event as LogEntry).at(-1)).toBe(expected);
   });
 
+  test('a request to cancel is machinery: the suspension tells the reader (D73)', () => {
+    const cancels = { type: 'evaluation/cancel-requested', evaluationId: 'ev', by: 'ada', reason: 'no' } as const;
+    const log = [started(), user, cancels] as const;
+    expect(lines(stateOf(messagesToEvents(logOf(...log))))).toEqual(['complete user_message: Go']);
+    expect(show(...log).at(-1)).toBe('complete system/cancel-requested: Cancel requested by ada: no');
+  });
+
   test('superseded: what it left open ends as an error', () => {
     expect(
       show(started(), user, asking, { type: 'evaluation/superseded', evaluationId: 'ev', by: 'ev2' }, started('ev2')),

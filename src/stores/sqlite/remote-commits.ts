@@ -14,8 +14,8 @@ export class RemoteCommits {
   readonly #sessions: SessionTable;
   readonly #drafts: DraftTable;
   readonly #askVersion: () => unknown;
-  /** Where each watched session was when its watchers last heard of it. */
-  readonly #positions = new Map<string, string>();
+  /** Where each watched session was when its watchers were last notified; undefined after a commit of our own. */
+  readonly #positions = new Map<string, string | undefined>();
   #version: unknown;
   #timer: NodeJS.Timeout | undefined;
 
@@ -35,9 +35,12 @@ export class RemoteCommits {
     this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
   }
 
-  /** A commit of our own: its watchers know already. */
+  /**
+   * A commit of our own: its watchers are notified already. The position is not read here, since every commit would pay for it: the next
+   * commit of another connection, to any session, notifies these watchers once more.
+   */
   noticed(sessionId: string): void {
-    if (this.#positions.has(sessionId)) this.#positions.set(sessionId, this.#position(sessionId));
+    if (this.#positions.has(sessionId)) this.#positions.set(sessionId, undefined);
   }
 
   stop(): void {

@@ -118,6 +118,9 @@ export class LogReader {
         yield this.#upsert(notice);
         break;
       }
+      case 'evaluation/cancel-requested':
+        yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), ''));
+        break;
       case 'evaluation/completed':
       case 'evaluation/failed':
       case 'evaluation/superseded':

@@ -2,6 +2,7 @@
 import type { NoticeBlock } from '../../conversation/blocks.ts';
 import type {
   AdapterCaptured,
+  EvaluationCancelRequested,
   EvaluationFailed,
   EvaluationSuperseded,
   EvaluationSuspended,
@@ -16,6 +17,7 @@ import type {
 
 type Noticed =
   | AdapterCaptured
+  | EvaluationCancelRequested
   | EvaluationFailed
   | EvaluationSuperseded
   | EvaluationSuspended
@@ -43,6 +45,13 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
       const { reason, pending } = event;
       // It waits: the notice is pending work until the evaluation goes on.
       return { ...notice('suspended', event.message, { reason, pending }), status: 'pending' };
+    }
+    case 'evaluation/cancel-requested': {
+      const { by, reason, evaluationId } = event;
+      const who = by === undefined ? '' : ` by ${by}`;
+      const why = reason === undefined ? '' : `: ${reason}`;
+      // The suspension tells the reader that it was cancelled, and why.
+      return { ...notice('cancel-requested', `Cancel requested${who}${why}`, { evaluationId }), machinery: true };
     }
     case 'evaluation/failed':
       return { ...notice(event.error.code, event.error.message), type: 'error', id: `failed:${event.seq}` };
