@@ -1,4 +1,5 @@
 import { messageOf } from '../core/errors.ts';
+import { frozen } from '../core/frozen.ts';
 import type { CallProgress } from '../core/progress.ts';
 
 /** The longest `data`, as JSON: every write of the call's draft repeats it. */
@@ -36,7 +37,7 @@ function checkFields(given: unknown): Checked {
   const report: CallProgress = {
     text,
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, Number(percent))) }),
-    ...(json !== undefined && { data: JSON.parse(json) as unknown }),
+    ...(json !== undefined && { data: frozen(JSON.parse(json) as unknown) }),
   };
   return { ok: true, report };
 }

@@ -111,6 +111,7 @@ test('D62: listeners get each report at once, and the provider gets none', async
     toolName: 'work',
   });
   expect(JSON.stringify(made.requests)).not.toContain('two');
+  expect(Object.isFrozen(made.events.filter(isToolProgress)[1]?.data)).toBe(true); // the draft holds it, too
 });
 
 test.for(STORES)(
