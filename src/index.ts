@@ -29,6 +29,7 @@ export type * from './core/events.ts';
 export { isBuiltInEvent } from './core/events.ts';
 export { List } from './core/list.ts';
 export * from './core/messages.ts';
+export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/progress.ts';
 export type { PromptIdentity } from './core/prompt-identity.ts';
 export type { SessionRecord, UsageRecord } from './core/record.ts';
 export { type PlannedCall, planResume, type ResumePlan } from './core/resume-plan.ts';
@@ -67,6 +68,7 @@ export {
   getPendingToolCalls,
 } from './core/views.ts';
 export { readCallArguments } from './loop/call-arguments.ts';
+export { readCallProgress } from './loop/call-progress.ts';
 export { type CancelOptions, cancelEvaluation } from './loop/cancel-evaluation.ts';
 export {
   type CheckpointHandler,
@@ -91,7 +93,7 @@ export type { KeptAnswer } from './loop/kept-answer.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
 export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
-export { isMessageDelta } from './loop/provider-adapter.ts';
+export { isMessageDelta, isToolProgress } from './loop/provider-adapter.ts';
 export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
 export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';

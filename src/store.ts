@@ -4,6 +4,7 @@
  */
 export { HoldfastError } from './core/errors.ts';
 export type { NewEvent, SessionEvent } from './core/events.ts';
+export { MAX_PROGRESS_LENGTH } from './core/progress.ts';
 export { type SessionSummary, summarizeSession } from './core/session-summary.ts';
 export { changesSummary } from './core/summary-change.ts';
 export type { Clock } from './ports/clock.ts';
@@ -32,7 +33,6 @@ export {
   boundedDrafts,
   compareDraftPositions,
   excessProgress,
-  MAX_PROGRESS_LENGTH,
   selectChunks,
 } from './stores/draft-rules.ts';
 export { decodeEvent, type EncodedEvent, encodeEvent, sameEvents } from './stores/encoded-event.ts';

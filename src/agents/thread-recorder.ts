@@ -132,12 +132,17 @@ export class ThreadRecorder {
     if (!call || call.done) return false;
     call.done = true;
     const { evaluationId } = this.run;
+    const ref = { evaluationId, turn: call.turn, callId };
+    const ending = this.run.callDrafts.end(ref);
+    const endsDrafts = (ending && (await ending)) ?? [];
     const recorded = toolMessage(this.run, { evaluationId, callId, ...call }, outcome, this.#sequence++);
     const message = at === undefined ? recorded : { ...recorded, createdAt: at };
     const events = [...staged, { type: 'message/recorded', message }] as readonly Without<NewEvent, 'at'>[];
     try {
-      const guard = unlessAnswered({ evaluationId, turn: call.turn, callId });
-      await record(this.run, events, { discarded: outcome.isError ? staged.length : 0, guard, untilStored: true });
+      const discarded = outcome.isError ? staged.length : 0;
+      const guard = unlessAnswered(ref);
+      await record(this.run, events, { discarded, guard, untilStored: true, ...(ending && { endsDrafts }) });
+      this.run.callDrafts.forget(ref);
     } catch (error) {
       if (error instanceof PlanChanged) return false; // its message was erased, and the call closed
       call.done = false; // it has none yet: another one may be recorded in its place

@@ -2,6 +2,7 @@
  * What a screen shows: a conversation is a list of blocks. A block is `pending` while it is being said or done, then
  * `complete` or `error` for good (D37, D43).
  */
+import type { CallProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
 
 /** The states of a block; `running` and `success` belong to a subagent's thread (D37). */
@@ -47,6 +48,8 @@ export interface ToolUseBlock extends BlockBase {
   readonly input?: unknown;
   /** The input as the model wrote it, while it is being written or when it is not JSON. */
   readonly inputText?: string;
+  /** What the running tool reports; gone when the call has its result (D62). */
+  readonly progress?: CallProgress;
 }
 
 /** What came of a tool call; it closes the call's block. */

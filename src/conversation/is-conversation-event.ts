@@ -86,7 +86,10 @@ const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean }
   assistant_text: isText,
   thinking: isText,
   tool_use: (block) =>
-    isName(block.toolUseId) && typeof block.toolName === 'string' && isOptionalString(block.inputText),
+    isName(block.toolUseId) &&
+    typeof block.toolName === 'string' &&
+    isOptionalString(block.inputText) &&
+    (block.progress === undefined || isProgress(block.progress)),
   tool_result: (block) =>
     isName(block.toolUseId) &&
     typeof block.output === 'string' &&
@@ -106,6 +109,10 @@ const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean }
   compaction: isNotice,
   unknown: (block) => typeof block.sourceType === 'string',
 };
+
+function isProgress(value: unknown): boolean {
+  return isFields(value) && typeof value.text === 'string' && isOptionalNumber(value.percent);
+}
 
 function isMessage(value: unknown): boolean {
   return (

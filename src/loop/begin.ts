@@ -43,7 +43,10 @@ export async function begin(run: Run, place: Place): Promise<void> {
     messages.push({ ...messageBase(names, place0(), at), role: 'user', content });
   }
   const older = parent ? [] : openEvaluations(session, prompt, conversationId); // a child has a new conversation
-  for (const evaluation of older) await interruptLeftDraft(run, evaluation);
+  for (const evaluation of older) {
+    await interruptLeftDraft(run, evaluation);
+    for (const draftId of run.callDrafts.leftUnder(evaluation.id)) run.staleDrafts.add(draftId);
+  }
   await record(run, [
     ...older.map(
       (evaluation): Without<NewEvent, 'at'> => ({

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import type { ProgressReport } from '../core/progress.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
@@ -24,6 +25,12 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
   readonly session: StagedSession;
+  /**
+   * Reports how far the call is, to listeners (`tool/progress`) and to everyone who looks at the session, until its result is
+   * recorded; never to the provider (D62). Text is appended; `percent` and `data` replace the last ones. Of the text the newest 64 kB
+   * are kept. Never throws: an invalid report is a process warning, one after the call has ended is ignored.
+   */
+  progress(report: string | ProgressReport): void;
   /**
    * Runs a child conversation in the same log (D52). When the handler runs again, a recorded child is matched by its `key`, or
    * without one by prompt, input and params. Throws in a tool that declares no effect (D60).

@@ -7,6 +7,7 @@ import { holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
+import { CallDrafts } from './call-progress.ts';
 import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
@@ -59,6 +60,7 @@ export async function evaluateInSession(
   });
   const emit = options.onEvent && guarded(options.onEvent);
   const draftPace = new DraftPace(session.clock);
+  const callDrafts = new CallDrafts({ session, fence: lease.fence, emit, draftPace });
   const background: Promise<void>[] = [];
   let unsubscribe: () => void = () => {};
   let cancels: CancelWatch | undefined;
@@ -75,6 +77,7 @@ export async function evaluateInSession(
       ensureLease: () => lease.ensure(),
       emit,
       draftPace,
+      callDrafts,
       children: new ChildIndex(session),
       background: (work) => {
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
@@ -85,6 +88,7 @@ export async function evaluateInSession(
     unsubscribe();
     cancels?.stop();
     draftPace.stop();
+    await callDrafts.close();
     limits.dispose();
     await Promise.all(background);
     await lease.release();
@@ -115,7 +119,10 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
 }
 
 interface Surroundings
-  extends Pick<Run, 'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftPace' | 'background' | 'children'> {
+  extends Pick<
+    Run,
+    'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftPace' | 'callDrafts' | 'background' | 'children'
+  > {
   readonly settings: LoopSettings;
   readonly cancels: CancelWatch;
 }

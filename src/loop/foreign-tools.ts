@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import type { MediaPart, TextPart } from '../core/messages.ts';
+import type { ProgressReport } from '../core/progress.ts';
 import type { AnyTool, ToolContext } from './define-tool.ts';
 import { anything, type JsonSchema, toJsonSchema } from './json-schema.ts';
 import { fromModelOutput, type ModelOutput } from './model-output.ts';
@@ -59,7 +60,7 @@ export function toTool(name: string, tool: ForeignTool): AnyTool {
     execute: async (input: unknown, context: ToolContext) => {
       const { callId: toolCallId, signal } = context;
       const options = { ...NO_CONTEXT, toolCallId, abortSignal: signal };
-      const output = await last(await execute.call(tool, input, options));
+      const output = await last(await execute.call(tool, input, options), context);
       if (!toModelOutput) return output;
       return fromModelOutput(await toModelOutput.call(tool, { toolCallId, input, output }));
     },
@@ -94,11 +95,11 @@ function refuseToRun(name: string): never {
   throw new HoldfastError('INVALID_ARGUMENT', `tool "${name}" is run by the provider`);
 }
 
-/** A tool may yield preliminary results; the last one counts. */
-async function last(result: unknown): Promise<unknown> {
+/** A tool may yield preliminary results: each is reported as progress (D62), and the last one counts. */
+async function last(result: unknown, context: ToolContext): Promise<unknown> {
   if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result;
   let value: unknown;
-  for await (value of result as AsyncIterable<unknown>);
+  for await (value of result as AsyncIterable<unknown>) context.progress({ data: value });
   return value;
 }
 
@@ -153,8 +154,15 @@ export interface McpClient {
   callTool(
     params: { name: string; arguments?: Record<string, unknown> },
     schema?: undefined,
-    options?: { signal?: AbortSignal; timeout?: number },
+    options?: { signal?: AbortSignal; timeout?: number; onprogress?: (progress: McpProgress) => void },
   ): Promise<unknown>;
+}
+
+/** A progress notification of an MCP server. */
+interface McpProgress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 }
 
 interface McpTool {
@@ -209,10 +217,20 @@ function fromMcp(client: McpClient, name: string, tool: McpTool, effect: ToolEff
     jsonSchema: tool.inputSchema,
     effect: effect ?? (readOnlyHint ? 'read' : idempotentHint ? 'idempotent' : 'once'),
     retries: 0,
-    execute: async (input: Record<string, unknown>, { signal }: ToolContext) => {
-      const options = { signal, timeout: NEVER_MS };
+    execute: async (input: Record<string, unknown>, context: ToolContext) => {
+      const onprogress = (notified: McpProgress): void => context.progress(fromMcpProgress(notified));
+      const options = { signal: context.signal, timeout: NEVER_MS, onprogress };
       return fromMcpResult(await client.callTool({ name: tool.name, arguments: input }, undefined, options));
     },
+  };
+}
+
+/** A message is a line of text; without a total nobody knows the percentage. */
+function fromMcpProgress({ progress, total, message }: McpProgress): ProgressReport {
+  return {
+    ...(message !== undefined && { text: `${message}\n` }),
+    ...(total !== undefined && total > 0 && { percent: (progress / total) * 100 }),
+    data: { progress, ...(total !== undefined && { total }) },
   };
 }
 

@@ -1,6 +1,7 @@
 import type { AdapterState } from '../core/adapter-state.ts';
 import type { ProviderFailure, SessionEvent, SuspendReason } from '../core/events.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
+import type { ToolProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
 import type { History, Limits } from '../history/history-manager.ts';
 import type { AnySession } from '../session/session.ts';
@@ -115,6 +116,11 @@ export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {
   return event.type === 'message/delta';
 }
 
+/** Whether an event is a report of a running call (D62). */
+export function isToolProgress(event: EvaluationEvent): event is ToolProgress {
+  return event.type === 'tool/progress' && !('seq' in event);
+}
+
 /** The model could not be reached and is asked again. */
 export interface ModelRetried {
   readonly type: 'model/retried';
@@ -126,7 +132,7 @@ export interface ModelRetried {
 }
 
 /** What `onEvent` and `stream` tell: events of the log after their commit, and what happens between two commits. */
-export type EvaluationEvent = SessionEvent | MessageDelta | ModelRetried;
+export type EvaluationEvent = SessionEvent | MessageDelta | ToolProgress | ModelRetried;
 
 /** How an evaluation ended, or why it waits: `status` tells which. */
 export type EvaluationResponse<Output = undefined> = CompletedResponse<Output> | SuspendedResponse;

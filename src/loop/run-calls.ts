@@ -26,6 +26,7 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
     planned: PlannedCall,
     { outcome, staged }: Pick<Done, 'outcome' | 'staged'>,
     start: Start | undefined,
+    endsDrafts: readonly string[] | undefined,
   ): Promise<void> => {
     const message = toolMessage(run, planned.call, outcome, sequence++);
     const result = { type: 'message/recorded', message } as const;
@@ -39,11 +40,14 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       start?.guard(state);
     };
     // A result that this process knows must not become unknown because a store is busy or full for a moment.
-    return record(run, recorded, { now: running === 0, plain, discarded, guard, untilStored: true });
+    const options = { now: running === 0, plain, discarded, guard, untilStored: true };
+    return record(run, recorded, endsDrafts ? { ...options, endsDrafts } : options);
   };
   const settle = async (planned: PlannedCall, done: Done, start: Start | undefined): Promise<void> => {
+    const ending = run.callDrafts.end(planned.call);
+    const endsDrafts = ending && (await ending);
     try {
-      await recordOutcome(planned, done, start);
+      await recordOutcome(planned, done, start, endsDrafts);
       start?.recorded();
     } catch (error) {
       // A person may have spoken about the next call: then it does not begin with this result.
@@ -52,8 +56,9 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       if (!isRefusedEvent(error)) throw error;
       const { name } = planned.call;
       const outcome = failure(`"${name}" ran, but its result was refused: ${describeError(error)}`);
-      await recordOutcome(planned, { outcome, staged: [] }, undefined);
+      await recordOutcome(planned, { outcome, staged: [] }, undefined, endsDrafts);
     }
+    run.callDrafts.forget(planned.call);
   };
   const counted = async (planned: PlannedCall): Promise<CallResult> => {
     running++;
@@ -81,6 +86,7 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
         } catch (error) {
           if (!(error instanceof PlanChanged)) throw error;
           planned = newestPlan(run, call);
+          if (!planned) await dropProgress(run, call); // its message was erased while it ran
         }
       }
       next ??= queue.shift();
@@ -97,6 +103,12 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   if (!first || (await someoneSpoke(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   throw new Suspension(first.result.reason, first.result.message, { cause: pending });
+}
+
+/** The call ended without a result of this run: the next append ends its draft. */
+async function dropProgress(run: Run, call: CallRef): Promise<void> {
+  for (const draftId of (await run.callDrafts.end(call)) ?? []) run.staleDrafts.add(draftId);
+  run.callDrafts.forget(call);
 }
 
 /** The start of a call that is recorded with the result before it. */

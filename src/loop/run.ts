@@ -10,6 +10,7 @@ import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
 import { askModel } from './ask-model.ts';
 import { PlanChanged } from './call-guards.ts';
+import type { CallDrafts } from './call-progress.ts';
 import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
@@ -52,6 +53,8 @@ export interface Run {
   /** Tells whoever watches, if anyone does. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
   readonly draftPace: DraftPace;
+  /** What running calls report, shared by the evaluation and its children. */
+  readonly callDrafts: CallDrafts;
   /** Drafts of turns that are recorded, which a dead process left: the next append ends them. */
   readonly staleDrafts: Set<string>;
   /** Attempts made at the turn that is being asked for. */

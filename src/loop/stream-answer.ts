@@ -230,12 +230,12 @@ function interruptedText(text: string, kind: DraftBlock['what']['kind'], policy:
 }
 
 /** The text up to its last whitespace: what comes after it may be a part of a word. */
-function wholeWords(text: string): string {
+export function wholeWords(text: string): string {
   return text.slice(0, text.search(/\s\S*$/) + 1);
 }
 
 /** The text, redacted; undefined when `redactText` throws: what cannot be redacted is not stored. */
-function redactedText(text: string, redactText: (text: string) => string): string | undefined {
+export function redactedText(text: string, redactText: (text: string) => string): string | undefined {
   try {
     return redactText(text);
   } catch {
@@ -251,7 +251,10 @@ const KINDS = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'tool-inpu
  */
 export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Promise<number> {
   const { store, id, incarnation } = run.session;
-  const chunks = await store.readDraft(id, { draftId: evaluation.id, incarnation });
+  const all = await store.readDraft(id, { incarnation });
+  if (all.length === 0) return 0;
+  for (const draftId of run.callDrafts.takeOver(all)) run.staleDrafts.add(draftId);
+  const chunks = all.filter((chunk) => chunk.draftId === evaluation.id);
   if (chunks.length === 0) return 0;
   const turn = evaluation.turn + 1;
   const left = chunks.filter((chunk) => chunk.turn === turn);

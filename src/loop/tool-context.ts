@@ -2,6 +2,7 @@ import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
+import type { ProgressReport } from '../core/progress.ts';
 import { untilAborted } from '../models/until-aborted.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import { childrenUnder, matchChild } from './child-index.ts';
@@ -42,11 +43,14 @@ export class CallScope {
   readonly #run: Run;
   readonly #call: CallState;
   readonly #step: HowRun['step'];
+  readonly #attempt: number;
   readonly #staged: StagedSession;
   readonly #children = new Map<string, { readonly inputHash: string; readonly response: Promise<unknown> }>();
   /** Ends what the handler waits for, and its children. Most handlers need neither. */
   #ending: { readonly controller: AbortController; readonly signal: AbortSignal } | undefined;
   #cancelTimeout: () => void = () => {};
+  /** Most handlers report nothing. */
+  #report: ((report: string | ProgressReport) => void) | undefined;
   #count = 0;
   #ended = false;
 
@@ -55,6 +59,7 @@ export class CallScope {
     this.#run = run;
     this.#call = call;
     this.#step = step;
+    this.#attempt = attempt;
     this.#staged = run.session.stage();
     if (timeoutMs !== undefined) {
       const { controller } = this.#mayEnd();
@@ -72,6 +77,7 @@ export class CallScope {
       idempotencyKey: `${run.session.id}/${callKey(call)}`,
       signal: this.#signal,
       session: this.#staged,
+      progress: (report) => this.#progress(report),
       evaluate: <Output>(prompt: Prompt<Output>, options: ChildOptions = {}) => {
         const child = this.#evaluate(prompt as Prompt<unknown>, options);
         child.catch(() => {}); // a handler that does not wait for it must not bring the process down
@@ -105,6 +111,17 @@ export class CallScope {
     if (this.#children.size === 0) return undefined;
     if (!waits) this.#ending?.controller.abort(callEnded());
     return Promise.allSettled([...this.#children.values()].map(({ response }) => response));
+  }
+
+  #progress(report: string | ProgressReport): void {
+    if (this.#ended) return;
+    this.#report ??= this.#run.callDrafts.begin({
+      ...this.#call,
+      conversationId: currentEvaluation(this.#run).conversationId,
+      attempt: this.#attempt,
+      continues: this.#step !== undefined,
+    });
+    this.#report(report);
   }
 
   get #signal(): AbortSignal {

@@ -8,7 +8,7 @@ import {
   openChildren,
 } from '../core/evaluations.ts';
 import type { SessionState } from '../core/fold.ts';
-import { type CallRef, type ConversationMessage, callsOf } from '../core/messages.ts';
+import { type CallRef, type ConversationMessage, callKey, callsOf } from '../core/messages.ts';
 import { closingResults } from './close-calls.ts';
 import { isoTime } from './iso-time.ts';
 import { isPlaceTaken } from './message-places.ts';
@@ -34,6 +34,7 @@ export async function closeErasedCalls(session: AnySession, message: Conversatio
       const text = 'This call never ran: the message that asked for it was erased.';
       const results = closingResults(evaluation, calls, { text, at: isoTime(session.clock) });
       await session.append(results, {
+        endsDrafts: calls.map(callKey), // what a running one has reported goes, too
         guard: (state) => {
           if (callsToClose(state, refs).length !== calls.length) throw new Overtaken();
         },

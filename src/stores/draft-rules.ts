@@ -1,7 +1,5 @@
+import { MAX_PROGRESS_LENGTH } from '../core/progress.ts';
 import type { DraftChunk, DraftPosition, ReadDraftOptions } from '../ports/store.ts';
-
-/** A call's progress is bounded: a tool may stream megabytes, and a reader needs what it printed last (D62). */
-export const MAX_PROGRESS_LENGTH: number = 64 * 1024;
 
 /** Orders chunks by fence, then by number (D74). */
 export function compareDraftPositions(a: DraftPosition, b: DraftPosition): number {

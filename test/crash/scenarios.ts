@@ -30,6 +30,7 @@ import {
   type NewEvent,
   type OpenSessionOptions,
   readCallArguments,
+  readCallProgress,
   type ScriptedTurn,
   type Settlement,
   scriptedModel,
@@ -277,6 +278,31 @@ const approveEdited: Speak = async ({ session, given }, pending) => {
   await approveToolCall(session, pending, { by: 'Ann', arguments: { path: EDITED } });
 };
 
+/** Pays, and reports before and after, each report in the store before the next step. */
+async function payInSteps({ act, clock, points, session }: World, context: ToolContext): Promise<string> {
+  const stored = async (): Promise<void> => {
+    clock.advance(200);
+    const writes = (side: string): number => points.passed.filter((name) => name === `${side} appendDraft`).length;
+    while (writes('before') > writes('after')) await setImmediate();
+    const { evaluationId, turn, callId } = context;
+    if (!(await readCallProgress(session, { evaluationId, turn, callId }))) throw new Error('nothing is stored');
+  };
+  context.progress('paying\n');
+  await stored();
+  act(context);
+  context.progress({ text: 'paid\n', percent: 100 });
+  await stored();
+  return 'pay a done';
+}
+
+/** Settles by the outside; what the call reported never claims more than what it did. */
+const settleByProgress: Speak = async (world, pending, tools) => {
+  const outcome = outcomeOf(world, pending, tools);
+  const { text = '' } = (await readCallProgress(world.session, pending)) ?? {};
+  if (text.includes('paid') && 'rerun' in outcome) throw new Error(`it reported "${text}" and did not act`);
+  await settleToolCall(world.session, pending, outcome);
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'one tool',
@@ -323,6 +349,20 @@ export const SCENARIOS: readonly Scenario[] = [
         tools: [tool(world, 'write', { effect: 'idempotent' })],
         script: [{ text: 'I will.', toolCalls: [call('write', 'a')] }, 'It is done.'],
       });
+    },
+  },
+  {
+    name: 'a once tool that reports progress',
+    mayBeUnknown: true,
+    drive: async (world) => {
+      await request(world, {
+        tools: [tool(world, 'pay', { effect: 'once', execute: (_, context) => payInSteps(world, context) })],
+        script: [{ toolCalls: [call('pay', 'a')] }, 'Paid.'],
+        drafts: false,
+        people: { settle: settleByProgress },
+      });
+      const left = await world.session.store.readDraft(world.session.id);
+      if (left.length > 0) throw new Error(`the store holds ${left.length} chunks of calls that have ended`);
     },
   },
   {

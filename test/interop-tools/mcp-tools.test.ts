@@ -3,7 +3,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type AnyTool, mcpTools } from '../../src/index.ts';
+import { type AnyTool, isToolProgress, mcpTools } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, resultText } from '../loop/agent.ts';
 
@@ -40,6 +40,25 @@ describe('mcpTools', () => {
     expect(resultText(session, 'call_1_1')).toBe('3');
     expect(results().call_1_2?.isError).toBe(true); // the server checks its own arguments
     expect(add).toHaveBeenCalledTimes(1);
+  });
+
+  test('progress notifications of the server are progress of the call (D62)', async () => {
+    const client = await connect((server) => {
+      server.registerTool('slow', {}, async ({ _meta, sendNotification }) => {
+        const { progressToken = '' } = _meta ?? {};
+        const params = { progressToken, progress: 1, total: 4, message: 'a quarter' };
+        await sendNotification({ method: 'notifications/progress', params });
+        return { content: [{ type: 'text' as const, text: 'ok' }] };
+      });
+    });
+    const { evaluate, events } = await agent({
+      script: [{ toolCalls: [call('slow')] }, 'ok'],
+      tools: await mcpTools(client),
+    });
+    expect(await evaluate()).toMatchObject({ status: 'completed' });
+    expect(events.filter(isToolProgress)).toMatchObject([
+      { toolName: 'slow', text: 'a quarter\n', percent: 25, data: { progress: 1, total: 4 } },
+    ]);
   });
 
   test('their effect is what the server hints at, once where it says nothing, or what the caller says (D18)', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { MAX_PROGRESS_LENGTH } from '../../core/progress.ts';
 import type { DraftChunk, Store } from '../../ports/store.ts';
-import { MAX_PROGRESS_LENGTH } from '../draft-rules.ts';
 import { type Case, chunk, leaseOn, note, readNotes, refused } from './harness.ts';
 
 /** Where the chunks of a session are, as `fence.n`. */

@@ -48,8 +48,7 @@ export class DraftBlocks {
   /** Shows a piece: its block when it is the first, then the text. */
   *add(piece: DraftPiece, conversationId: string, timestamp: string): Iterable<ConversationEvent> {
     const { evaluationId, turn, attempt, blockId } = piece;
-    // A call's progress is no block of its own.
-    if (piece.kind === 'progress' || turn <= (this.#recorded.get(evaluationId) ?? 0)) return;
+    if (turn <= (this.#recorded.get(evaluationId) ?? 0)) return;
     let draft = this.#drafts.get(evaluationId);
     if (draft && (draft.turn > turn || (draft.turn === turn && draft.attempt > attempt))) return;
     if (!draft || draft.turn !== turn || draft.attempt !== attempt) {
@@ -115,7 +114,7 @@ function draftBlock(piece: DraftPiece, conversationId: string): ConversationBloc
   const base = { id: piece.blockId, conversationId, timestamp: '', status: 'pending' } as const;
   switch (piece.kind ?? kindOf(piece)) {
     case 'text':
-    case 'progress': // is not shown as a block
+    case 'progress': // is shown on the call's block instead, and never gets here
       return { ...base, type: 'assistant_text', content: '' };
     case 'reasoning':
       return { ...base, type: 'thinking', content: '' };

@@ -14,6 +14,13 @@ import {
   type SessionRestored,
 } from '../../core/events.ts';
 import { type CallRef, type ConversationMessage, textOf } from '../../core/messages.ts';
+import {
+  decodeProgress,
+  type ProgressPiece,
+  ProgressView,
+  type StoredPlace,
+  type ToolProgress,
+} from '../../core/progress.ts';
 import type { Usage } from '../../core/usage.ts';
 import { CallNames } from './call-names.ts';
 import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './draft-blocks.ts';
@@ -22,7 +29,7 @@ import { blocksOfMessage, type MessageDetails } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
 
 /** Anything of our own that a conversation can be shown from. */
-export type LogItem = ConversationMessage | SessionEvent | DraftPiece;
+export type LogItem = ConversationMessage | SessionEvent | DraftPiece | ToolProgress;
 
 /** What a screen is for. */
 export interface LogReaderOptions {
@@ -47,6 +54,8 @@ export class LogReader {
   readonly #shown = new Map<string, Shown>();
   readonly #names = new CallNames();
   readonly #drafts = new DraftBlocks();
+  /** What running calls report, by the id of their block. */
+  readonly #progress = new Map<string, ProgressView>();
   /** The message that each block of instructions was last taken from. */
   readonly #instructions = new Map<string, string>();
   readonly #machinery: boolean;
@@ -63,7 +72,9 @@ export class LogReader {
   }
 
   *#read(item: LogItem): Events {
-    if (isPiece(item)) {
+    if (isToolProgress(item)) yield* this.#showProgress(item, item);
+    else if (isPiece(item) && item.kind === 'progress') yield* this.#readProgress(item);
+    else if (isPiece(item)) {
       const conversationId = item.conversationId ?? this.#evaluations.conversationOf(item.evaluationId);
       yield* this.#drafts.add(item, conversationId, this.#at);
     } else if (isMessage(item)) {
@@ -226,11 +237,34 @@ export class LogReader {
         prompt: textOf(message),
       };
     }
+    for (const block of blocks) if (block.type === 'tool_result') yield* this.#endProgress(block.toolUseId, evaluation);
     for (const block of blocks) yield this.#upsert(block);
     for (const block of blocks) {
       if (block.type === 'tool_use') evaluation?.calls.set(block.id, block);
       if (block.type === 'tool_result') evaluation?.calls.delete(block.toolUseId);
     }
+  }
+
+  *#readProgress({ evaluationId, turn, blockId, delta, n }: DraftPiece): Events {
+    const call = { evaluationId, turn, callId: blockId.slice(`${evaluationId}/${turn}/`.length) };
+    const piece = decodeProgress(delta);
+    if (piece) yield* this.#showProgress(call, piece, { n, length: delta.length });
+  }
+
+  /** Shows what a running call reports on its block. A call that has its result takes no more. */
+  *#showProgress(call: CallRef, piece: ProgressPiece, stored?: StoredPlace): Events {
+    const id = this.#names.find(call);
+    const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
+    if (!block) return;
+    const view = this.#progress.get(id) ?? new ProgressView();
+    this.#progress.set(id, view);
+    if (view.add(piece, stored)) yield this.#upsert({ ...block, progress: view.progress });
+  }
+
+  /** The call has its result: its progress is shown no more, as the append has ended its draft. */
+  *#endProgress(id: string, evaluation: EvaluationThread | undefined): Events {
+    const block = evaluation?.calls.get(id);
+    if (this.#progress.delete(id) && block) yield this.#upsert(block);
   }
 
   /** What an attempt had said when it broke (D53), beside what the next attempt says under the same ids. */
@@ -263,6 +297,7 @@ export class LogReader {
     }
     for (const block of blocks) {
       const isOver = block.type === 'tool_use' && !evaluation?.calls.has(block.id);
+      if (block.type === 'tool_use' && !isOver) evaluation?.calls.set(block.id, block);
       yield this.#upsert(isOver ? { ...block, status: 'complete' } : block);
     }
     this.#shown.set(event.messageId, { ...shown, blocks });
@@ -283,6 +318,7 @@ export class LogReader {
       for (const call of evaluation.calls.values()) yield this.#upsert({ ...call, status: 'error' });
       yield this.#upsert(noticeOf(event, conversationId, ''));
     }
+    for (const id of evaluation.calls.keys()) this.#progress.delete(id);
     evaluation.calls.clear();
     const reason = REASONS[event.type];
     if (last) yield { type: 'session:idle', conversationId, timestamp: this.#at, reason };
@@ -334,6 +370,10 @@ const REASONS = {
   'evaluation/failed': 'failed',
   'evaluation/superseded': 'interrupted',
 } as const;
+
+function isToolProgress(item: LogItem): item is ToolProgress {
+  return 'type' in item && item.type === 'tool/progress' && !('seq' in item);
+}
 
 function isPiece(item: LogItem): item is DraftPiece {
   return 'delta' in item && 'attempt' in item && !('seq' in item);

@@ -1,0 +1,141 @@
+/**
+ * The progress of a call while it runs (D62).
+ *
+ *     ctx.progress ──▶ ToolProgress, to listeners ─────────────────────┐
+ *            └───────▶ chunks of the call's draft, in the store ───────┴──▶ ProgressView ──▶ CallProgress, on the call's block
+ *
+ * A chunk's delta is one line of JSON (where the text belongs, percent and data) and then the text as it is, so that its length is
+ * what the text needs. Every write repeats percent and data: stores drop the oldest chunks first.
+ */
+
+/** The most characters of a call's progress that are stored and shown: a tool may stream megabytes, and a reader needs the newest. */
+export const MAX_PROGRESS_LENGTH: number = 64 * 1024;
+
+/** What a tool reports with `ctx.progress`. */
+export interface ProgressReport {
+  /** Appended to what the call has reported so far, as it is: lines bring their own line breaks. */
+  readonly text?: string;
+  /** How much is done, from 0 to 100; replaces the last one. */
+  readonly percent?: number;
+  /** Plain JSON of at most 16,384 characters; replaces the last one. */
+  readonly data?: unknown;
+}
+
+/** What a call has reported so far. */
+export interface CallProgress {
+  /** The newest part of the text, at most `MAX_PROGRESS_LENGTH` characters. */
+  readonly text: string;
+  readonly percent?: number;
+  readonly data?: unknown;
+}
+
+/** One report, or several that were written together, and where their text belongs. */
+export interface ProgressPiece extends CallProgress {
+  /** The run of the tool's function, `<fence>.<number>`: the first piece of a later run replaces what earlier runs reported. */
+  readonly run: string;
+  /** Where the text begins within its run, in UTF-16 units. */
+  readonly offset: number;
+  /** The run is of `reconcile` or `compensate`: it continues what the handler reported. */
+  readonly continues?: true;
+}
+
+/** A running call reports its progress. Not in the log, and never sent to a provider (D62). */
+export interface ToolProgress extends ProgressPiece {
+  readonly type: 'tool/progress';
+  readonly evaluationId: string;
+  readonly conversationId: string;
+  readonly turn: number;
+  readonly callId: string;
+  readonly attempt: number;
+  readonly toolName: string;
+}
+
+/** A piece as the delta of a draft chunk. */
+export function encodeProgress({ text, ...head }: ProgressPiece): string {
+  return `${JSON.stringify(head)}\n${text}`;
+}
+
+/** The piece that a chunk holds; undefined when `encodeProgress` did not write it. */
+export function decodeProgress(delta: string): ProgressPiece | undefined {
+  const end = delta.indexOf('\n');
+  if (end < 0) return undefined;
+  try {
+    const head = JSON.parse(delta.slice(0, end)) as Partial<ProgressPiece> | null;
+    if (typeof head?.run !== 'string' || typeof head.offset !== 'number') return undefined;
+    return { ...head, run: head.run, offset: head.offset, text: delta.slice(end + 1) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A piece that a store kept: its number, and how much of the store's bound it takes. */
+export interface StoredPlace {
+  readonly n?: number | undefined;
+  readonly length: number;
+}
+
+/** Puts pieces together, live ones and stored ones. Drops the oldest pieces by the rule of the stores. */
+export class ProgressView {
+  #run = '0.0';
+  #end = 0;
+  #newest = 0;
+  #shown: CallProgress = { text: '' };
+  #pieces: { readonly length: number; readonly characters: number }[] = [];
+  #length = 0;
+
+  get progress(): CallProgress {
+    return this.#shown;
+  }
+
+  /** False when the piece was known. */
+  add(piece: ProgressPiece, { n, length }: StoredPlace = { length: piece.text.length }): boolean {
+    const order = compareRuns(piece.run, this.#run);
+    if (order < 0) return false;
+    if (order > 0) this.#begin(piece);
+    if (n !== undefined && n <= this.#newest) return false;
+    this.#newest = n ?? this.#newest;
+    const end = piece.offset + piece.text.length;
+    if (end < this.#end) return false;
+    const text = piece.offset < this.#end ? piece.text.slice(this.#end - piece.offset) : piece.text;
+    this.#end = end;
+    if (length > 0) this.#pieces.push({ length, characters: text.length });
+    this.#length += length;
+    const { percent = this.#shown.percent, data = this.#shown.data } = piece;
+    this.#shown = {
+      text: this.#bound(this.#shown.text + text),
+      ...(percent !== undefined && { percent }),
+      ...(data !== undefined && { data }),
+    };
+    return true;
+  }
+
+  #begin({ run, continues }: ProgressPiece): void {
+    this.#run = run;
+    this.#end = 0;
+    this.#newest = 0;
+    if (continues) return;
+    this.#shown = { text: '' };
+    this.#pieces = [];
+    this.#length = 0;
+  }
+
+  #bound(text: string): string {
+    let dropped = 0;
+    let characters = 0;
+    while (this.#length > MAX_PROGRESS_LENGTH && dropped < this.#pieces.length - 1) {
+      const oldest = this.#pieces[dropped++];
+      this.#length -= oldest?.length ?? 0;
+      characters += oldest?.characters ?? 0;
+    }
+    if (dropped === 0) return text;
+    this.#pieces.splice(0, dropped);
+    return text.slice(characters);
+  }
+}
+
+/** Orders runs by fence, then by number. */
+function compareRuns(a: string, b: string): number {
+  const [fence = 0, number = 0] = a.split('.').map(Number);
+  const [otherFence = 0, otherNumber = 0] = b.split('.').map(Number);
+  return fence - otherFence || number - otherNumber;
+}

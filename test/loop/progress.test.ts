@@ -1,0 +1,526 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  createConversationState,
+  logConverter,
+  messagesToEvents,
+  reduceConversationEvents,
+} from '../../src/conversation.ts';
+import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
+import {
+  type AnyTool,
+  type EvaluationEvent,
+  getPendingToolCalls,
+  isToolProgress,
+  type Model,
+  type ModelPart,
+  mcpTools,
+  memoryStore,
+  openSession,
+  readCallProgress,
+  type SessionEvent,
+  type Store,
+  settleToolCall,
+  type ToolContext,
+} from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+import { type Agent, type AgentOptions, agent, call, tool } from './agent.ts';
+import { uploader } from './progress-agent.ts';
+
+/** What tools report while they run (D62). */
+
+const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
+  ['memory', async () => memoryStore()],
+  ['SQLite', async () => sqliteStore(database())],
+];
+
+function database(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-progress-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return join(dir, 'agent.db');
+}
+
+/** A model that streams no deltas, so that no draft of a response is written. */
+const atOnce: Model = {
+  provider: 'test',
+  modelId: 'at-once',
+  async *stream({ turn }): AsyncGenerator<ModelPart> {
+    const toolCalls = turn === 1 ? [{ callId: 'c1', name: 'work', arguments: '{}' }] : [];
+    yield { type: 'finish', answer: { content: [{ type: 'text', text: 'done' }], toolCalls } };
+  },
+};
+
+interface Reporting extends Agent {
+  readonly clock: FakeClock;
+}
+
+/** An agent whose only call is `work`, with the id c1. */
+async function reporting(
+  execute: AnyTool['execute'],
+  { rest, ...options }: Partial<AgentOptions> & { readonly rest?: Partial<AnyTool> } = {},
+): Promise<Reporting> {
+  const clock = fakeClock();
+  const script = [{ toolCalls: [call('work', {}, 'c1')] }, 'done'];
+  const made = await agent({ script, tools: [tool('work', execute, rest)], clock, ...options });
+  return { ...made, clock };
+}
+
+/** Lets the drafts be written, and waits until they are. */
+async function written({ clock }: { readonly clock: FakeClock }): Promise<void> {
+  clock.advance(200);
+  for (let i = 0; i < 20; i++) await setImmediate();
+}
+
+const reports = (events: readonly EvaluationEvent[]): readonly object[] =>
+  events.filter(isToolProgress).map(({ text, percent, data, offset }) => ({ text, percent, data, offset }));
+
+async function onlyCall({ session }: Agent): Promise<ReturnType<typeof getPendingToolCalls>[number]> {
+  await session.refresh();
+  const evaluation = session.state.record.evaluations.items.at(-1);
+  const [open] = evaluation?.calls ?? [];
+  if (!open) throw new Error('no call');
+  return open;
+}
+
+test('D62: listeners get each report at once, and the provider gets none', async () => {
+  const made = await reporting((_, ctx: ToolContext) => {
+    ctx.progress('one\n');
+    ctx.progress({ text: 'two\n', percent: 250, data: { file: 'a' } });
+    ctx.progress({ percent: 3 });
+    ctx.progress({});
+    return 'ok';
+  });
+  await made.evaluate();
+  expect(reports(made.events)).toEqual([
+    { text: 'one\n', percent: undefined, data: undefined, offset: 0 },
+    { text: 'two\n', percent: 100, data: { file: 'a' }, offset: 4 },
+    { text: '', percent: 3, data: undefined, offset: 8 },
+  ]);
+  expect(made.events.find(isToolProgress)).toMatchObject({
+    type: 'tool/progress',
+    conversationId: 'main',
+    turn: 1,
+    callId: 'c1',
+    attempt: 1,
+    toolName: 'work',
+  });
+  expect(JSON.stringify(made.requests)).not.toContain('two');
+  expect(Object.isFrozen(made.events.filter(isToolProgress)[1]?.data)).toBe(true); // the draft holds it, too
+});
+
+test.for(STORES)(
+  'D62: a running call’s progress is read through another handle, and ends with its result (%s)',
+  async ([, open]) => {
+    const store = await open();
+    let readWhile: unknown;
+    const made: Reporting = await reporting(
+      async (_, ctx: ToolContext) => {
+        ctx.progress('one\n');
+        await written(made);
+        ctx.progress({ text: 'two\n', percent: 40, data: [1] });
+        await written(made);
+        const other = await openSession({ store, id: 'session' });
+        readWhile = await readCallProgress(other, await onlyCall({ ...made, session: other }));
+        return 'ok';
+      },
+      { store },
+    );
+    await made.evaluate();
+    expect(readWhile).toEqual({ text: 'one\ntwo\n', percent: 40, data: [1] });
+    expect(await store.readDraft('session')).toEqual([]);
+  },
+);
+
+test.for(STORES)(
+  'D62: 5 MB of progress leave at most 64 kB in the store, the newest, and nothing in the log (%s)',
+  async ([, open]) => {
+    const store = await open();
+    let stored = 0;
+    let newest = '';
+    const made: Reporting = await reporting(
+      async (_, ctx: ToolContext) => {
+        for (let i = 0; i < 5000; i++) {
+          ctx.progress(`${String(i).padStart(1023, '.')}\n`);
+          if (i % 500 === 0) await written(made);
+        }
+        await written(made);
+        ctx.progress('last');
+        await written(made);
+        const chunks = await store.readDraft('session');
+        stored = chunks.reduce((sum, { delta }) => sum + delta.length, 0);
+        newest = (await readCallProgress(made.session, await onlyCall(made)))?.text ?? '';
+        return 'ok';
+      },
+      { store },
+    );
+    await made.evaluate();
+    expect(stored).toBeLessThanOrEqual(MAX_PROGRESS_LENGTH);
+    expect(newest.length).toBeGreaterThan(MAX_PROGRESS_LENGTH / 2);
+    expect(newest.endsWith('4999\nlast')).toBe(true);
+    let log = '';
+    for await (const event of made.session.events()) log += JSON.stringify(event);
+    expect(log.length).toBeLessThan(10_000);
+  },
+);
+
+test('D62: reports between two writes are written together', async () => {
+  const store = memoryStore();
+  const appendDraft = vi.spyOn(store, 'appendDraft');
+  const made: Reporting = await reporting(
+    async (_, ctx: ToolContext) => {
+      for (let i = 0; i < 1000; i++) ctx.progress('x');
+      await written(made);
+      return 'ok';
+    },
+    { store },
+  );
+  await made.evaluate();
+  expect(appendDraft).toHaveBeenCalledTimes(1);
+  expect(appendDraft.mock.calls[0]?.[1]).toHaveLength(1);
+});
+
+test('D62: a tool that reports nothing sets no timer and writes no draft', async () => {
+  const store = memoryStore();
+  const appendDraft = vi.spyOn(store, 'appendDraft');
+  const append = vi.spyOn(store, 'append');
+  const timers = async (execute: AnyTool['execute']): Promise<number> => {
+    const made = await reporting(execute, { store, script: atOnce });
+    const after = vi.spyOn(made.clock, 'after');
+    await made.evaluate({ onEvent: () => {} });
+    return after.mock.calls.length;
+  };
+  expect(await timers(() => 'ok')).toBe(0);
+  expect(appendDraft).not.toHaveBeenCalled();
+  expect(append.mock.calls.some(([, , options]) => options.endsDrafts)).toBe(false);
+  expect(await timers((_, ctx: ToolContext) => ctx.progress('x'))).toBe(1);
+});
+
+test('D62: what a killed process’s call reported is there until a person has settled the call', async () => {
+  const path = database();
+  const child = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'progress-child.ts'), path]);
+  await expect(child).rejects.toMatchObject({ signal: 'SIGKILL' });
+  const store = await sqliteStore(path);
+  const session = await openSession({ store, id: 'session' });
+  const { adapter, prompt } = uploader(async () => 'never');
+  expect(await adapter.evaluate(prompt, { session, resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+  const [open] = getPendingToolCalls(session);
+  if (!open) throw new Error('no call');
+  expect(await readCallProgress(session, open)).toEqual({ text: 'part 1 of 2\n', percent: 50 });
+  await settleToolCall(session, open, { result: 'it is there' });
+  expect(await readCallProgress(session, open)).toBeDefined();
+  expect(await adapter.evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
+  expect(await readCallProgress(session, open)).toBeUndefined();
+  expect(await store.readDraft('session')).toEqual([]);
+  await store.close();
+});
+
+test('D62: what a call reported last before its evaluation is suspended is stored', async () => {
+  const made = await reporting(
+    async (_, ctx: ToolContext) => {
+      ctx.progress('begun');
+      await new Promise(() => {});
+    },
+    { rest: { timeoutMs: 50 } },
+  );
+  const evaluating = made.evaluate();
+  for (let i = 0; i < 20; i++) await setImmediate();
+  made.clock.advance(50);
+  expect(await evaluating).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+  expect(await readCallProgress(made.session, await onlyCall(made))).toEqual({ text: 'begun' });
+});
+
+test('D62: reconcile continues what the handler reported; a handler that runs again replaces it', async () => {
+  let seen: (string | undefined)[] = [];
+  const look = async (): Promise<void> => {
+    await written(made);
+    seen = [...seen, (await readCallProgress(made.session, await onlyCall(made)))?.text];
+  };
+  let runs = 0;
+  const made: Reporting = await reporting(
+    async (_, ctx: ToolContext) => {
+      ctx.progress(`run ${++runs}\n`);
+      await look();
+      if (runs === 1) await new Promise(() => {});
+      return 'ok';
+    },
+    {
+      rest: {
+        timeoutMs: 1000,
+        reconcile: async (_: unknown, ctx: ToolContext) => {
+          ctx.progress('looking\n');
+          await look();
+          return { happened: 'unknown' as const };
+        },
+        compensate: async (_: unknown, ctx: ToolContext) => {
+          ctx.progress('undoing\n');
+          await look();
+        },
+      },
+    },
+  );
+  const evaluating = made.evaluate();
+  await vi.waitFor(() => expect(seen).toHaveLength(1));
+  made.clock.advance(1000);
+  await vi.waitFor(() => expect(seen).toHaveLength(2));
+  expect(await evaluating).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
+  await settleToolCall(made.session, await onlyCall(made), { rerun: true });
+  await made.evaluate({ resume: true });
+  expect(seen).toEqual(['run 1\n', 'run 1\nlooking\n', 'run 1\nlooking\nundoing\n', 'run 2\n']);
+});
+
+test('D62: an evaluation that is superseded takes the progress of its calls with it', async () => {
+  let runs = 0;
+  const made = await reporting(
+    async (_, ctx: ToolContext) => {
+      if (++runs > 1) return 'ok';
+      ctx.progress('begun');
+      return new Promise(() => {});
+    },
+    { rest: { timeoutMs: 50 } },
+  );
+  const evaluating = made.evaluate();
+  for (let i = 0; i < 20; i++) await setImmediate();
+  made.clock.advance(50);
+  await evaluating;
+  expect(await made.store.readDraft('session')).toHaveLength(1);
+  await made.evaluate({ input: 'Something else.' });
+  expect(await made.store.readDraft('session')).toEqual([]);
+});
+
+test('D62: erasing the message of a call that runs removes what the call reported', async () => {
+  const made: Reporting = await reporting(
+    async (_, ctx: ToolContext) => {
+      ctx.progress('secret');
+      await written(made);
+      const asked = made.session.state.record.messages.toArray().at(-1);
+      await made.session.eraseMessage(asked?.id ?? '');
+      ctx.progress('more');
+      await written(made);
+      return 'ok';
+    },
+    { rest: { effect: 'read' } },
+  );
+  await made.evaluate();
+  expect(await made.store.readDraft('session')).toEqual([]);
+});
+
+describe('what must not break a tool', () => {
+  test.for([
+    ['a number', 5],
+    ['nothing', undefined],
+    ['a list', ['x']],
+    ['a percentage that is no number', { percent: Number.NaN }],
+    ['a text that is no text', { text: 7 }],
+    ['data that contains itself', { data: circular() }],
+    ['data that is a function', { data: () => 1 }],
+    ['data that is too long', { data: 'x'.repeat(20_000) }],
+  ] as const)('D62: %s is ignored with a warning', async ([, report]) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const made = await reporting((_, ctx: ToolContext) => {
+      ctx.progress(report as never);
+      ctx.progress(report as never);
+      return 'ok';
+    });
+    expect(await made.evaluate()).toMatchObject({ status: 'completed', text: 'done' });
+    expect(reports(made.events)).toEqual([]);
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(warn.mock.calls[0]?.[0]).toMatch(/^ctx.progress of "work" was ignored: /);
+  });
+
+  test('D62: a listener that throws', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    const made = await reporting((_, ctx: ToolContext) => {
+      ctx.progress('x');
+      return 'ok';
+    });
+    const onEvent = (event: EvaluationEvent): void => {
+      if (isToolProgress(event)) throw new Error('listener');
+    };
+    expect(await made.evaluate({ onEvent })).toMatchObject({ status: 'completed' });
+  });
+
+  test('D62: a report after the call has ended is ignored', async () => {
+    let late: ToolContext['progress'] | undefined;
+    const made = await reporting((_, ctx: ToolContext) => {
+      late = ctx.progress;
+      ctx.progress('in time');
+      return 'ok';
+    });
+    await made.evaluate();
+    late?.('late');
+    expect(reports(made.events)).toHaveLength(1);
+    expect(await made.store.readDraft('session')).toEqual([]);
+  });
+
+  test('D62: a store that cannot write drafts', async () => {
+    const store = memoryStore();
+    store.appendDraft = () => Promise.reject(new Error('full'));
+    const made: Reporting = await reporting(
+      async (_, ctx: ToolContext) => {
+        ctx.progress('x');
+        await written(made);
+        return 'ok';
+      },
+      { store },
+    );
+    expect(await made.evaluate()).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('redaction', () => {
+  const SECRET = 'sk-secret42';
+  const redactText = (text: string): string => text.replaceAll(SECRET, '[key]');
+  const redact: AgentOptions['redact'] = (event) => event;
+
+  /** Everything that is written of a tool's reports. */
+  async function storedOf(options: Partial<AgentOptions>, pieces: readonly string[]): Promise<string> {
+    const store = memoryStore();
+    const appendDraft = vi.spyOn(store, 'appendDraft');
+    const made: Reporting = await reporting(
+      async (_, ctx: ToolContext) => {
+        for (const text of pieces) {
+          ctx.progress({ text, data: { key: SECRET } });
+          await written(made);
+        }
+        return 'ok';
+      },
+      { store, ...options },
+    );
+    await made.evaluate();
+    expect(made.events.filter(isToolProgress)).toHaveLength(pieces.length);
+    return JSON.stringify(appendDraft.mock.calls.flatMap(([, chunks]) => chunks.map(({ delta }) => delta)));
+  }
+
+  test('D77: with redact and without redactText, progress is not stored', async () => {
+    expect(await storedOf({ redact }, ['my key is ', 'public '])).toBe('[]');
+  });
+
+  test('D77: with redactText, progress is stored redacted, cut at whitespace, and without data', async () => {
+    const stored = await storedOf({ redact, redactText }, ['my key is sk-se', 'cret42', ' and so on', ' sk-secr']);
+    expect(stored).toContain('[key] and so ');
+    expect(stored).not.toMatch(/sk-|cret42/);
+  });
+
+  test('D77: a word whose beginning was dropped by the bound is not stored', async () => {
+    const filler = 'x'.repeat(2 * MAX_PROGRESS_LENGTH);
+    const stored = await storedOf({ redact, redactText }, [`sk-se${filler}`, `cret42 end `]);
+    expect(stored).not.toContain('cret42');
+    expect(stored).toContain('end ');
+  });
+});
+
+describe('on the call’s block', () => {
+  /** The blocks of the main conversation, from the live events and from a reload, at the moment of each look. */
+  async function looks(
+    work: (ctx: ToolContext, look: () => Promise<void>) => Promise<unknown>,
+  ): Promise<readonly { readonly live: unknown; readonly reloaded: unknown; readonly watched: unknown }[]> {
+    const seen: { live: unknown; reloaded: unknown; watched: unknown }[] = [];
+    const converter = logConverter();
+    const watcher = logConverter();
+    let live = createConversationState();
+    let watched = createConversationState();
+    let watchedSeq = 0;
+    const look = async (): Promise<void> => {
+      await written(made);
+      const log: SessionEvent[] = [];
+      for await (const event of made.session.events()) log.push(event);
+      const drafts = await made.store.readDraft('session');
+      for (const event of log.filter(({ seq }) => seq > watchedSeq)) {
+        watched = reduceConversationEvents(watched, watcher.push(event));
+        watchedSeq = event.seq;
+      }
+      // A watcher reads the same chunks again and again.
+      for (const chunk of drafts) watched = reduceConversationEvents(watched, watcher.push(chunk));
+      const reloaded = reduceConversationEvents(createConversationState(), messagesToEvents(log, { drafts }));
+      seen.push(JSON.parse(JSON.stringify({ live, reloaded, watched })));
+    };
+    const made: Reporting = await reporting((_, ctx: ToolContext) => work(ctx, look));
+    const onEvent = (event: EvaluationEvent): void => {
+      live = reduceConversationEvents(live, converter.push(event as never));
+    };
+    await made.evaluate({ onEvent });
+    await look();
+    return seen;
+  }
+
+  test('D62: live events, a reload and a watcher of the store show the same, before and after the result', async () => {
+    const seen = await looks(async (ctx, look) => {
+      ctx.progress('one\n');
+      await look();
+      ctx.progress({ text: 'two\n', percent: 10 });
+      ctx.progress({ data: { file: 'a' } });
+      await look();
+      return 'ok';
+    });
+    expect(seen).toHaveLength(3);
+    for (const { live, reloaded, watched } of seen) {
+      expect(live).toEqual(reloaded);
+      expect(watched).toEqual(reloaded);
+    }
+    expect(JSON.stringify(seen[1]?.reloaded)).toContain(
+      JSON.stringify({ text: 'one\ntwo\n', percent: 10, data: { file: 'a' } }),
+    );
+    expect(JSON.stringify(seen[2])).not.toContain('"progress"');
+  });
+
+  test('D62: beyond the bound a watcher of the store shows what a reload shows', async () => {
+    const seen = await looks(async (ctx, look) => {
+      for (let i = 0; i < 12; i++) {
+        ctx.progress(`${i}`.repeat(9000));
+        await look();
+      }
+      return 'ok';
+    });
+    for (const { reloaded, watched } of seen) expect(watched).toEqual(reloaded);
+  });
+});
+
+describe('foreign tools', () => {
+  test('D62: preliminary results of an AI SDK tool are progress, and the last one is the result', async () => {
+    async function* execute(): AsyncGenerator<{ status: string }> {
+      yield { status: 'loading' };
+      yield { status: 'ready' };
+    }
+    const made = await agent({
+      script: [{ toolCalls: [call('work', {}, 'c1')] }, 'done'],
+      tools: { work: { description: 'Works', inputSchema: { jsonSchema: { type: 'object' } }, execute } },
+    });
+    await made.evaluate();
+    expect(made.events.filter(isToolProgress).map(({ data }) => data)).toEqual([
+      { status: 'loading' },
+      { status: 'ready' },
+    ]);
+    expect(made.results().c1?.content).toMatchObject([{ text: '{"status":"ready"}' }]);
+  });
+
+  test('D62: progress notifications of an MCP server are progress', async () => {
+    const tools = await mcpTools({
+      listTools: async () => ({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] }),
+      callTool: async (_, __, options) => {
+        options?.onprogress?.({ progress: 1, total: 4, message: 'a quarter' });
+        options?.onprogress?.({ progress: 7 });
+        return { content: [{ type: 'text', text: 'ok' }] };
+      },
+    });
+    const made = await agent({ script: [{ toolCalls: [call('work', {}, 'c1')] }, 'done'], tools });
+    await made.evaluate();
+    expect(reports(made.events)).toEqual([
+      { text: 'a quarter\n', percent: 25, data: { progress: 1, total: 4 }, offset: 0 },
+      { text: '', percent: undefined, data: { progress: 7 }, offset: 10 },
+    ]);
+  });
+});
+
+function circular(): object {
+  const value: { self?: object } = {};
+  value.self = value;
+  return value;
+}
