@@ -12,7 +12,8 @@ import { type CallRef, callKey } from './messages.ts';
 /** The name of the content that holds the arguments that the model wrote. A provider may make ids that no store takes as they are. */
 export function exactKey(call: CallRef): string {
   const key = callKey(call);
-  return key.isWellFormed() && !key.includes('\0') ? key : JSON.stringify(key);
+  const escaped = JSON.stringify(key);
+  return escaped.length === key.length + 2 ? key : escaped;
 }
 
 /** The name of the content that holds the edited arguments of a call. */
