@@ -225,7 +225,7 @@ function fromMcp(client: McpClient, name: string, tool: McpTool, effect: ToolEff
   };
 }
 
-/** A message is a line of text; without a total nobody knows the percentage. */
+/** A message is a line of text; the percentage needs a total. */
 function fromMcpProgress({ progress, total, message }: McpProgress): ProgressReport {
   return {
     ...(message !== undefined && { text: `${message}\n` }),

@@ -30,7 +30,7 @@ export type PreparedCall =
   | {
       readonly ok: false;
       readonly problem: string;
-      /** Its exact arguments are not in this store: nobody can repair that (D77). */
+      /** Its exact arguments are not in this store and cannot be restored (D77). */
       readonly isMissing?: true;
     };
 

@@ -30,7 +30,7 @@ export async function recordedAnswer(
   return respond(session, evaluation.id, { status: 'completed', output: checked.value, pending: [] });
 }
 
-/** What the log tells of every evaluation. */
+/** The fields that are read from the log. */
 type Recorded = Pick<SuspendedResponse, 'evaluationId' | 'sessionId' | 'text' | 'usage' | 'turns'>;
 type Ended = Omit<CompletedResponse<unknown>, keyof Recorded>;
 

@@ -18,7 +18,7 @@ export type CallResult =
       readonly type: 'done';
       readonly outcome: ToolOutcome;
       readonly staged: readonly NewEvent[];
-      /** The call cannot run, whoever approved it. */
+      /** The call cannot run, even if it was approved. */
       readonly neverRan?: true;
     }
   | {

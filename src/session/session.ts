@@ -75,7 +75,7 @@ export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDraf
   readonly fence?: number;
   /** Nothing else is about to be appended: nothing is waited for. */
   readonly now?: boolean;
-  /** The events are valid, and JSON data that nobody else holds or changes, of so many characters: they are neither copied nor checked. */
+  /** The events are valid, plain JSON, referenced by no other code, and hold so many characters: they are neither copied nor checked. */
   readonly plain?: number | undefined;
   /** So many of the first events were dispatched by a tool that failed: slices that roll back skip them. */
   readonly discarded?: number;

@@ -10,7 +10,7 @@ import { SQLITE_MODULE } from './driver.ts';
 export interface CheckpointThread {
   /** Resolves when the checkpoint was made or could not be made. Keeps the process alive until then. */
   checkpoint(): Promise<void>;
-  /** Makes a last checkpoint, empties the log if nobody is in the way, and ends the thread. */
+  /** Makes a last checkpoint, empties the log unless another connection reads it, and ends the thread. */
   end(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ function restartLog() {
   connection.exec('PRAGMA user_version = ' + user_version + '; COMMIT');
 }
 
-// Cuts the log to nothing, if nobody is in the way: whoever deleted something finds little left to move.
+// Truncates the log unless another connection reads it: the main thread then has little left to do after a deletion.
 function empty() {
   try {
     connection?.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();

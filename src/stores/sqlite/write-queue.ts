@@ -59,7 +59,7 @@ export class GuardError extends Error {
   }
 }
 
-/** Looks at the database in each transaction. What it throws is told to everyone in the transaction. */
+/** Looks at the database in each transaction. What it throws rejects all work in the transaction. */
 export interface TransactionGuard {
   /** Before anything is written. */
   begun(): void;
