@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, test } from 'vitest';
 import type { Store } from '../../src/ports/store.ts';
 import { storeConformance } from '../../src/stores/conformance.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import { Database } from '../../src/stores/sqlite/driver.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 
 describe('memory', () => {
@@ -29,8 +29,8 @@ describe('sqlite', () => {
     },
     reopen: (store, options) => sqliteStore(paths.get(store) ?? '', options),
     async loseContent(store, hash) {
-      const database = new DatabaseSync(paths.get(store) ?? '');
-      database.prepare('DELETE FROM contents WHERE hash = ?').run(hash);
+      const database = new Database(paths.get(store) ?? '');
+      database.prepare<[string]>('DELETE FROM contents WHERE hash = ?').run(hash);
       database.close();
     },
   });
