@@ -194,7 +194,7 @@ async function parentAndChild(store: Store = memoryStore()) {
   return { ...parent, spoke };
 }
 
-/** A store in which someone acts right before the first append that has an event of this type. */
+/** A store that calls a function right before the first append that has an event of this type. */
 function meanwhile(store: Store, type: string, act: () => Promise<void>): Store {
   let acted = false;
   return new Proxy(store, {

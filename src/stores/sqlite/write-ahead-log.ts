@@ -10,7 +10,7 @@ export function emptyWriteAheadLog(database: Database): void {
   if (busy) throw new BusyResult('the write-ahead log is in use');
 }
 
-/** The same as `emptyWriteAheadLog`, as far as nobody is in the way; the next checkpoint does the rest. */
+/** The same as `emptyWriteAheadLog`, unless another connection uses the log; the next checkpoint then does the rest. */
 export function emptyIfFree(database: Database): void {
   try {
     emptyWriteAheadLog(database);
