@@ -24,9 +24,18 @@ export {
   defineCompositeState,
 } from './core/composite-adapter-state.ts';
 export { type ConflictDetail, type ErrorCode, HoldfastError, isHoldfastError } from './core/errors.ts';
-export type { CallState, CallStatus, CancelRequest, Evaluation, EvaluationStatus } from './core/evaluations.ts';
+export type {
+  CallState,
+  CallStatus,
+  CancelRequest,
+  Evaluation,
+  EvaluationStatus,
+  RaisedLimits,
+  ResumeRequest,
+} from './core/evaluations.ts';
 export type * from './core/events.ts';
 export { isBuiltInEvent } from './core/events.ts';
+export type { Inbox, InboxItem, InputStatus } from './core/inbox.ts';
 export { List } from './core/list.ts';
 export * from './core/messages.ts';
 export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/progress.ts';
@@ -66,6 +75,8 @@ export {
   getLatestEvaluation,
   getMessages,
   getPendingToolCalls,
+  getQueuedInputs,
+  type QueuedInput,
 } from './core/views.ts';
 export { readCallArguments } from './loop/call-arguments.ts';
 export { readCallProgress } from './loop/call-progress.ts';
@@ -88,6 +99,12 @@ export {
   type ToolContext,
   type ToolDefinition,
 } from './loop/define-tool.ts';
+export {
+  type AbandonOptions,
+  abandonEvaluation,
+  type ResumeOptions,
+  resumeEvaluation,
+} from './loop/evaluation-decisions.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
 export type { KeptAnswer } from './loop/kept-answer.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
@@ -118,6 +135,7 @@ export {
   type ModelTool,
 } from './ports/model.ts';
 export type * from './ports/store.ts';
+export type { SendOptions, SentInput } from './session/send-input.ts';
 export {
   type AnySession,
   type Dispatched,

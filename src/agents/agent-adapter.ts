@@ -7,8 +7,15 @@ import { getLatestEvaluation } from '../core/views.ts';
 import { streamEvaluation } from '../loop/create-adapter.ts';
 import type { Prompt } from '../loop/define-prompt.ts';
 import { evaluateInSession, type LoopSettings } from '../loop/evaluate.ts';
-import type { EvaluateOptions, EvaluationResponse, ResumeOption } from '../loop/provider-adapter.ts';
+import type {
+  EvaluateOptions,
+  EvaluationResponse,
+  ResumeOption,
+  RunOptions,
+  RunResult,
+} from '../loop/provider-adapter.ts';
 import type { Agent, Run } from '../loop/run.ts';
+import { runSession } from '../loop/run-session.ts';
 import type { Model } from '../ports/model.ts';
 import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -65,24 +72,46 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     const begin = await chooseStart(session, prompt as Prompt<unknown>, given);
     let response: EvaluationResponse<unknown>;
     try {
-      response = await run(session, prompt as Prompt<unknown>, begin);
+      response = await start(session, prompt as Prompt<unknown>, begin);
     } catch (error) {
       if (!(error instanceof StateRefused)) throw error;
       if (options.onInvalid !== 'restart') throw error.cause;
-      response = await run(session, prompt as Prompt<unknown>, {
+      response = await start(session, prompt as Prompt<unknown>, {
         options: { ...given, resume: false },
         from: undefined,
       });
     }
+    return withState<Output>(session, response);
+  }
+
+  async function run<Output>(prompt: Prompt<Output>, given: RunOptions): Promise<RunResult<Output>> {
+    refuseHistory(given);
+    kind.check(prompt as Prompt<unknown>);
+    const { session } = given;
+    const settings = settingsFor(session, prompt as Prompt<unknown>, undefined);
+    try {
+      const result = await runSession(settings, prompt, { ...relaxation(), ...given });
+      return { ...result, responses: result.responses.map((response) => withState<Output>(session, response)) };
+    } catch (error) {
+      throw error instanceof StateRefused ? error.cause : error;
+    }
+  }
+
+  /** A response with where the agent left off. */
+  function withState<Output>(session: AnySession, response: EvaluationResponse<unknown>): EvaluationResponse<Output> {
     const state = latestSnapshot(session, response.evaluationId, adapterType)?.state;
     return { ...response, ...(state && { adapterState: state }) } as EvaluationResponse<Output>;
+  }
+
+  function relaxation(): Pick<EvaluateOptions, 'promptValidation'> {
+    const { resumeValidation } = options;
+    return resumeValidation === 'relaxed' || resumeValidation === 'none' ? { promptValidation: 'relaxed' } : {};
   }
 
   /** Where to begin: an evaluation of this session, or a state that was captured elsewhere. */
   async function chooseStart(session: AnySession, prompt: Prompt<unknown>, given: EvaluateOptions): Promise<Start<T>> {
     const { resume = autoResume(session, prompt) } = given;
-    const relaxed = options.resumeValidation === 'relaxed' || options.resumeValidation === 'none';
-    const base: EvaluateOptions = { ...(relaxed && { promptValidation: 'relaxed' }), ...given };
+    const base: EvaluateOptions = { ...relaxation(), ...given };
     if (typeof resume !== 'object' || !('adapterState' in resume))
       return { options: { ...base, resume }, from: undefined };
     const state = stateType.parse(adapterStateFor(resume.adapterState, adapterType) ?? resume.adapterState);
@@ -124,11 +153,12 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     return { workspacePath: kind.workspacePath, prompt, clock: session.clock, maxAge, validation };
   }
 
-  async function run(
-    session: AnySession,
-    prompt: Prompt<unknown>,
-    start: Start<T>,
-  ): Promise<EvaluationResponse<unknown>> {
+  function start(session: AnySession, prompt: Prompt<unknown>, how: Start<T>): Promise<EvaluationResponse<unknown>> {
+    return evaluateInSession(settingsFor(session, prompt, how.from), session, prompt, how.options);
+  }
+
+  /** What the loop asks instead of a model. `origin` is a state that was captured elsewhere. */
+  function settingsFor(session: AnySession, prompt: Prompt<unknown>, origin: T | undefined): LoopSettings {
     const newestOf = (evaluationId: string): T | undefined =>
       latestSnapshot(session, evaluationId, adapterType)?.state as T | undefined;
     const agent: Agent = {
@@ -152,7 +182,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
         const earlier = evaluation?.continues === undefined ? undefined : newestOf(evaluation.continues);
         const own = newestOf(running.evaluationId);
         const remember: AskContext<T>['running'] = (capture) => void captures.set(session.id, capture);
-        const from = own ?? earlier ?? start.from;
+        const from = own ?? earlier ?? origin;
         try {
           await kind.ask(running, { turn, from, isOwn: own !== undefined, running: remember });
         } finally {
@@ -161,7 +191,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       },
       runCalls: (running, calls) => runOpenCalls(running, calls, kind.builtIn),
     };
-    const settings: LoopSettings = {
+    return {
       model: ITS_OWN_MODEL,
       summaryModel: ITS_OWN_MODEL,
       agent,
@@ -170,12 +200,12 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       maxBlockedMs: options.maxBlockedMs,
       random: Math.random,
     };
-    return evaluateInSession(settings, session, prompt, start.options);
   }
 
   return {
     adapterType,
     evaluate,
+    run,
     stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
     capture: async (session) => captures.get(session.id)?.(),
   };
@@ -209,7 +239,7 @@ export function refuseNames(prompt: Prompt<unknown>, isBuiltIn: (name: string) =
   throw new HoldfastError('INVALID_ARGUMENT', `${agent} has a tool "${taken.name}" of its own; rename yours`);
 }
 
-function refuseHistory(given: EvaluateOptions): void {
+function refuseHistory(given: Pick<EvaluateOptions, 'history' | 'limits'>): void {
   const name = (['history', 'limits'] as const).find((one) => given[one] !== undefined);
   if (name === undefined) return;
   throw new HoldfastError(

@@ -1,5 +1,5 @@
 import { type CallState, hasResult } from './evaluations.ts';
-import type { HistorySummarized, MessageInterrupted, Settlement } from './events.ts';
+import type { HistorySummarized, InputContent, InputQueued, MessageInterrupted, Settlement } from './events.ts';
 import type { ConversationMessage } from './messages.ts';
 
 /** What stays of messages, calls, settlements and summaries when what they said is erased (D58). */
@@ -39,6 +39,17 @@ export function erasedAttempt(event: MessageInterrupted): MessageInterrupted {
 /** A summary without its text, which may contain what an erased message said. */
 export function erasedSummary(event: HistorySummarized): HistorySummarized {
   return { ...event, text: ERASED };
+}
+
+/** An input without what it said: the message that it became was erased. */
+export function erasedInput(event: InputQueued): InputQueued {
+  return { ...event, content: [{ type: 'text', text: ERASED }] };
+}
+
+/** Whether a content is what an erasure left. */
+export function isErasedContent(content: InputContent): boolean {
+  const [part] = content;
+  return content.length === 1 && part?.type === 'text' && part.text === ERASED;
 }
 
 /** A call whose message, or whose result, was erased. */

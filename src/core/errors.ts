@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'TOOL_OUTCOME_UNKNOWN'
   | 'TOOL_CALL_NOT_FOUND'
   | 'CALL_OPEN'
+  | 'INPUT_NOT_FOUND'
   | 'APPROVAL_REQUIRED'
   // limits
   | 'DEADLINE_EXCEEDED'

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { Settlement, SuspendReason, ToolEffect } from './events.ts';
+import type { RaisedBudget, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
 import type { Usage } from './usage.ts';
@@ -10,7 +10,7 @@ import type { Usage } from './usage.ts';
  *     running ──▶ completed
  *        │  ▲ ──▶ failed
  *        ▼  │
- *     suspended ──▶ superseded
+ *     suspended ──▶ superseded ◀── failed, when it is abandoned (D61)
  */
 export type EvaluationStatus = 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
 
@@ -69,6 +69,19 @@ export interface CancelRequest {
   readonly reason?: string;
 }
 
+/** Limits that replace those of the runner. */
+export interface RaisedLimits {
+  readonly budget?: RaisedBudget;
+  readonly maxTurns?: number;
+}
+
+/** That a suspended evaluation is to continue, and with which limits (D73). */
+export interface ResumeRequest {
+  /** The position of its event in the log. */
+  readonly seq: number;
+  readonly by?: string;
+}
+
 export interface Evaluation {
   readonly id: string;
   readonly conversationId: string;
@@ -90,6 +103,14 @@ export interface Evaluation {
   readonly reason?: SuspendReason;
   /** The newest request to cancel it that no resume has overruled: pending while it is running, obeyed while it is suspended (D73). */
   readonly cancelRequest?: CancelRequest;
+  /** The position of the suspension, while suspended. */
+  readonly suspendedSeq?: number;
+  /** The newest request to resume it, while suspended (D73). */
+  readonly resumeRequest?: ResumeRequest;
+  /** Limits that requests to resume have raised. */
+  readonly raised?: RaisedLimits;
+  /** The evaluation that took its place; a superseded one without it was abandoned (D61). */
+  readonly supersededBy?: string;
   readonly error?: { readonly code: ErrorCode; readonly message: string };
   /** The newest turn, 0 before the first answer. */
   readonly turn: number;

@@ -1,6 +1,6 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import type { ErrorCode } from './errors.ts';
-import type { CallRef, ConversationMessage } from './messages.ts';
+import type { CallRef, ConversationMessage, MediaPart, TextPart } from './messages.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -78,7 +78,28 @@ export type MessageRecorded = EventEnvelope & {
   readonly usage?: Usage;
   readonly model?: string;
   readonly finishReason?: string;
+  /** The queued input that this message is (D61): recording the message places the input. */
+  readonly inputId?: string;
 };
+/** Someone sent an input to the session (D61). A runner places it: the message that it becomes names it. */
+export type InputQueued = EventEnvelope & {
+  readonly type: 'input/queued';
+  readonly inputId: string;
+  readonly mode: InputMode;
+  readonly content: InputContent;
+  /** Who sent it. */
+  readonly by?: string;
+};
+/** A queued input is not placed any more. */
+export type InputWithdrawn = EventEnvelope & {
+  readonly type: 'input/withdrawn';
+  readonly inputId: string;
+  readonly by?: string;
+};
+/** `next` begins an evaluation after the ones before it; `steer` joins the evaluation that runs, before its next request. */
+export type InputMode = 'next' | 'steer';
+/** What an input says. */
+export type InputContent = readonly (TextPart | MediaPart)[];
 /** What a block of an answer that is being given will be, and whose input it is if it is a call's. */
 export interface DraftKind {
   readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
@@ -150,6 +171,23 @@ export type EvaluationCancelRequested = EventEnvelope & {
   /** Who requested it. */
   readonly by?: string;
 };
+/** A person or a program wants a suspended evaluation to continue; a runner obeys (D73). */
+export type EvaluationResumeRequested = EventEnvelope & {
+  readonly type: 'evaluation/resume-requested';
+  readonly evaluationId: string;
+  /** Limits that replace those of the runner from now on. */
+  readonly budget?: RaisedBudget;
+  readonly maxTurns?: number;
+  /** Who requested it. */
+  readonly by?: string;
+};
+/** The limits of a budget that a request to resume may raise. */
+export interface RaisedBudget {
+  readonly maxTokens?: number;
+  readonly maxInputTokens?: number;
+  readonly maxOutputTokens?: number;
+  readonly maxCostUsd?: number;
+}
 /** A provider that gave no response, and the HTTP status of its last refusal, if it had one. */
 export interface ProviderFailure {
   readonly provider: string;
@@ -177,8 +215,11 @@ export type EvaluationFailed = EventEnvelope & {
 export type EvaluationSuperseded = EventEnvelope & {
   readonly type: 'evaluation/superseded';
   readonly evaluationId: string;
-  /** The evaluation that took its place; absent when it was given up. */
+  /** The evaluation that took its place; absent when it was abandoned. */
   readonly by?: string;
+  /** Why it was abandoned, and who did it. */
+  readonly reason?: string;
+  readonly abandonedBy?: string;
 };
 export type AdapterCaptured = EventEnvelope & {
   readonly type: 'adapter/captured';
@@ -216,6 +257,8 @@ export type BuiltInEvent =
   | MessageRecorded
   | MessageInterrupted
   | MessageErased
+  | InputQueued
+  | InputWithdrawn
   | ToolStarted
   | ToolApprovalRequested
   | ToolApproved
@@ -223,6 +266,7 @@ export type BuiltInEvent =
   | ToolSettled
   | EvaluationResumed
   | EvaluationCancelRequested
+  | EvaluationResumeRequested
   | EvaluationSuspended
   | EvaluationCompleted
   | EvaluationFailed
@@ -254,6 +298,8 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'message/recorded': true,
   'message/interrupted': true,
   'message/erased': true,
+  'input/queued': true,
+  'input/withdrawn': true,
   'tool/started': true,
   'tool/approval-requested': true,
   'tool/approved': true,
@@ -261,6 +307,7 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'tool/settled': true,
   'evaluation/resumed': true,
   'evaluation/cancel-requested': true,
+  'evaluation/resume-requested': true,
   'evaluation/suspended': true,
   'evaluation/completed': true,
   'evaluation/failed': true,

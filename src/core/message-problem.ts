@@ -24,6 +24,15 @@ export function messageProblem(value: unknown): string | undefined {
   return undefined;
 }
 
+/** Why a value is no input, or undefined when it is one: texts and media, at least one (D61). */
+export function inputProblem(value: unknown): string | undefined {
+  if (!Array.isArray(value) || value.length === 0) return 'it is not a list of parts';
+  const isSaid = (part: unknown): boolean => isRecord(part) && INPUT_PARTS.has(part.type) && isPart(part);
+  return value.every(isSaid) ? undefined : 'a part of it is neither text, image nor file';
+}
+
+const INPUT_PARTS = new Set<unknown>(['text', 'image', 'file']);
+
 const TEXTS = ['id', 'evaluationId', 'conversationId', 'promptNs', 'promptKey', 'createdAt'] as const;
 
 function isPart(value: unknown): boolean {

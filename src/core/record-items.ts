@@ -2,6 +2,7 @@ import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { ToolStarted } from './events.ts';
+import { type InboxItem, inboxOf } from './inbox.ts';
 import { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { ConversationMessage } from './messages.ts';
@@ -23,6 +24,7 @@ export const RECORD_SLICES: readonly RecordSlice[] = [
   'adapterStates',
   'usage',
   'summaries',
+  'inbox',
 ];
 
 /** The items of a record. */
@@ -34,6 +36,7 @@ export function encodeRecord(record: SessionRecord): Readonly<Record<RecordSlice
     adapterStates: record.adapterStates.toArray(),
     usage: record.usage.toArray(),
     summaries: record.summaries.items.toArray(),
+    inbox: record.inbox.items.items.toArray(),
   };
 }
 
@@ -59,6 +62,7 @@ export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>
     adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
     usage: List.from(items<UsageRecord>('usage')),
     summaries: KeyedList.from(items<Summary>('summaries'), (summary) => `${summary.evaluationId}:${summary.key}`),
+    inbox: inboxOf(items<InboxItem>('inbox')),
     redactedEvaluations: redacted.filter((id) => argumentKeysOf(keyed, id).length > 0),
   };
 }

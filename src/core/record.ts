@@ -2,16 +2,19 @@ import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
 import { erased, erasedCall } from './erased.ts';
-import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
+import { type CallState, type Evaluation, isOpen, type RaisedLimits } from './evaluations.ts';
 import type {
   BuiltInEvent,
   EvaluationCancelRequested,
   EvaluationResumed,
+  EvaluationResumeRequested,
   EvaluationStarted,
+  EvaluationSuperseded,
   EvaluationSuspended,
   MessageRecorded,
   ToolStarted,
 } from './events.ts';
+import { type Inbox, placeInput, queueInput, withdrawInput, withoutQueued } from './inbox.ts';
 import type { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
@@ -32,6 +35,8 @@ export interface SessionRecord {
   readonly usage: List<UsageRecord>;
   /** Summaries that were made for history managers, by key (D56). */
   readonly summaries: KeyedList<Summary>;
+  /** What was sent to the session (D61). */
+  readonly inbox: Inbox;
   /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Most sessions have none, ever. */
   readonly redactedEvaluations: readonly string[];
 }
@@ -72,6 +77,8 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? resume(e, event) : e));
     case 'evaluation/cancel-requested':
       return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? requestCancel(e, event) : e));
+    case 'evaluation/resume-requested':
+      return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? requestResume(e, event) : e));
     case 'evaluation/suspended':
       return suspend(record, event);
     case 'evaluation/completed':
@@ -79,7 +86,13 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'evaluation/failed':
       return endOrPause(record, event.evaluationId, { status: 'failed', error: event.error });
     case 'evaluation/superseded':
-      return endOrPause(record, event.evaluationId, { status: 'superseded' });
+      return changeEvaluation(record, event.evaluationId, (e) => supersede(e, event));
+    case 'input/queued':
+      return withInbox(record, queueInput(record.inbox, event));
+    case 'input/withdrawn':
+      return withInbox(record, withdrawInput(record.inbox, event));
+    case 'session/forked':
+      return withInbox(record, withoutQueued(record.inbox));
     case 'adapter/captured':
       return { ...record, adapterStates: record.adapterStates.push(event.snapshot) };
     case 'history/summarized':
@@ -94,12 +107,11 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'session/restored':
       // Into an empty session a snapshot brings its conversation; a conversation that is there is never rolled back (D21).
       return record.evaluations.length === 0 && Object.hasOwn(event.slices, 'messages')
-        ? withPlacedRequests(decodeRecord(event.slices), event.seq)
+        ? asRestored(decodeRecord(event.slices), event.seq)
         : record;
     case 'history/curated':
     case 'message/interrupted':
     case 'session/described':
-    case 'session/forked':
       return record;
     default:
       return event satisfies never;
@@ -109,7 +121,16 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
 /** What an evaluation begins with, whichever of its events comes first (D12). */
 type Beginning = Omit<
   Evaluation,
-  'status' | 'turn' | 'nextSequence' | 'messages' | 'calls' | 'usage' | 'totalUsage' | 'reason' | 'error'
+  | 'status'
+  | 'turn'
+  | 'nextSequence'
+  | 'messages'
+  | 'calls'
+  | 'usage'
+  | 'totalUsage'
+  | 'reason'
+  | 'error'
+  | 'suspendedSeq'
 >;
 
 function newEvaluation(beginning: Beginning): Evaluation {
@@ -172,13 +193,22 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
     nextSequence,
   };
   const changed = { ...begun, messages, evaluations: record.evaluations.put(grown) };
-  return fresh.reduce(recordUsage, withRedactedEvaluation(changed, grown));
+  return fresh.reduce(recordBesides, withRedactedEvaluation(changed, grown));
+}
+
+/** What else a message says: the input that it was, and what it cost. */
+function recordBesides(record: SessionRecord, event: RunEvent): SessionRecord {
+  if (event.type === 'tool/started') return record;
+  const placed = event.inputId === undefined ? record : withInbox(record, placeInput(record.inbox, event));
+  return event.usage ? recordUsage(placed, event, event.usage) : placed;
+}
+
+function withInbox(record: SessionRecord, inbox: Inbox): SessionRecord {
+  return inbox === record.inbox ? record : { ...record, inbox };
 }
 
 /** What an answer cost. */
-function recordUsage(record: SessionRecord, event: RunEvent): SessionRecord {
-  if (event.type === 'tool/started' || !event.usage) return record;
-  const { message, usage, model } = event;
+function recordUsage(record: SessionRecord, { message, model }: MessageRecorded, usage: Usage): SessionRecord {
   const { evaluationId, turn } = message;
   const item: UsageRecord = model === undefined ? { evaluationId, turn, usage } : { evaluationId, turn, usage, model };
   return chargeUsage({ ...record, usage: record.usage.push(item) }, evaluationId, usage);
@@ -193,7 +223,7 @@ function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
 /** An evaluation that goes on after a suspension is running again: no event of its own says so. */
 function running(evaluation: Evaluation): Evaluation {
   if (evaluation.status !== 'suspended') return evaluation;
-  const { reason: _, ...rest } = evaluation;
+  const { reason: _, suspendedSeq: __, resumeRequest: ___, ...rest } = evaluation;
   return { ...rest, status: 'running' };
 }
 
@@ -212,21 +242,55 @@ function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested)
   return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
 }
 
-/** Requests to cancel that a snapshot brings have positions of another log: here they are as old as the restore (D73). */
-function withPlacedRequests(record: SessionRecord, seq: number): SessionRecord {
+/** A request raises what it names; an earlier one's other limits stay raised. An evaluation that runs has nothing to resume. */
+function requestResume(evaluation: Evaluation, event: EvaluationResumeRequested): Evaluation {
+  const { seq, by, budget, maxTurns } = event;
+  const { raised: before } = evaluation;
+  const raised: RaisedLimits = {
+    ...before,
+    ...(budget && { budget: { ...before?.budget, ...budget } }),
+    ...(maxTurns !== undefined && { maxTurns }),
+  };
+  return {
+    ...evaluation,
+    ...(evaluation.status === 'suspended' && { resumeRequest: { seq, ...(by !== undefined && { by }) } }),
+    ...(Object.keys(raised).length > 0 && { raised }),
+  };
+}
+
+/** Only an abandoned evaluation may have failed before (D61). */
+function supersede(evaluation: Evaluation, { by }: EvaluationSuperseded): Evaluation {
+  if (!isOpen(evaluation) && !(evaluation.status === 'failed' && by === undefined)) return evaluation;
+  return { ...running(evaluation), status: 'superseded', ...(by !== undefined && { supersededBy: by }) };
+}
+
+/**
+ * What a snapshot brings into an empty session. Its positions are of another log: here they are as old as the restore (D73). Its
+ * queued inputs are the other session's to answer (D61).
+ */
+function asRestored(record: SessionRecord, seq: number): SessionRecord {
   let { evaluations } = record;
   for (const evaluation of evaluations.items) {
-    const { cancelRequest } = evaluation;
-    if (cancelRequest) evaluations = evaluations.put({ ...evaluation, cancelRequest: { ...cancelRequest, seq } });
+    const { cancelRequest, suspendedSeq, resumeRequest } = evaluation;
+    if (!cancelRequest && !resumeRequest && suspendedSeq === undefined) continue;
+    evaluations = evaluations.put({
+      ...evaluation,
+      ...(cancelRequest && { cancelRequest: { ...cancelRequest, seq } }),
+      ...(resumeRequest && { resumeRequest: { ...resumeRequest, seq } }),
+      ...(suspendedSeq !== undefined && { suspendedSeq: seq }),
+    });
   }
-  return evaluations === record.evaluations ? record : { ...record, evaluations };
+  return withInbox(
+    evaluations === record.evaluations ? record : { ...record, evaluations },
+    withoutQueued(record.inbox),
+  );
 }
 
 /** Ends or suspends an evaluation that is open. What has ended stays as it ended: it is never run again (I2, D14). */
 function endOrPause(
   record: SessionRecord,
   id: string,
-  change: Pick<Evaluation, 'status' | 'reason' | 'error'>,
+  change: Pick<Evaluation, 'status' | 'reason' | 'error' | 'suspendedSeq'>,
 ): SessionRecord {
   return changeEvaluation(record, id, (e) => (isOpen(e) ? { ...running(e), ...change } : e));
 }
@@ -235,7 +299,7 @@ function suspend(record: SessionRecord, event: EvaluationSuspended): SessionReco
   // A request that came right before it: whatever else the evaluation waits for, it stays stopped (D73).
   const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
   const reason = isCancelled ? 'CANCELLED' : event.reason;
-  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason });
+  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason, suspendedSeq: event.seq });
   return event.pending.reduce(
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
     paused,

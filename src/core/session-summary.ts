@@ -1,6 +1,6 @@
 import { type ApprovalDeadlines, earliestDeadline, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
 import type { Evaluation } from './evaluations.ts';
-import { isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
+import { type BuiltInEvent, isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
 
 /**
  * One row of a list of sessions, folded from the same events as everything else. A store keeps it beside the log only so
@@ -15,8 +15,15 @@ export interface SessionSummary {
   readonly status?: 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
   readonly evaluationId?: string;
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
-  /** What a runner could do now: go on with the open evaluation, or act on a decision that a person took. */
-  readonly work?: 'evaluation' | 'decision';
+  /**
+   * What a runner could do now: go on with the open evaluation, act on a decision that a person took, resume what a person wants
+   * resumed (D73), or begin with a queued input (D61).
+   */
+  readonly work?: 'evaluation' | 'decision' | 'resume' | 'input';
+  /** The inputs that are queued, by id: the seq of each (D61). */
+  readonly queued?: Readonly<Record<string, number>>;
+  /** The seq of the suspension, if an aborted signal caused it: an input that was sent after it is work. */
+  readonly stoppedSeq?: number;
   /**
    * When a runner could do something that it cannot do now, if nothing happens before. Present while the evaluation waits for a
    * person and an approval can expire: the call is denied then, and the evaluation continues (D67).
@@ -40,6 +47,51 @@ const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED
 export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
   const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
   if (!isBuiltInEvent(event)) return known;
+  const followed = follow(known, event);
+  return followed.queued || event.type === 'input/queued' ? withInputs(followed, event) : followed;
+}
+
+/** Follows the queue, and makes it work when no evaluation is in its way (D61). */
+function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
+  const { queued: before = {}, ...rest } = summary;
+  const queued = followQueue(before, event);
+  const isEmpty = Object.keys(queued).length === 0;
+  const followed: SessionSummary = isEmpty ? rest : queued === before ? summary : { ...rest, queued };
+  if (followed.work !== undefined && followed.work !== 'input') return followed;
+  const work = hasInputWork(followed, queued) ? 'input' : undefined;
+  if (followed.work === work) return followed;
+  const { work: _, ...idle } = followed;
+  return work ? { ...idle, work } : idle;
+}
+
+function followQueue(queued: Readonly<Record<string, number>>, event: BuiltInEvent): Readonly<Record<string, number>> {
+  switch (event.type) {
+    case 'input/queued':
+      return Object.hasOwn(queued, event.inputId) ? queued : { ...queued, [event.inputId]: event.seq };
+    case 'input/withdrawn':
+    case 'message/recorded': {
+      const { inputId } = event;
+      if (inputId === undefined || !Object.hasOwn(queued, inputId)) return queued;
+      const { [inputId]: _, ...others } = queued;
+      return others;
+    }
+    case 'session/forked':
+      return {}; // they are the original's to answer
+    default:
+      return queued;
+  }
+}
+
+/** A suspended evaluation is not skipped, unless it was cancelled before an input was sent; nor is a failed one (D61). */
+function hasInputWork(summary: SessionSummary, queued: Readonly<Record<string, number>>): boolean {
+  const { status, cancelRequestSeq, stoppedSeq } = summary;
+  const seqs = Object.values(queued);
+  if (status !== 'suspended') return seqs.length > 0 && status !== 'failed';
+  const stopped = cancelRequestSeq ?? stoppedSeq;
+  return stopped !== undefined && seqs.some((seq) => seq > stopped);
+}
+
+function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
   const { approvalDeadlines = event.type === 'tool/approval-requested' ? NO_DEADLINES : undefined } = known;
   const before = approvalDeadlines ? withDeadlines(known, followDeadlines(approvalDeadlines, event)) : known;
   switch (event.type) {
@@ -60,13 +112,15 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
     case 'evaluation/started':
       if (event.conversationId !== 'main') return before;
       return withWork(
-        withDeadlines({ ...uncancelled(before), status: 'running', evaluationId: event.evaluationId }, NO_DEADLINES),
+        withDeadlines({ ...unstopped(before), status: 'running', evaluationId: event.evaluationId }, NO_DEADLINES),
         'evaluation',
       );
     case 'evaluation/suspended': {
       const suspended = settle(before, event.evaluationId, 'suspended');
+      if (suspended === before) return before;
+      if (event.reason === 'CANCELLED') return { ...suspended, stoppedSeq: event.seq };
       const waits = WAITS_FOR_PERSON.has(event.reason) && before.cancelRequestSeq === undefined;
-      return suspended !== before && waits ? withWakeAt(suspended) : suspended;
+      return waits ? withWakeAt(suspended) : suspended;
     }
     case 'evaluation/cancel-requested': {
       const isOpen = before.status === 'running' || before.status === 'suspended';
@@ -78,7 +132,14 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
       return settle(before, event.evaluationId, 'completed');
     case 'evaluation/failed':
       return settle(before, event.evaluationId, 'failed');
+    case 'evaluation/resume-requested':
+      return before.status === 'suspended' && before.evaluationId === event.evaluationId
+        ? withWork(before, 'resume')
+        : before;
     case 'evaluation/superseded':
+      if (before.status === 'failed' && before.evaluationId === event.evaluationId && event.by === undefined) {
+        return { ...before, status: 'superseded' }; // it was abandoned (D61)
+      }
       return settle(before, event.evaluationId, 'superseded');
     case 'tool/approved':
     case 'tool/denied':
@@ -129,8 +190,15 @@ function settle(
 ): SessionSummary {
   const open = summary.status === 'running' || summary.status === 'suspended';
   if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
-  const settled = withWork({ ...summary, status }, status === 'running' ? 'evaluation' : undefined);
+  const { stoppedSeq: _, ...rest } = summary;
+  const settled = withWork({ ...rest, status }, status === 'running' ? 'evaluation' : undefined);
   return status === 'running' || status === 'suspended' ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
+}
+
+/** A summary without what is said about an evaluation that was stopped. */
+function unstopped(summary: SessionSummary): SessionSummary {
+  const { stoppedSeq, ...rest } = uncancelled(summary);
+  return stoppedSeq === undefined ? uncancelled(summary) : rest;
 }
 
 function uncancelled(summary: SessionSummary): SessionSummary {

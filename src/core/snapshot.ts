@@ -1,7 +1,7 @@
 import { HoldfastError, messageOf } from './errors.ts';
 import type { SessionState } from './fold.ts';
 import { frozen, frozenEach } from './frozen.ts';
-import { isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
+import { inputProblem, isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
 import { encodeRecord, RECORD_SLICES, type RecordSlice } from './record-items.ts';
 import type { SessionSummary } from './session-summary.ts';
 import { type AnySlice, itemsAsArray } from './slices.ts';
@@ -274,7 +274,21 @@ const ITEM_CHECKS: { readonly [name in RecordSlice]: (item: unknown) => boolean 
   usage: (item) => isRecord(item) && typeof item.evaluationId === 'string' && isUsage(item.usage),
   summaries: (item) =>
     isRecord(item) && [item.evaluationId, item.key, item.text].every((text) => typeof text === 'string'),
+  inbox: isInboxItem,
 };
+
+const INPUT_STATUSES = new Set<unknown>(['queued', 'placed', 'withdrawn']);
+
+function isInboxItem(item: unknown): boolean {
+  return (
+    isRecord(item) &&
+    typeof item.id === 'string' &&
+    isCount(item.seq) &&
+    (item.mode === 'next' || item.mode === 'steer') &&
+    INPUT_STATUSES.has(item.status) &&
+    (item.content === undefined ? item.status === 'placed' : inputProblem(item.content) === undefined)
+  );
+}
 
 const STATUSES = new Set<unknown>(['running', 'suspended', 'completed', 'failed', 'superseded']);
 const CALL_STATUSES = new Set<unknown>(['pending', 'started', 'completed', 'failed']);

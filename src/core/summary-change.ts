@@ -26,7 +26,7 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'message/recorded': {
       // An event may only claim to be a message: a store keeps it all the same.
       const { role, evaluationId, turn, toolCallId } = (event.message ?? {}) as unknown as Record<string, unknown>;
-      return [event.type, role, evaluationId, turn, toolCallId];
+      return [event.type, role, evaluationId, turn, toolCallId, event.inputId];
     }
     case 'message/interrupted':
     case 'message/erased':
@@ -34,6 +34,11 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'history/curated':
     case 'history/summarized':
       return undefined;
+    case 'input/queued':
+    case 'input/withdrawn':
+      return [event.type, event.inputId];
+    case 'evaluation/superseded':
+      return [event.type, event.evaluationId, event.by === undefined];
     default: {
       // Of evaluations and calls: all but what a person or a tool said.
       const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after } = event as unknown as Record<

@@ -1,8 +1,11 @@
 import { evaluationMessages } from './evaluation-messages.ts';
 import { type CallState, type Evaluation, latestEvaluation, openCalls, openChildren } from './evaluations.ts';
+import type { InputContent, InputMode, SuspendReason } from './events.ts';
 import { frozen, frozenEach } from './frozen.ts';
+import { queuedItems } from './inbox.ts';
 import type { List } from './list.ts';
 import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
+import { inputObstacle } from './run-plan.ts';
 import type { SessionView } from './session-view.ts';
 
 /** Questions people ask of a session, answered from its record (D1): nothing here is stored, and everything is frozen (D69). */
@@ -53,6 +56,32 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
     const theirs = children.flatMap((child) => pendingCalls(evaluations, child));
     return theirs.length > 0 ? theirs : [call];
   });
+}
+
+/** An input that was sent and is not placed yet (D61). */
+export interface QueuedInput {
+  readonly id: string;
+  readonly mode: InputMode;
+  /** What it says. A large part is a reference to a content that is stored apart (D58). */
+  readonly content: InputContent;
+  readonly at: string;
+  /** The position of its event in the log. */
+  readonly seq: number;
+  readonly by?: string;
+  /** Why the evaluation that is before it does not end; absent when a runner would place it. */
+  readonly waitsFor?: SuspendReason | 'EVALUATION_FAILED';
+}
+
+/** The inputs that wait to be placed, in the order of sending. */
+export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
+  const { state } = session;
+  return frozen(
+    queuedItems(state.record.inbox).map((item): QueuedInput => {
+      const { id, mode, content, at, seq, by } = item;
+      const waitsFor = inputObstacle(state, item);
+      return { id, mode, content, at, seq, ...(by !== undefined && { by }), ...(waitsFor && { waitsFor }) };
+    }),
+  );
 }
 
 /** A provider's response with the results of its calls. */

@@ -1,12 +1,14 @@
 import { HoldfastError } from '../core/errors.ts';
-import { type Evaluation, isOpen } from '../core/evaluations.ts';
+import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import { bindTemplate } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
+import { closingResults } from '../session/close-calls.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { inputHash, paramsHash } from './evaluation-identity.ts';
+import { whileQueued } from './place-steers.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
@@ -16,6 +18,10 @@ export interface Place {
   readonly conversationId: string;
   /** The call that asked for a child conversation, and the run that it belongs to. */
   readonly parent?: { readonly call: CallRef; readonly run: Run };
+  /** The queued input that the evaluation begins with (D61). */
+  readonly inputId?: string;
+  /** The cancelled evaluation that it supersedes, whose open calls are closed as stopped (D61). */
+  readonly stopped?: Evaluation;
 }
 
 /** Records the beginning in one append: what it supersedes, the evaluation, its system and user messages (D7). */
@@ -42,12 +48,14 @@ export async function begin(run: Run, place: Place): Promise<void> {
     const content = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input;
     messages.push({ ...messageBase(names, place0(), at), role: 'user', content });
   }
-  const older = parent ? [] : openEvaluations(session, prompt, conversationId); // a child has a new conversation
+  const older = parent ? [] : openEvaluations(session, prompt, place); // a child has a new conversation
   for (const evaluation of older) {
     await interruptLeftDraft(run, evaluation);
     for (const draftId of run.callDrafts.leftUnder(evaluation.id)) run.staleDrafts.add(draftId);
   }
-  await record(run, [
+  const { inputId } = place;
+  const events: Without<NewEvent, 'at'>[] = [
+    ...(place.stopped ? stoppedCalls(place.stopped, at) : []),
     ...older.map(
       (evaluation): Without<NewEvent, 'at'> => ({
         type: 'evaluation/superseded',
@@ -69,13 +77,33 @@ export async function begin(run: Run, place: Place): Promise<void> {
       ...(run.agent && { adapterType: run.agent.adapterType }),
       ...(parent && { parent: { evaluationId: parent.evaluationId, turn: parent.turn, callId: parent.callId } }),
     },
-    ...messages.map((message): Without<NewEvent, 'at'> => ({ type: 'message/recorded', message })),
-  ]);
+    ...messages.map(
+      (message): Without<NewEvent, 'at'> => ({
+        type: 'message/recorded',
+        message,
+        ...(message.role === 'user' && inputId !== undefined && { inputId }),
+      }),
+    ),
+  ];
+  await record(run, events, inputId === undefined ? {} : { guard: whileQueued([inputId]) });
 }
 
-function openEvaluations(session: AnySession, prompt: Prompt<unknown>, conversationId: string): readonly Evaluation[] {
+function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Place): readonly Evaluation[] {
+  const { conversationId, stopped } = place;
   const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId });
-  return newest && isOpen(newest) ? [newest] : []; // whatever is older was superseded when the newest began
+  const open = newest && isOpen(newest) ? [newest] : []; // whatever is older was superseded when the newest began
+  return stopped && stopped.id !== newest?.id ? [stopped, ...open] : open;
+}
+
+/** The results of calls that the cancelled evaluation left open: the model is told what is known of them. */
+function stoppedCalls(evaluation: Evaluation, at: string): readonly Without<NewEvent, 'at'>[] {
+  return closingResults(evaluation, openCalls(evaluation), {
+    text: ({ status }) =>
+      status === 'started'
+        ? 'The user stopped this before its result was recorded. It may have taken effect.'
+        : 'The user stopped this before it began. It did not run.',
+    at,
+  });
 }
 
 function continued(session: AnySession, { continues }: EvaluateOptions, place: Place): string | undefined {

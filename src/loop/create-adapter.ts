@@ -15,6 +15,7 @@ import type {
   ProviderAdapter,
 } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
+import { runSession } from './run-session.ts';
 
 export interface AdapterOptions {
   /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
@@ -76,6 +77,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
 
   return {
     evaluate,
+    run: (prompt, given) => runSession(settings, prompt, given),
     stream: (prompt, given) => streamEvaluation((onEvent) => evaluate(prompt, { ...given, onEvent }), given),
   };
 }

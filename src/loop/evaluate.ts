@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
+import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../core/evaluations.ts';
 import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type Model, ModelError } from '../ports/model.ts';
-import { holdLease } from '../session/lease.ts';
+import { type HeldLease, holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
@@ -52,6 +52,27 @@ export async function evaluateInSession(
     waitMs: waitOf(options, session.clock.now()),
     signal: options.signal,
   });
+  try {
+    return await evaluateUnderLease({ settings, session, lease }, prompt, options, { conversationId: 'main' });
+  } finally {
+    await lease.release();
+  }
+}
+
+/** What an evaluation runs with. */
+export interface Hold {
+  readonly settings: LoopSettings;
+  readonly session: AnySession;
+  readonly lease: HeldLease;
+}
+
+/** The same under a lease that the caller holds and releases. */
+export async function evaluateUnderLease(
+  { settings, session, lease }: Hold,
+  prompt: Prompt<unknown>,
+  options: EvaluateOptions,
+  place: Place,
+): Promise<EvaluationResponse<unknown>> {
   const limits = watchLimits({
     clock: session.clock,
     deadline: options.deadline,
@@ -83,7 +104,7 @@ export async function evaluateInSession(
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
     };
-    return await evaluateConversation(base, prompt, options, { conversationId: 'main' });
+    return await evaluateConversation(base, prompt, options, place);
   } finally {
     unsubscribe();
     cancels?.stop();
@@ -91,12 +112,11 @@ export async function evaluateInSession(
     await callDrafts.close();
     limits.dispose();
     await Promise.all(background);
-    await lease.release();
   }
 }
 
 /** How long to wait for the lease: not beyond the deadline. */
-function waitOf({ wait = false, deadline }: EvaluateOptions, now: number): number {
+export function waitOf({ wait = false, deadline }: Pick<EvaluateOptions, 'wait' | 'deadline'>, now: number): number {
   const most = typeof wait === 'number' ? wait : wait ? Number.POSITIVE_INFINITY : 0;
   return deadline === undefined ? most : Math.max(0, Math.min(most, Number(deadline) - now));
 }
@@ -144,12 +164,13 @@ async function evaluateConversation(
   // A request that came while no process ran it is obeyed, and the evaluation not resumed (D73).
   const obeyed = found?.status === 'running' ? stop : undefined;
   const evaluationId = found?.id ?? newEvaluationId(around.session, options);
+  const allowed = found?.raised ? withRaised(options, found.raised) : options;
   const run: Run = {
     ...around,
     limits: around.cancels.limitsOf(evaluationId, around.limits, { isChild: place.parent !== undefined }),
     ...(obeyed && { cancelled: obeyed }),
     prompt,
-    options,
+    options: allowed,
     model: around.settings.model,
     summaryModel: around.settings.summaryModel,
     ...(around.settings.agent && { agent: around.settings.agent }),
@@ -191,6 +212,15 @@ function resumedEvent(
 ): NonNullable<Run['resumption']['event']> {
   const { pid, host } = thisProcess();
   return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}`, after };
+}
+
+/** Limits that a request to resume has raised replace those of whoever runs it (D73). */
+function withRaised(options: EvaluateOptions, { budget, maxTurns }: RaisedLimits): EvaluateOptions {
+  return {
+    ...options,
+    ...(budget && { budget: { ...options.budget, ...budget } }),
+    ...(maxTurns !== undefined && { maxTurns }),
+  };
 }
 
 function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions): string {
@@ -245,7 +275,7 @@ async function evaluateChild(
   around: Surroundings,
   prompt: Prompt<unknown>,
   options: ChildOptions & Pick<EvaluateOptions, 'resume'>,
-  place: Required<Place>,
+  place: Place & Required<Pick<Place, 'parent'>>,
 ): Promise<EvaluationResponse<unknown>> {
   const { resume: _, ...given } = options; // set by the loop, when the child is in the log
   checkOptions(given, 'ctx.evaluate');

@@ -51,7 +51,8 @@ const CHILD_OPTIONS: KnownOptions<ChildOptions> = {
   outputRetries: true,
   promptValidation: true,
 };
-const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
+/** The options of `evaluate`. */
+export const EVALUATE_OPTIONS: KnownOptions<EvaluateOptions> = {
   ...CHILD_OPTIONS,
   session: true,
   evaluationId: true,
@@ -79,12 +80,6 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   refuseUnknownOptions(of, options, of === 'evaluate' ? EVALUATE_OPTIONS : CHILD_OPTIONS);
   refuseUnknownOptions('budget', options.budget, BUDGET);
   refuseUnknownOptions('limits', options.limits, LIMITS);
-  const refuse = (name: string, value: unknown): never => {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${name} is ${value}; give a number that is not negative, or leave it out`,
-    );
-  };
   const numbers = {
     deadline: options.deadline === undefined ? undefined : Number(options.deadline),
     maxTurns: options.maxTurns,
@@ -92,7 +87,8 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
     wait: typeof options.wait === 'boolean' ? undefined : options.wait,
     ...budget,
   };
-  for (const [name, value] of Object.entries(numbers)) if (value !== undefined && !(value >= 0)) refuse(name, value);
+  const problem = budgetProblem(numbers);
+  if (problem) throw new HoldfastError('INVALID_ARGUMENT', problem);
   if (over !== undefined && over !== 'evaluation' && over !== 'session') {
     throw new HoldfastError('INVALID_ARGUMENT', `budget.over is 'evaluation' or 'session', not "${over}"`);
   }
@@ -115,6 +111,12 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   if (!(maxParallelCalls >= 1)) {
     throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);
   }
+}
+
+/** Why one of these limits is none, or undefined. */
+export function budgetProblem(limits: Readonly<Record<string, number | undefined>>): string | undefined {
+  const wrong = Object.entries(limits).find(([, value]) => value !== undefined && !(value >= 0));
+  return wrong && `${wrong[0]} is ${wrong[1]}; give a number that is not negative, or leave it out`;
 }
 
 /** Watches deadline, cancellation and lease. */

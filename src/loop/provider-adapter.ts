@@ -1,9 +1,11 @@
 import type { AdapterState } from '../core/adapter-state.ts';
+import type { HoldfastError } from '../core/errors.ts';
 import type { ProviderFailure, SessionEvent, SuspendReason } from '../core/events.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { ToolProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
 import type { History, Limits } from '../history/history-manager.ts';
+import type { Lease } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { Prices } from './prices.ts';
@@ -176,6 +178,30 @@ export interface EvaluationStream<Output> extends AsyncIterable<EvaluationEvent>
   readonly response: Promise<EvaluationResponse<Output>>;
 }
 
+/** Options of `run`: those of `evaluate`, without what the log decides. */
+export interface RunOptions
+  extends Omit<EvaluateOptions, 'session' | 'input' | 'resume' | 'evaluationId' | 'key' | 'continues'> {
+  readonly session: AnySession;
+  /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
+  readonly resumeCancelled?: boolean;
+  /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */
+  readonly wait?: boolean | number;
+}
+
+/** What `run` did, and why it stopped. */
+export interface RunResult<Output = undefined> {
+  /**
+   * `idle`: nothing is left. `suspended`: an evaluation waits, the last of `responses` says for what. `failed`: an evaluation failed
+   * with `error`; `abandonEvaluation` lets the queue go on. `busy`: another `run` has the session, and does what is left.
+   */
+  readonly status: 'idle' | 'suspended' | 'failed' | 'busy';
+  /** Of the evaluations that this call ran, in order. */
+  readonly responses: readonly EvaluationResponse<Output>[];
+  /** Who runs the session, if it is busy. */
+  readonly lease?: Lease;
+  readonly error?: HoldfastError;
+}
+
 /**
  * Runs prompts.
  *
@@ -185,4 +211,9 @@ export interface EvaluationStream<Output> extends AsyncIterable<EvaluationEvent>
 export interface ProviderAdapter {
   evaluate<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): Promise<EvaluationResponse<Output>>;
   stream<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): EvaluationStream<Output>;
+  /**
+   * Does what the session has left: its open evaluation, then each input that was sent to it, in order (D61). Another `run` of the
+   * same session is `busy`. Nothing that is sent while it runs is missed.
+   */
+  run<Output>(prompt: Prompt<Output>, options: RunOptions): Promise<RunResult<Output>>;
 }

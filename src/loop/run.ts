@@ -15,6 +15,7 @@ import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { finish } from './finish.ts';
 import type { Limits, Suspension } from './limits.ts';
+import { placeSteers } from './place-steers.ts';
 import type { Prepared } from './prepare-call.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
@@ -105,6 +106,7 @@ export async function runToEnd(run: Run): Promise<void> {
       case 'nothing':
         return;
       case 'call-model':
+        if (!run.agent && (await placeSteers(run))) break;
         if (run.agent) await askAgent(run, run.agent, plan.turn);
         else await askModel(run, plan.turn);
         break;

@@ -6,7 +6,7 @@ import type { ToolMessage } from '../core/messages.ts';
 export function closingResults(
   evaluation: Evaluation,
   calls: readonly CallState[],
-  { text, at }: { readonly text: string; readonly at: string },
+  { text, at }: { readonly text: string | ((call: CallState) => string); readonly at: string },
 ): readonly Without<MessageRecorded, 'seq' | 'at'>[] {
   return calls.map((call, i) => {
     const sequence = evaluation.nextSequence + i;
@@ -22,7 +22,7 @@ export function closingResults(
       createdAt: at,
       toolCallId: call.callId,
       toolName: call.name,
-      content: [{ type: 'text', text }],
+      content: [{ type: 'text', text: typeof text === 'string' ? text : text(call) }],
       isError: true,
     };
     return { type: 'message/recorded', message };

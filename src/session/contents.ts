@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
+import { type InputQueued, isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { ContentWrite, Store } from '../ports/store.ts';
@@ -36,6 +36,12 @@ function isReference(part: ContentPart): part is MediaPart {
   return 'data' in part && typeof part.data === 'string' && part.data.startsWith(PREFIX);
 }
 
+/** The names of the contents stored apart that an event refers to. */
+export function eventContentHashes(event: SessionEvent): readonly string[] {
+  if (isBuiltInEvent(event) && event.type === 'input/queued') return contentHashes(event);
+  return messagesIn(event).flatMap(contentHashes);
+}
+
 /** The messages that an event brings into the log. */
 export function messagesIn(event: SessionEvent): readonly ConversationMessage[] {
   if (!isBuiltInEvent(event)) return [];
@@ -45,7 +51,7 @@ export function messagesIn(event: SessionEvent): readonly ConversationMessage[] 
 
 /** Whether an event holds content that is to be stored outside it. */
 export function hasExternalContent(event: { readonly type: string }, maxInline: number): boolean {
-  const content: unknown = messageOfEvent(event)?.content;
+  const content: unknown = contentHolder(event)?.content;
   return (
     Array.isArray(content) && content.some((part: ContentPart | null) => part !== null && isExternal(part, maxInline))
   );
@@ -68,10 +74,10 @@ export function moveContent(
   position: number,
   maxInline: number,
 ): { readonly event: NewEvent; readonly contents: readonly ContentWrite[] } {
-  const message = messageOfEvent(event);
-  if (!message || !hasExternalContent(event, maxInline)) return { event, contents: [] };
+  const holder = contentHolder(event);
+  if (!holder || !hasExternalContent(event, maxInline)) return { event, contents: [] };
   const contents: ContentWrite[] = [];
-  const content = message.content.map((part) => {
+  const content = holder.content.map((part) => {
     if (!isExternal(part, maxInline)) return part;
     const text = part.type === 'text' ? part.text : part.data;
     const hash = contentName(text);
@@ -80,7 +86,8 @@ export function moveContent(
     const { type: _, text: __, ...rest } = part;
     return { ...rest, type: 'file', mediaType: 'text/plain', data: hash, standsFor: 'text' };
   });
-  return { event: { ...event, message: { ...message, content } } as NewEvent, contents };
+  const moved = { ...holder, content };
+  return { event: (event.type === 'input/queued' ? moved : { ...event, message: moved }) as NewEvent, contents };
 }
 
 /** The contents of these names in a session; those that the store does not have are left out. */
@@ -157,7 +164,9 @@ async function resolvePart({ store, id, incarnation }: ContentSource, part: Cont
   return { type: 'text', text, ...(providerData && { providerData }) };
 }
 
-function messageOfEvent(event: { readonly type: string }): ConversationMessage | undefined {
+/** What holds an event's content: its message, or itself if it is an input. */
+function contentHolder(event: { readonly type: string }): { readonly content: readonly ContentPart[] } | undefined {
+  if (event.type === 'input/queued') return event as InputQueued;
   return event.type === 'message/recorded' ? (event as { readonly message?: ConversationMessage }).message : undefined;
 }
 

@@ -1,7 +1,8 @@
-import { erased, erasedAttempt, erasedSettlement, erasedSummary } from '../core/erased.ts';
+import { erased, erasedAttempt, erasedInput, erasedSettlement, erasedSummary } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import {
   type HistorySummarized,
+  type InputQueued,
   isBuiltInEvent,
   type MessageInterrupted,
   type MessageRecorded,
@@ -14,7 +15,7 @@ import { type CallRef, type ConversationMessage, callsOf } from '../core/message
 import { foldRecord } from '../core/record.ts';
 import { decodeRecord, encodeRecord } from '../core/record-items.ts';
 import { closeErasedCalls } from './close-erased-calls.ts';
-import { contentHashes, messagesIn } from './contents.ts';
+import { eventContentHashes, messagesIn } from './contents.ts';
 import type { AnySession } from './session.ts';
 
 /**
@@ -23,7 +24,7 @@ import type { AnySession } from './session.ts';
  * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { message, recorded, interrupted, settled, approved, restored, summarized } = await findTraces(
+  const { message, recorded, sent, interrupted, settled, approved, restored, summarized } = await findTraces(
     session,
     messageId,
   );
@@ -37,8 +38,9 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   const { store, id, incarnation } = session;
   /** An event keeps the references of the messages that it still holds, and no other. */
   const replace = (event: SessionEvent): Promise<void> =>
-    store.replaceEvent(id, event, { incarnation, contents: messagesIn(event).flatMap(contentHashes) });
+    store.replaceEvent(id, event, { incarnation, contents: eventContentHashes(event) });
   for (const event of recorded) await replace(blank(event));
+  for (const event of sent) await replace(erasedInput(event));
   for (const event of restored) await replace(withoutMessage(event, messageId));
   for (const event of interrupted) await replace(erasedAttempt(event));
   for (const event of settled) await replace({ ...event, how: erasedSettlement(event.how) });
@@ -48,7 +50,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
 }
 
 /** What stays of the event: whatever else a program may have written beside the message goes with it. */
-function blank({ seq, at, type, message, usage, model, finishReason }: MessageRecorded): MessageRecorded {
+function blank({ seq, at, type, message, usage, model, finishReason, inputId }: MessageRecorded): MessageRecorded {
   return {
     seq,
     at,
@@ -57,6 +59,7 @@ function blank({ seq, at, type, message, usage, model, finishReason }: MessageRe
     ...(usage && { usage }),
     ...(model !== undefined && { model }),
     ...(finishReason !== undefined && { finishReason }),
+    ...(inputId !== undefined && { inputId }), // without it the input would be queued again
   };
 }
 
@@ -71,6 +74,8 @@ interface Traces {
   readonly message: ConversationMessage | undefined;
   /** The message; more than once when it was written again as it was (D12). */
   readonly recorded: MessageRecorded[];
+  /** The input that it was (D61). */
+  readonly sent: InputQueued[];
   /** Attempts at the same response that broke off: they say what the message said, up to there. */
   readonly interrupted: MessageInterrupted[];
   /** A person's word that became this message. */
@@ -90,8 +95,10 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   const attempts: MessageInterrupted[] = [];
   const settlements: ToolSettled[] = [];
   const approvals: ToolApproved[] = [];
+  const inputs: InputQueued[] = [];
   for await (const event of session.events()) {
     if (!isBuiltInEvent(event)) continue;
+    if (event.type === 'input/queued') inputs.push(event);
     if (event.type === 'message/interrupted') attempts.push(event);
     if (event.type === 'tool/settled') settlements.push(event);
     if (event.type === 'tool/approved' && event.arguments !== undefined) approvals.push(event);
@@ -106,7 +113,8 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   const interrupted = attempts.filter((event) => message?.role === 'assistant' && isOfTurn(message, event));
   const settled = settlements.filter((event) => message && isResultOf(message, event));
   const approved = approvals.filter((event) => message && (isResultOf(message, event) || hasCall(message, event)));
-  return { message, recorded, interrupted, settled, approved, restored, summarized };
+  const sent = inputs.filter(({ inputId }) => recorded.some((event) => event.inputId === inputId));
+  return { message, recorded, sent, interrupted, settled, approved, restored, summarized };
 }
 
 function isResultOf(message: ConversationMessage, call: CallRef): boolean {

@@ -25,6 +25,10 @@ export interface HoldLeaseOptions {
   readonly maxBlockedMs?: number | undefined;
   /** Wait for a lease that is held elsewhere, at most so many milliseconds; absent: do not wait. */
   readonly waitMs?: number | undefined;
+  /** `run` takes it: it does whatever the session has left, and waits for an `evaluate` that holds the lease to end (D61). */
+  readonly runs?: boolean | undefined;
+  /** How long `run` waits for an `evaluate`, in milliseconds. */
+  readonly waitForEvaluateMs?: number | undefined;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -78,15 +82,17 @@ interface Acquiring extends HoldLeaseOptions {
 }
 
 async function acquire(store: Store, sessionId: string, options: Acquiring): Promise<Lease> {
-  const { ttlMs, clock, waitMs = 0, signal } = options;
-  const holder = thisProcess();
-  const giveUpAt = elapsed(clock) + waitMs;
+  const { ttlMs, clock, waitMs = 0, signal, runs = false, waitForEvaluateMs = 0 } = options;
+  const holder: LeaseHolder = runs ? { ...thisProcess(), runs: true } : thisProcess();
+  const begun = elapsed(clock);
+  /** A run does what another run would do; an `evaluate` does only its own part. */
+  const giveUpAt = (lease: Lease): number => begun + (runs && !lease.holder.runs ? waitForEvaluateMs : waitMs);
   const watched = new WatchedLease(clock);
   for (;;) {
     const isFree = waitMs === 0 || watched.mayTake(await store.readLease(sessionId), ttlMs);
     const inTheWay = isFree ? await takeLease(store, sessionId, holder, ttlMs) : watched.lease;
     if (inTheWay && 'taken' in inTheWay) return inTheWay.taken;
-    if (inTheWay && (elapsed(clock) >= giveUpAt || signal?.aborted)) throw sessionBusy(sessionId, inTheWay);
+    if (inTheWay && (elapsed(clock) >= giveUpAt(inTheWay) || signal?.aborted)) throw sessionBusy(sessionId, inTheWay);
     await nextLook(clock, signal);
   }
 }

@@ -53,6 +53,8 @@ const ABOUT = [
   'toolCallId',
   'callId',
   'attempt',
+  'inputId',
+  'mode',
 ] as const;
 
 /** Refuses what `redact` returned when it is about something else: the loop would wait for an event that never comes. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
 import { findCall } from '../core/evaluations.ts';
-import type { SessionDescribed, SessionEvent } from '../core/events.ts';
+import type { InputContent, SessionDescribed, SessionEvent } from '../core/events.ts';
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
@@ -21,6 +21,7 @@ import { forkSession } from './fork-session.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
 import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
+import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './send-input.ts';
 import type {
   Dispatched,
   DraftPolicy,
@@ -160,6 +161,30 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  send(input: string | InputContent, options: SendOptions = {}): Promise<SentInput> {
+    return sendInput(this.#inbox, input, options);
+  }
+
+  withdraw(inputId: string, options: { readonly by?: string } = {}): Promise<boolean> {
+    return withdrawInput(this.#inbox, inputId, options);
+  }
+
+  get #inbox(): InboxAccess {
+    return {
+      id: this.id,
+      state: () => this.state,
+      refresh: () => this.refresh(),
+      accept: (event) => {
+        this.#assertWritable();
+        return this.#intake.accept([event]);
+      },
+      append: (accepted, guard) => {
+        noteAppend(this.store, this.id);
+        return this.#queue.append(accepted, { guard, now: true });
+      },
+    };
   }
 
   async transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T> {

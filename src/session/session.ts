@@ -1,5 +1,13 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { BuiltInEvent, EventEnvelope, NewEvent, SessionDescribed, SessionEvent, Without } from '../core/events.ts';
+import type {
+  BuiltInEvent,
+  EventEnvelope,
+  InputContent,
+  NewEvent,
+  SessionDescribed,
+  SessionEvent,
+  Without,
+} from '../core/events.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
@@ -12,6 +20,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import type { AppendEntryOptions, AppendGuard } from './append-queue.ts';
 import type { EventListener, SliceObserver } from './live.ts';
+import type { SendOptions, SentInput } from './send-input.ts';
 import { SessionHandle } from './session-handle.ts';
 import { checkSessionId } from './session-id.ts';
 import type { StagedSession } from './staged-session.ts';
@@ -126,6 +135,14 @@ export interface AnySession extends SessionView {
    * nothing but read, compute and dispatch to `tx`.
    */
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;
+  /**
+   * Queues an input for whichever process runs the session, without a lease, and resolves when it is durable (D61). A `steer` joins the
+   * running evaluation before its next request; one that comes too late, and a `next`, begin an evaluation that continues the newest.
+   * The same `id` again returns the first; with another text it is `KEY_REUSED`.
+   */
+  send(input: string | InputContent, options?: SendOptions): Promise<SentInput>;
+  /** Takes a queued input back. False when it was placed already; an input that was never sent is `INPUT_NOT_FOUND`. */
+  withdraw(inputId: string, options?: { readonly by?: string }): Promise<boolean>;
   /** Opens a transaction for someone who appends it himself. */
   stage(): StagedSession;
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type BuiltInEvent, isBuiltInEvent } from '../core/events.ts';
-import { isCount, isRecord, isUsage, messageProblem } from '../core/message-problem.ts';
+import { inputProblem, isCount, isRecord, isUsage, messageProblem } from '../core/message-problem.ts';
 import { recordItemsProblem } from '../core/snapshot.ts';
 
 /** What an event must be before it may enter a log. Checked once, here: what is in a log is trusted from then on. */
@@ -79,7 +79,19 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     continues: optional(text),
     parent: optional(fields(CALL)),
   },
-  'message/recorded': { usage: optional(isUsage), model: optional(text), finishReason: optional(text) },
+  'message/recorded': {
+    usage: optional(isUsage),
+    model: optional(text),
+    finishReason: optional(text),
+    inputId: optional(text),
+  },
+  'input/queued': {
+    inputId: text,
+    mode: (value) => value === 'next' || value === 'steer',
+    content: (value) => inputProblem(value) === undefined,
+    by: optional(text),
+  },
+  'input/withdrawn': { inputId: text, by: optional(text) },
   'message/interrupted': {
     evaluationId: text,
     conversationId: text,
@@ -103,6 +115,12 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'tool/settled': { ...CALL, how: settlement },
   'evaluation/resumed': { evaluationId: text, attempt: isCount, by: text, after: optional(isCount) },
   'evaluation/cancel-requested': { evaluationId: text, reason: optional(text), by: optional(text) },
+  'evaluation/resume-requested': {
+    evaluationId: text,
+    budget: optional((value) => isRecord(value) && Object.values(value).every((limit) => Number(limit) >= 0)),
+    maxTurns: optional(isCount),
+    by: optional(text),
+  },
   'evaluation/suspended': {
     evaluationId: text,
     reason: text,
@@ -112,7 +130,12 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   },
   'evaluation/completed': { evaluationId: text },
   'evaluation/failed': { evaluationId: text, error: fields({ code: text, message: text }) },
-  'evaluation/superseded': { evaluationId: text, by: optional(text) },
+  'evaluation/superseded': {
+    evaluationId: text,
+    by: optional(text),
+    reason: optional(text),
+    abandonedBy: optional(text),
+  },
   'adapter/captured': {
     snapshot: fields({ id: text, evaluationId: text, state: fields({ adapterType: text }), capturedAt: text }),
   },

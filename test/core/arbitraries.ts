@@ -27,6 +27,7 @@ export const SLICES = [
 
 const text = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom('__proto__', 'constructor', '\ud800', '🎉', ''));
 const evaluationId = fc.constantFrom('e1', 'e2', 'child');
+const inputId = fc.constantFrom('m1', 'm2', '__proto__');
 const callId = fc.constantFrom('a', 'b', '');
 const count = fc.nat({ max: 3 });
 const usage = fc.record(
@@ -62,8 +63,10 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
-      .tuple(message, fc.option(usage, { nil: undefined }))
-      .map(([one, spent]) => recorded(one, spent ? { usage: spent, model: 'm' } : {})),
+      .tuple(message, fc.option(usage, { nil: undefined }), fc.option(inputId, { nil: undefined }))
+      .map(([one, spent, input]) =>
+        recorded(one, { ...(spent && { usage: spent, model: 'm' }), ...(input !== undefined && { inputId: input }) }),
+      ),
   },
   { weight: 3, arbitrary: fc.tuple(ref, fc.constantFrom('read', 'idempotent', 'once'), count).map(startOf) },
   ref.map((call): Draft => ({ type: 'tool/approved', ...call })),
@@ -78,6 +81,21 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
   fc
     .tuple(evaluationId, count)
     .map(([id, after]): Draft => ({ type: 'evaluation/resumed', evaluationId: id, attempt: 2, by: 'p', after })),
+  evaluationId.map(
+    (id): Draft => ({ type: 'evaluation/resume-requested', evaluationId: id, budget: { maxTokens: 9 }, by: 'ada' }),
+  ),
+  {
+    weight: 3,
+    arbitrary: fc.tuple(inputId, fc.constantFrom('next', 'steer'), text).map(
+      ([input, mode, said]): Draft => ({
+        type: 'input/queued',
+        inputId: input,
+        mode,
+        content: [{ type: 'text', text: said }],
+      }),
+    ),
+  },
+  inputId.map((input): Draft => ({ type: 'input/withdrawn', inputId: input })),
   evaluationId.map((id): Draft => ({ type: 'evaluation/completed', evaluationId: id })),
   evaluationId.map(
     (id): Draft => ({

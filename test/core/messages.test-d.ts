@@ -66,6 +66,7 @@ describe('an event narrows by its type once it is known to be ours', () => {
         case 'evaluation/started':
         case 'evaluation/resumed':
         case 'evaluation/cancel-requested':
+        case 'evaluation/resume-requested':
         case 'evaluation/suspended':
         case 'evaluation/completed':
         case 'evaluation/failed':
@@ -81,6 +82,9 @@ describe('an event narrows by its type once it is known to be ours', () => {
         case 'tool/denied':
         case 'tool/settled':
           return 'tool';
+        case 'input/queued':
+        case 'input/withdrawn':
+          return 'input';
         case 'adapter/captured':
         case 'history/curated':
         case 'history/summarized':

@@ -60,7 +60,18 @@ describe('D6: a snapshot is the state', () => {
 
   test('it holds every slice that persists and none that does not', () => {
     expect(Object.keys(small.slices).sort()).toEqual(
-      ['messages', 'evaluations', 'toolStarts', 'adapterStates', 'usage', 'summaries', 'plan', 'notes', 'audit'].sort(),
+      [
+        'messages',
+        'evaluations',
+        'toolStarts',
+        'adapterStates',
+        'usage',
+        'summaries',
+        'inbox',
+        'plan',
+        'notes',
+        'audit',
+      ].sort(),
     );
   });
 

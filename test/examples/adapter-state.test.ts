@@ -88,6 +88,9 @@ function notebookAdapter(notebooks: Map<string, string[]>, dies = false): Statef
     stream: () => {
       throw new Error('a notebook does not stream');
     },
+    run: () => {
+      throw new Error('a notebook is evaluated');
+    },
     capture: async () => undefined,
   };
 }

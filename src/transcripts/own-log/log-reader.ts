@@ -156,6 +156,9 @@ export class LogReader {
         break;
       case 'session/described':
       case 'tool/approval-requested': // the suspension says it to the reader
+      case 'evaluation/resume-requested': // so does the resume
+      case 'input/queued': // shown as a message when it is placed
+      case 'input/withdrawn':
         break;
       default:
         event satisfies never;

@@ -1,0 +1,116 @@
+import { type Evaluation, latestEvaluation } from './evaluations.ts';
+import type { InputContent, SuspendReason } from './events.ts';
+import type { SessionState } from './fold.ts';
+import { type InboxItem, queuedItems } from './inbox.ts';
+import type { KeyedList } from './keyed-list.ts';
+
+/**
+ * What a session has left to do, told by the log alone (D61). `loop/run-session.ts` carries it out.
+ *
+ *     newest evaluation                            queued inputs             the step
+ *     running                                      —                         resume it
+ *     suspended, a person decided or requests it   —                         resume it
+ *     suspended, waits for a person                —                         wait
+ *     suspended, cancelled                         one sent after that       begin with the first; it supersedes
+ *     suspended, cancelled                         none sent after that      wait
+ *     suspended for another reason                 —                         resume it, once
+ *     failed                                       —                         wait, until it is abandoned
+ *     none, completed, superseded                  some                      begin with the first
+ *     none, completed, superseded                  none                      idle
+ */
+export type RunStep =
+  | { readonly do: 'resume'; readonly evaluation: Evaluation }
+  | {
+      readonly do: 'begin';
+      readonly input: QueuedItem;
+      /** The evaluation whose conversation goes on. */
+      readonly continues?: string;
+      /** The cancelled evaluation that this one supersedes. */
+      readonly supersedes?: Evaluation;
+    }
+  | { readonly do: 'wait'; readonly evaluation: Evaluation }
+  | { readonly do: 'idle' };
+
+type QueuedItem = InboxItem & { readonly content: InputContent };
+
+export interface RunPlanOptions {
+  /** Milliseconds since the epoch: an approval may have expired. */
+  readonly now: number;
+  /** Resume a cancelled evaluation instead of superseding it. */
+  readonly resumeCancelled?: boolean;
+  /** Evaluations that this run has resumed already: they are not tried again without a reason. */
+  readonly tried: ReadonlySet<string>;
+}
+
+/** Plans the next step of a run. Pure. */
+export function planRun(state: SessionState, options: RunPlanOptions): RunStep {
+  const { evaluations, inbox } = state.record;
+  const newest = newestRunnable(evaluations);
+  const queued = inbox.queued.length === 0 ? [] : queuedItems(inbox);
+  if (newest?.status === 'running') return { do: 'resume', evaluation: newest };
+  if (newest?.status === 'failed') return { do: 'wait', evaluation: newest };
+  if (newest?.status === 'suspended') {
+    if (shouldResume(newest, state, options)) return { do: 'resume', evaluation: newest };
+    const [first] = newest.reason === 'CANCELLED' && !options.resumeCancelled ? queued : [];
+    const isSuperseded = first && queued.some(({ seq }) => seq > stoppedAt(newest));
+    if (!isSuperseded) return { do: 'wait', evaluation: newest };
+    return { do: 'begin', input: first, continues: newest.id, supersedes: newest };
+  }
+  const [first] = queued;
+  if (!first) return { do: 'idle' };
+  const continues = conversationEnd(evaluations);
+  return { do: 'begin', input: first, ...(continues !== undefined && { continues }) };
+}
+
+const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN']);
+
+function shouldResume(evaluation: Evaluation, { summary }: SessionState, options: RunPlanOptions): boolean {
+  const { id, reason, resumeRequest } = evaluation;
+  if (resumeRequest) return true;
+  if (reason === 'CANCELLED') return options.resumeCancelled === true && !options.tried.has(id);
+  if (reason === undefined || !WAITS_FOR_PERSON.has(reason)) return !options.tried.has(id);
+  if (summary?.work === 'decision') return true;
+  return summary?.wakeAt !== undefined && Date.parse(summary.wakeAt) <= options.now && !options.tried.has(id);
+}
+
+/** When an evaluation was cancelled: by a request, or by a signal that suspended it. */
+function stoppedAt({ cancelRequest, suspendedSeq = 0 }: Evaluation): number {
+  return cancelRequest?.seq ?? suspendedSeq;
+}
+
+/** What a queued input waits for; undefined when a runner would place it. */
+export function inputObstacle(state: SessionState, input: InboxItem): SuspendReason | 'EVALUATION_FAILED' | undefined {
+  const newest = newestRunnable(state.record.evaluations);
+  if (newest?.status === 'failed') return 'EVALUATION_FAILED';
+  if (newest?.status !== 'suspended') return undefined;
+  return newest.reason === 'CANCELLED' && input.seq > stoppedAt(newest) ? undefined : newest.reason;
+}
+
+/** The newest evaluation of the main conversation that was started: imported messages are of none that could run. */
+export function newestRunnable(evaluations: KeyedList<Evaluation>): Evaluation | undefined {
+  for (let i = evaluations.length - 1; i >= 0; i--) {
+    const evaluation = evaluations.items.at(i);
+    if (evaluation?.conversationId === 'main' && evaluation.promptHash !== '') return evaluation;
+  }
+  return undefined;
+}
+
+/** The evaluation that the next one continues: the newest, or what the abandoned ones after it continued (D61). */
+function conversationEnd(evaluations: KeyedList<Evaluation>): string | undefined {
+  let end = latestEvaluation(evaluations.items);
+  while (end && isAbandoned(end)) {
+    const before: Evaluation | undefined = end.continues === undefined ? undefined : evaluations.get(end.continues);
+    end = before && before.startedSeq < end.startedSeq ? before : undefined;
+  }
+  return end?.id;
+}
+
+function isAbandoned({ status, supersededBy }: Evaluation): boolean {
+  return status === 'superseded' && supersededBy === undefined;
+}
+
+/** The inputs that join a running evaluation before its next request: steers that were sent since it began. */
+export function steersFor({ record: { inbox } }: SessionState, evaluation: Evaluation): readonly QueuedItem[] {
+  if (inbox.queued.length === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
+  return queuedItems(inbox).filter(({ mode, seq }) => mode === 'steer' && seq > evaluation.startedSeq);
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { isErasedContent } from '../core/erased.ts';
+import { HoldfastError } from '../core/errors.ts';
+import type { InputContent, InputMode, InputQueued } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
+import type { InboxItem } from '../core/inbox.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import { inputProblem } from '../core/message-problem.ts';
+import { inputObstacle } from '../core/run-plan.ts';
+import type { QueuedInput } from '../core/views.ts';
+import type { AppendGuard } from './append-queue.ts';
+import type { AcceptedEvents } from './event-intake.ts';
+
+/** What a session lets its inbox use. */
+export interface InboxAccess {
+  readonly id: string;
+  readonly state: () => SessionState;
+  readonly refresh: () => Promise<void>;
+  /** Checks, redacts and dates events, and moves large content out of them. */
+  readonly accept: (event: { readonly type: string; readonly [field: string]: unknown }) => AcceptedEvents;
+  readonly append: (accepted: AcceptedEvents, guard: AppendGuard) => Promise<{ readonly seq: number }>;
+}
+
+export interface SendOptions {
+  /** Names the input, so that sending it again sends it once; a random one unless given. */
+  readonly id?: string;
+  /** `next` unless given. */
+  readonly mode?: InputMode;
+  /** Who sends it. */
+  readonly by?: string;
+}
+
+/** An input as `send` left it. */
+export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'waitsFor'> {
+  /** `queued`, unless it was sent before and was placed or withdrawn meanwhile. */
+  readonly status: InboxItem['status'];
+}
+
+const SEND: KnownOptions<SendOptions> = { id: true, mode: true, by: true };
+const MAX_ID_LENGTH = 200;
+
+/** Appends an input. The same id again returns the first; with another text it is `KEY_REUSED` (D61). */
+export async function sendInput(
+  access: InboxAccess,
+  input: string | InputContent,
+  options: SendOptions,
+): Promise<SentInput> {
+  refuseUnknownOptions('send', options, SEND);
+  const { id: inputId = `in_${randomBytes(9).toString('base64url')}`, mode = 'next', by } = options;
+  checkId(inputId);
+  if (mode !== 'next' && mode !== 'steer') throw invalid(`mode is 'next' or 'steer', not ${String(mode)}`);
+  const content = contentOf(input);
+  const accepted = access.accept({ type: 'input/queued', inputId, mode, content, ...(by !== undefined && { by }) });
+  const [event] = accepted.events;
+  const isNew = (state: SessionState): boolean => {
+    const known = state.record.inbox.items.get(inputId);
+    if (!known) return true;
+    refuseOtherText(access.id, state, known, (event as InputQueued).content);
+    return false;
+  };
+  try {
+    await access.append(accepted, (state) => {
+      if (!isNew(state)) throw new DoneAlready();
+    });
+  } catch (error) {
+    if (!(error instanceof DoneAlready)) throw error;
+    await access.refresh(); // it may have been placed since
+  }
+  const state = access.state();
+  const item = state.record.inbox.items.get(inputId);
+  if (!item) throw new Error(`input ${inputId} is not in the log`);
+  const waitsFor = item.status === 'queued' ? inputObstacle(state, item) : undefined;
+  return { id: inputId, seq: item.seq, mode: item.mode, status: item.status, ...(waitsFor && { waitsFor }) };
+}
+
+/** Takes a queued input back. False when it was placed already. */
+export async function withdrawInput(
+  access: InboxAccess,
+  inputId: string,
+  options: { readonly by?: string },
+): Promise<boolean> {
+  refuseUnknownOptions('withdraw', options, { by: true });
+  checkId(inputId);
+  const { by } = options;
+  await access.refresh();
+  const accepted = access.accept({ type: 'input/withdrawn', inputId, ...(by !== undefined && { by }) });
+  try {
+    await access.append(accepted, ({ record }) => {
+      const item = record.inbox.items.get(inputId);
+      if (!item) throw new HoldfastError('INPUT_NOT_FOUND', `session ${access.id} has no input ${inputId}`);
+      if (item.status !== 'queued') throw new DoneAlready();
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof DoneAlready)) throw error;
+    return access.state().record.inbox.items.get(inputId)?.status === 'withdrawn';
+  }
+}
+
+/** The log has it already: nothing is to be appended. */
+class DoneAlready extends Error {}
+
+function contentOf(input: string | InputContent): InputContent {
+  const content = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input;
+  const problem = input === '' ? 'it is empty' : inputProblem(content);
+  if (problem) throw invalid(`this input cannot be sent: ${problem}`);
+  return content;
+}
+
+function checkId(id: unknown): void {
+  if (typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && id.isWellFormed()) return;
+  throw invalid(`the id of an input is a text of 1 to ${MAX_ID_LENGTH} characters`);
+}
+
+/** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
+function refuseOtherText(sessionId: string, state: SessionState, known: InboxItem, content: InputContent): void {
+  const recorded = known.content ?? placedContent(state, known);
+  if (!recorded || isErasedContent(recorded) || isDeepStrictEqual(recorded, content)) return;
+  throw new HoldfastError(
+    'KEY_REUSED',
+    `session ${sessionId} has an input ${known.id} that says something else; give each input an id of its own`,
+  );
+}
+
+function placedContent({ record }: SessionState, { placed }: InboxItem): InputContent | undefined {
+  const messages = placed && record.evaluations.get(placed.evaluationId)?.messages;
+  if (!messages) return undefined;
+  let low = 0;
+  let high = messages.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const message = messages.at(middle);
+    if (message?.sequence === placed.sequence) return message.role === 'user' ? message.content : undefined;
+    if ((message?.sequence ?? 0) < placed.sequence) low = middle + 1;
+    else high = middle - 1;
+  }
+  return undefined;
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', why);
+}
