@@ -29,7 +29,7 @@ describe('sqlite', () => {
     },
     reopen: (store, options) => sqliteStore(paths.get(store) ?? '', options),
     async loseContent(store, hash) {
-      const database = new Database(paths.get(store) ?? '');
+      const database = new Database(paths.get(store) ?? '', { timeoutMs: 5000 });
       database.prepare<[string]>('DELETE FROM contents WHERE hash = ?').run(hash);
       database.close();
     },

@@ -17,7 +17,7 @@ const LARGE = 'a large text that two sessions share '.repeat(20);
 const script = (name: string): string => join(import.meta.dirname, 'support', name);
 
 function count(path: string, table: string): number | undefined {
-  const database = new Database(path, { readOnly: true });
+  const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   try {
     return database.prepareValue<[], number>(`SELECT count(*) FROM ${table}`).get();
   } finally {

@@ -183,7 +183,7 @@ describe('the thread that renews the leases of a SQLite store', { timeout: 60_00
       onLost: () => lost.push('lost'),
       ...(maxBlockedMs !== undefined && { maxBlockedMs }),
     });
-    const database = new Database(path, { readOnly: true });
+    const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
     onTestFinished(() => database.close());
     const renewals = (): number =>
       database.prepareValue<[], number>('SELECT lease_renewals FROM sessions').get() ?? Number.NaN;

@@ -112,7 +112,7 @@ test('a store that is closed in the middle of a deletion leaves the rest to the 
 });
 
 function rowsLeft(path: string): number | undefined {
-  const database = new Database(path, { readOnly: true });
+  const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   try {
     return database.prepareValue<[], number>('SELECT count(*) FROM events').get();
   } finally {

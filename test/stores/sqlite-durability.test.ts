@@ -27,7 +27,7 @@ describe('every connection that writes is durable (I1)', () => {
   test('a file that was left in another journal mode is brought back to WAL', async () => {
     const path = temporaryDatabase();
     await (await openStore(path)).close();
-    const plain = new Database(path);
+    const plain = new Database(path, { timeoutMs: 5000 });
     plain.pragma('journal_mode = DELETE');
     plain.close();
     const database = await openDatabase(path);

@@ -43,7 +43,7 @@ function copyOf(path: string): string {
 
 /** Counts the rows and characters that each transaction writes or deletes, in tables that grow with a session. */
 function countTransactions(path: string): readonly { readonly events: number; readonly characters: number }[] {
-  const plain = new Database(path);
+  const plain = new Database(path, { timeoutMs: 5000 });
   plain.exec('CREATE TABLE touched (events INTEGER, characters INTEGER)');
   for (const [table, column, isEvent] of [
     ['events', 'data', 1],
@@ -172,7 +172,7 @@ test('an append does not wait for the end of a deletion or a fork, and is not un
 
 /** One column of a table, as another connection sees it. */
 function rows(path: string, table: string): readonly unknown[] {
-  const database = new Database(path, { readOnly: true });
+  const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   try {
     return database.prepareValue<[], string>(`SELECT * FROM ${table}`).all();
   } finally {
@@ -272,7 +272,7 @@ test('a fork that is killed after any of its transactions is complete or not the
 
 test('a fork of a log that lacks an event is STORE_CORRUPT and leaves nothing', async () => {
   const path = await longDatabase(300);
-  const plain = new Database(path);
+  const plain = new Database(path, { timeoutMs: 5000 });
   plain.exec("DELETE FROM events WHERE seq = 200 AND key = (SELECT key FROM sessions WHERE id = 'long')");
   plain.close();
   const store = await openStore(path, { backgroundIndexing: false });
@@ -284,14 +284,14 @@ test('a fork of a log that lacks an event is STORE_CORRUPT and leaves nothing', 
 test('an index that is made again while a session is being deleted keeps the words of the others', async () => {
   const path = await longDatabase();
   expect(await runWorker(path, 'delete', 2)).toBe('killed');
-  const plain = new Database(path);
+  const plain = new Database(path, { timeoutMs: 5000 });
   plain.exec("UPDATE counters SET value = 999 WHERE name = 'search version'");
   plain.close();
   const store = await openStore(path, { backgroundIndexing: false });
   await store.replaceEvent('kept', { ...said('other word'), seq: 1 } as SessionEvent);
   await untilRemoved(path, 'doomed', '1');
   expect((await store.search('word')).map(({ sessionId }) => sessionId)).toEqual(['kept']);
-  const index = new Database(path);
+  const index = new Database(path, { timeoutMs: 5000 });
   index.exec("INSERT INTO search (search, rank) VALUES ('integrity-check', 0)");
   index.close();
 });

@@ -11,7 +11,7 @@ import { chunk, note, openStore, readAll, said, temporaryDatabase, temporaryDire
 
 /** A plain connection that is closed after the test. */
 function connect(path: string): Database {
-  const database = new Database(path);
+  const database = new Database(path, { timeoutMs: 5000 });
   onTestFinished(() => {
     database.close();
   });
@@ -308,7 +308,7 @@ describe('a file that is not what it should be (I10)', () => {
 
   test('a database of a newer version is STORE_TOO_NEW and untouched', async () => {
     const path = await filledDatabase();
-    const newer = new Database(path);
+    const newer = new Database(path, { timeoutMs: 5000 });
     newer.pragma(`user_version = ${LAYOUT_VERSION + 1}`);
     newer.close();
     const before = readFileSync(path);
@@ -323,7 +323,7 @@ describe('a file that is not what it should be (I10)', () => {
 
   test("another program's database is STORE_UNSUPPORTED and untouched; it can be opened for importing", async () => {
     const path = temporaryDatabase();
-    const foreign = new Database(path);
+    const foreign = new Database(path, { timeoutMs: 5000 });
     foreign.exec("CREATE TABLE session (id TEXT); INSERT INTO session VALUES ('theirs')");
     foreign.close();
     const before = readFileSync(path);

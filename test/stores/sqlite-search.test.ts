@@ -6,7 +6,7 @@ import { note, openStore, said, temporaryDatabase } from './support/temporary.ts
 
 /** How far the index of each session has come, as another connection sees it. */
 function progress(path: string): unknown {
-  const database = new Database(path, { readOnly: true });
+  const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   const rows = database.prepareValue<[], number>('SELECT indexed_seq FROM sessions ORDER BY key').all();
   database.close();
   return rows;
@@ -76,7 +76,7 @@ test('an index that another version made is made again, and not trusted before',
   await store.append('s', [said('one'), said('two')], { id: 'a', expectedSeq: 0 });
   await store.search('one');
   await store.close();
-  const other = new Database(path);
+  const other = new Database(path, { timeoutMs: 5000 });
   other.exec(`UPDATE counters SET value = 999 WHERE name = 'search version';
     INSERT INTO search (search) VALUES ('delete-all');
     INSERT INTO search (rowid, words) VALUES ((1 << 32) | 1, 'two'), ((1 << 32) | 2, 'one')`);
@@ -96,7 +96,7 @@ test('the cost of the append does not include the index: nothing is indexed when
   const path = temporaryDatabase();
   const store = await openStore(path);
   for (let n = 0; n < 20; n++) await store.append('s', [said(`word${n}`)], { id: `a${n}`, expectedSeq: n });
-  const database = new Database(path, { readOnly: true });
+  const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   expect(database.prepareValue<[], number>('SELECT count(*) FROM search_docsize').get()).toBe(0);
   database.close();
 });
