@@ -4,13 +4,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { examplesIn, withSources } from '../support/documents.ts';
+import { compilerProblems, examplesIn, withSources } from '../support/documents.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-readme-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
+const page = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+
+test('the programs of README.md compile', () => {
+  const programs = examplesIn(page).filter((example) => /^\/\/ [a-z-]+\.ts$/m.test(example));
+  expect(programs).toHaveLength(2);
+  expect(compilerProblems(directory, programs)).toBe('');
+});
+
 test('the first agent calls its tool and responds; run again, it returns the recorded response without the tool', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
   const [program] = examplesIn(page).filter((example) => example.startsWith('// first-agent.ts'));
   writeFileSync(join(directory, 'first-agent.ts'), withSources(program ?? ''));
   const run = () =>
