@@ -4,7 +4,7 @@ import { isOpen, openCalls } from '../core/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { Snapshot } from '../core/snapshot.ts';
-import { getLatestEvaluation } from '../core/views.ts';
+import { getLatestEvaluation, getQueuedInputs } from '../core/views.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../session/contents.ts';
 import { type AnySession, openSession } from '../session/session.ts';
@@ -68,7 +68,7 @@ class StaleAnswer extends Error {}
 
 /**
  * Runs requests. `execute` is called in the same way the first time, after a crash and after the end: it begins, continues, or
- * answers from the record. Give `prepare` and `finalize` as options, or override them in a subclass.
+ * answers from the record. What people send to the session meanwhile is placed or run, too (D61). Give `prepare` and `finalize` as options, or override them in a subclass.
  */
 export class MainLoop<Request, Output = undefined> {
   readonly #options: MainLoopOptions<Request, Output>;
@@ -161,6 +161,7 @@ export class MainLoop<Request, Output = undefined> {
       });
       answered = true;
       if (response.status === 'completed') {
+        await this.#runQueued(session, prepared);
         await this.finalize(request, response, session);
         if (!store && checkpoints?.complete) await checkpoints.complete(request, keepAnswer(prepared, response));
         else await checkpoints?.clear(request);
@@ -175,6 +176,14 @@ export class MainLoop<Request, Output = undefined> {
       this.#running.delete(request);
       await session.close();
     }
+  }
+
+  /** Runs what was sent to the session while the request ran (D61): the request has ended, what came of it stays as it is. */
+  async #runQueued(session: AnySession, prepared: PreparedRequest<Output>): Promise<void> {
+    await session.refresh();
+    if (getQueuedInputs(session).length === 0) return;
+    const { prompt, sessionId: _, slices: __, input: ___, key: ____, continues: _____, ...options } = prepared;
+    await this.#options.adapter.run(prompt, { ...options, session });
   }
 
   async #answerFrom(

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   createAdapter,
   definePrompt,
+  getQueuedInputs,
   MainLoop,
   memoryStore,
   openSession,
@@ -53,6 +54,35 @@ describe('with a store', () => {
     expect(await loop.execute(request)).toMatchObject({ text: 'ok' });
     expect(finalize).toHaveBeenCalledTimes(2);
     expect(requests).toHaveLength(1);
+  });
+
+  test('what is sent to the session while the request runs is placed, or run after it; the answer is the request’s own', async () => {
+    const store = memoryStore();
+    const look = tool('look', async () => {
+      const other = await openSession({ store, id: 'r1' });
+      await other.send('And fish.', { id: 'next' });
+      await other.send('Only seabirds.', { id: 'steer', mode: 'steer' });
+      return 'seen';
+    });
+    const { loop } = loopWith({ store, script: [{ toolCalls: [call('look')] }, 'ok'], tools: [look] });
+    const response = await loop.execute(request);
+    const session = await openSession({ store, id: 'r1' });
+    expect(said(session)).toEqual([
+      'system: Study birds.',
+      'user: About birds',
+      'assistant: ',
+      'tool: seen',
+      'user: Only seabirds.',
+      'assistant: ok',
+      'system: Study birds.',
+      'user: And fish.',
+      'assistant: ',
+      'tool: seen',
+      'assistant: ok',
+    ]);
+    expect(getQueuedInputs(session)).toEqual([]);
+    expect(response).toMatchObject({ status: 'completed', turns: 2 });
+    expect(await loop.execute(request)).toMatchObject({ evaluationId: response.evaluationId });
   });
 
   test('a suspended one is not finalized', async () => {
