@@ -32,7 +32,7 @@ export async function holdLock(dir: string, what: string): Promise<HeldLock> {
   const holder = thisProcess();
   for (let tries = 1; ; tries++) {
     const own = join(dir, randomBytes(12).toString('hex'));
-    const announced = await announce(dir, own, holder);
+    const announced = await announce(dir, own, holder, tries);
     const other = announced ? await findOther(dir, own) : undefined;
     if (announced && !other) return held(dir, own, what);
     if (announced) await remove(dir, own);
@@ -42,14 +42,14 @@ export async function holdLock(dir: string, what: string): Promise<HeldLock> {
 }
 
 /** False when the directory was removed meanwhile, by a holder that released the lock. */
-async function announce(dir: string, own: string, holder: LeaseHolder): Promise<boolean> {
-  await mkdir(dir, { recursive: true });
+async function announce(dir: string, own: string, holder: LeaseHolder, tries: number): Promise<boolean> {
   try {
+    await mkdir(dir, { recursive: true }); // is ENOENT, too, when another process removes the directory at the same time
     await writeFile(`${own}.tmp`, JSON.stringify(holder), { mode: 0o600 });
     await rename(`${own}.tmp`, `${own}.json`);
     return true;
   } catch (error) {
-    if (isMissing(error)) return false;
+    if (isMissing(error) && tries < MAX_TRIES) return false;
     throw error;
   }
 }
