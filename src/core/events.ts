@@ -94,6 +94,8 @@ export type InputQueued = EventEnvelope & {
 export type InputWithdrawn = EventEnvelope & {
   readonly type: 'input/withdrawn';
   readonly inputId: string;
+  /** The position of its `input/queued`. */
+  readonly queuedSeq: number;
   readonly by?: string;
 };
 /** `next` begins an evaluation after the ones before it; `steer` joins the evaluation that runs, before its next request. */

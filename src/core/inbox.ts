@@ -69,10 +69,22 @@ export function withoutQueued(inbox: Inbox): Inbox {
   return inbox.queued.length === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
 }
 
-/** The queued inputs in the order of sending. */
-export function queuedItems({ items, queued }: Inbox): readonly (InboxItem & { readonly content: InputContent })[] {
-  return queued.flatMap((id) => {
-    const item = items.get(id);
-    return item?.content ? [{ ...item, content: item.content }] : [];
-  });
+/** An input that is queued. */
+export type QueuedItem = InboxItem & { readonly content: InputContent };
+
+/** The queued input at this place in the order of sending; -1 is the newest. */
+export function queuedAt({ items, queued }: Inbox, place: number): QueuedItem | undefined {
+  const id = queued.at(place);
+  return id === undefined ? undefined : (items.get(id) as QueuedItem | undefined);
+}
+
+/** The queued inputs that were sent after a position, in the order of sending. Costs those, however many are queued. */
+export function queuedAfter(inbox: Inbox, seq: number): readonly QueuedItem[] {
+  const found: QueuedItem[] = [];
+  for (let place = inbox.queued.length - 1; place >= 0; place--) {
+    const item = queuedAt(inbox, place);
+    if (!item || item.seq <= seq) break;
+    found.push(item);
+  }
+  return found.reverse();
 }

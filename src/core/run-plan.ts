@@ -1,7 +1,7 @@
 import { type Evaluation, latestEvaluation } from './evaluations.ts';
-import type { InputContent, SuspendReason } from './events.ts';
+import type { SuspendReason } from './events.ts';
 import type { SessionState } from './fold.ts';
-import { type InboxItem, queuedItems } from './inbox.ts';
+import { type InboxItem, type QueuedItem, queuedAfter, queuedAt } from './inbox.ts';
 import type { KeyedList } from './keyed-list.ts';
 
 /**
@@ -31,8 +31,6 @@ export type RunStep =
   | { readonly do: 'wait'; readonly evaluation: Evaluation }
   | { readonly do: 'idle' };
 
-type QueuedItem = InboxItem & { readonly content: InputContent };
-
 export interface RunPlanOptions {
   /** Milliseconds since the epoch: an approval may have expired. */
   readonly now: number;
@@ -46,17 +44,16 @@ export interface RunPlanOptions {
 export function planRun(state: SessionState, options: RunPlanOptions): RunStep {
   const { evaluations, inbox } = state.record;
   const newest = newestRunnable(evaluations);
-  const queued = inbox.queued.length === 0 ? [] : queuedItems(inbox);
+  const first = queuedAt(inbox, 0);
   if (newest?.status === 'running') return { do: 'resume', evaluation: newest };
   if (newest?.status === 'failed') return { do: 'wait', evaluation: newest };
   if (newest?.status === 'suspended') {
     if (shouldResume(newest, state, options)) return { do: 'resume', evaluation: newest };
-    const [first] = newest.reason === 'CANCELLED' && !options.resumeCancelled ? queued : [];
-    const isSuperseded = first && queued.some(({ seq }) => seq > stoppedAt(newest));
-    if (!isSuperseded) return { do: 'wait', evaluation: newest };
+    const isStopped = newest.reason === 'CANCELLED' && !options.resumeCancelled;
+    const sentSince = isStopped && (queuedAt(inbox, -1)?.seq ?? 0) > stoppedAt(newest);
+    if (!first || !sentSince) return { do: 'wait', evaluation: newest };
     return { do: 'begin', input: first, continues: newest.id, supersedes: newest };
   }
-  const [first] = queued;
   if (!first) return { do: 'idle' };
   const continues = conversationEnd(evaluations);
   return { do: 'begin', input: first, ...(continues !== undefined && { continues }) };
@@ -112,5 +109,5 @@ function isAbandoned({ status, supersededBy }: Evaluation): boolean {
 /** The inputs that join a running evaluation before its next request: steers that were sent since it began. */
 export function steersFor({ record: { inbox } }: SessionState, evaluation: Evaluation): readonly QueuedItem[] {
   if (inbox.queued.length === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
-  return queuedItems(inbox).filter(({ mode, seq }) => mode === 'steer' && seq > evaluation.startedSeq);
+  return queuedAfter(inbox, evaluation.startedSeq).filter(({ mode }) => mode === 'steer');
 }

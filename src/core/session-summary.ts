@@ -20,9 +20,11 @@ export interface SessionSummary {
    * resumed (D73), or begin with a queued input (D61).
    */
   readonly work?: 'evaluation' | 'decision' | 'resume' | 'input';
-  /** The inputs that are queued, by id: the seq of each (D61). */
-  readonly queued?: Readonly<Record<string, number>>;
-  /** The seq of the suspension, if an aborted signal caused it: an input that was sent after it is work. */
+  /** How many inputs are queued (D61). */
+  readonly queued?: number;
+  /** How many of them were sent since the evaluation was cancelled: they supersede it. */
+  readonly queuedSinceStop?: number;
+  /** The seq of the suspension, if an aborted signal caused it. */
   readonly stoppedSeq?: number;
   /**
    * When a runner could do something that it cannot do now, if nothing happens before. Present while the evaluation waits for a
@@ -48,47 +50,46 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
   const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
   if (!isBuiltInEvent(event)) return known;
   const followed = follow(known, event);
-  return followed.queued || event.type === 'input/queued' ? withInputs(followed, event) : followed;
+  return followed.queued !== undefined || event.type === 'input/queued' ? withInputs(followed, event) : followed;
 }
 
 /** Follows the queue, and makes it work when no evaluation is in its way (D61). */
 function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
-  const { queued: before = {}, ...rest } = summary;
-  const queued = followQueue(before, event);
-  const isEmpty = Object.keys(queued).length === 0;
-  const followed: SessionSummary = isEmpty ? rest : queued === before ? summary : { ...rest, queued };
-  if (followed.work !== undefined && followed.work !== 'input') return followed;
-  const work = hasInputWork(followed, queued) ? 'input' : undefined;
-  if (followed.work === work) return followed;
-  const { work: _, ...idle } = followed;
-  return work ? { ...idle, work } : idle;
+  const { queued: before = 0, queuedSinceStop: beforeSince = 0, work, ...rest } = summary;
+  const queued = Math.max(0, before + queuedBy(event));
+  const stopped = stoppedAt(summary);
+  const isSince =
+    event.type === 'input/queued' || (event.type === 'input/withdrawn' && event.queuedSeq > (stopped ?? 0));
+  const isStop = event.type === 'evaluation/cancel-requested' && stopped === event.seq;
+  const since = stopped === undefined || isStop ? 0 : Math.max(0, beforeSince + (isSince ? queuedBy(event) : 0));
+  const now = work === undefined || work === 'input' ? inputWork(summary, queued, since) : work;
+  if (queued === before && since === beforeSince && now === work) return summary;
+  return {
+    ...rest,
+    ...(queued > 0 && { queued }),
+    ...(queued > 0 && since > 0 && { queuedSinceStop: since }),
+    ...(now && { work: now }),
+  };
 }
 
-function followQueue(queued: Readonly<Record<string, number>>, event: BuiltInEvent): Readonly<Record<string, number>> {
-  switch (event.type) {
-    case 'input/queued':
-      return Object.hasOwn(queued, event.inputId) ? queued : { ...queued, [event.inputId]: event.seq };
-    case 'input/withdrawn':
-    case 'message/recorded': {
-      const { inputId } = event;
-      if (inputId === undefined || !Object.hasOwn(queued, inputId)) return queued;
-      const { [inputId]: _, ...others } = queued;
-      return others;
-    }
-    case 'session/forked':
-      return {}; // they are the original's to answer
-    default:
-      return queued;
-  }
+/** By how many inputs an event makes the queue longer. */
+function queuedBy(event: BuiltInEvent): number {
+  if (event.type === 'input/queued') return 1;
+  if (event.type === 'session/forked') return Number.NEGATIVE_INFINITY; // they are the original's to answer
+  const isSettled =
+    event.type === 'input/withdrawn' || (event.type === 'message/recorded' && event.inputId !== undefined);
+  return isSettled ? -1 : 0;
+}
+
+/** The position of the cancellation: of the request, or of the suspension by an aborted signal. */
+function stoppedAt({ cancelRequestSeq, stoppedSeq }: SessionSummary): number | undefined {
+  return cancelRequestSeq ?? stoppedSeq;
 }
 
 /** A suspended evaluation is not skipped, unless it was cancelled before an input was sent; nor is a failed one (D61). */
-function hasInputWork(summary: SessionSummary, queued: Readonly<Record<string, number>>): boolean {
-  const { status, cancelRequestSeq, stoppedSeq } = summary;
-  const seqs = Object.values(queued);
-  if (status !== 'suspended') return seqs.length > 0 && status !== 'failed';
-  const stopped = cancelRequestSeq ?? stoppedSeq;
-  return stopped !== undefined && seqs.some((seq) => seq > stopped);
+function inputWork({ status }: SessionSummary, queued: number, sinceStop: number): 'input' | undefined {
+  const isFree = status === 'suspended' ? sinceStop > 0 : status !== 'failed';
+  return isFree && queued > 0 ? 'input' : undefined;
 }
 
 function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {

@@ -26,7 +26,7 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'message/recorded': {
       // An event may only claim to be a message: a store keeps it all the same.
       const { role, evaluationId, turn, toolCallId } = (event.message ?? {}) as unknown as Record<string, unknown>;
-      return [event.type, role, evaluationId, turn, toolCallId, event.inputId];
+      return [event.type, role, evaluationId, turn, toolCallId, event.inputId !== undefined];
     }
     case 'message/interrupted':
     case 'message/erased':
@@ -36,7 +36,7 @@ function builtInFields(event: BuiltInEvent): unknown {
       return undefined;
     case 'input/queued':
     case 'input/withdrawn':
-      return [event.type, event.inputId];
+      return [event.type, event.type === 'input/withdrawn' && event.queuedSeq];
     case 'evaluation/superseded':
       return [event.type, event.evaluationId, event.by === undefined];
     default: {

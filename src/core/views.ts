@@ -2,7 +2,7 @@ import { evaluationMessages } from './evaluation-messages.ts';
 import { type CallState, type Evaluation, latestEvaluation, openCalls, openChildren } from './evaluations.ts';
 import type { InputContent, InputMode, SuspendReason } from './events.ts';
 import { frozen, frozenEach } from './frozen.ts';
-import { queuedItems } from './inbox.ts';
+import { queuedAfter } from './inbox.ts';
 import type { List } from './list.ts';
 import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
 import { inputObstacle } from './run-plan.ts';
@@ -76,7 +76,7 @@ export interface QueuedInput {
 export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
   const { state } = session;
   return frozen(
-    queuedItems(state.record.inbox).map((item): QueuedInput => {
+    queuedAfter(state.record.inbox, 0).map((item): QueuedInput => {
       const { id, mode, content, at, seq, by } = item;
       const waitsFor = inputObstacle(state, item);
       return { id, mode, content, at, seq, ...(by !== undefined && { by }), ...(waitsFor && { waitsFor }) };

@@ -84,7 +84,8 @@ export async function withdrawInput(
   checkId(inputId);
   const { by } = options;
   await access.refresh();
-  const accepted = access.accept({ type: 'input/withdrawn', inputId, ...(by !== undefined && { by }) });
+  const { seq: queuedSeq } = access.state().record.inbox.items.get(inputId) ?? { seq: 0 };
+  const accepted = access.accept({ type: 'input/withdrawn', inputId, queuedSeq, ...(by !== undefined && { by }) });
   try {
     await access.append(accepted, ({ record }) => {
       const item = record.inbox.items.get(inputId);

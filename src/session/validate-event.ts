@@ -91,7 +91,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     content: (value) => inputProblem(value) === undefined,
     by: optional(text),
   },
-  'input/withdrawn': { inputId: text, by: optional(text) },
+  'input/withdrawn': { inputId: text, queuedSeq: isCount, by: optional(text) },
   'message/interrupted': {
     evaluationId: text,
     conversationId: text,

@@ -95,7 +95,7 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
       }),
     ),
   },
-  inputId.map((input): Draft => ({ type: 'input/withdrawn', inputId: input })),
+  inputId.map((input): Draft => ({ type: 'input/withdrawn', inputId: input, queuedSeq: 1 })),
   evaluationId.map((id): Draft => ({ type: 'evaluation/completed', evaluationId: id })),
   evaluationId.map(
     (id): Draft => ({
