@@ -25,16 +25,23 @@ export interface InboxItem {
   readonly placed?: { readonly evaluationId: string; readonly sequence: number };
 }
 
-/** Every input of a session by id, and which of them are queued, in the order of sending. */
+/**
+ * Every input of a session by id, in the order of sending. Those that are queued stand between `first` and `last`, both included; some
+ * of the others may stand there, too.
+ */
 export interface Inbox {
   readonly items: KeyedList<InboxItem>;
-  readonly queued: readonly string[];
+  readonly first: number;
+  readonly last: number;
+  /** How many are queued. */
+  readonly queued: number;
 }
 
 /** The inbox of these items. */
 export function inboxOf(items: Iterable<InboxItem>): Inbox {
   const all = KeyedList.from(items, ({ id }) => id);
-  return { items: all, queued: [...all].filter(({ status }) => status === 'queued').map(({ id }) => id) };
+  const queued = [...all].filter(({ status }) => status === 'queued').length;
+  return narrowed({ items: all, first: 0, last: all.length - 1, queued });
 }
 
 /** The same input again changes nothing. */
@@ -42,7 +49,9 @@ export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
   const { seq, at, inputId: id, mode, content, by } = event;
   if (inbox.items.has(id)) return inbox;
   const item: InboxItem = { id, seq, at, mode, ...(by !== undefined && { by }), status: 'queued', content };
-  return { items: inbox.items.put(item), queued: [...inbox.queued, id] };
+  const last = inbox.items.length;
+  const first = inbox.queued === 0 ? last : inbox.first;
+  return { items: inbox.items.put(item), first, last, queued: inbox.queued + 1 };
 }
 
 export function withdrawInput(inbox: Inbox, { inputId }: InputWithdrawn): Inbox {
@@ -61,30 +70,45 @@ export function placeInput(inbox: Inbox, { message, inputId }: Pick<MessageRecor
 }
 
 function settled(inbox: Inbox, item: InboxItem): Inbox {
-  return { items: inbox.items.put(item), queued: inbox.queued.filter((id) => id !== item.id) };
+  return narrowed({ ...inbox, items: inbox.items.put(item), queued: inbox.queued - 1 });
+}
+
+/** The same with a queued input at both ends, if any is left. Passes each input once at each end, whatever the order. */
+function narrowed({ items, first, last, queued }: Inbox): Inbox {
+  if (queued === 0) return { items, first: items.length, last: items.length - 1, queued };
+  const isQueued = (place: number): boolean => items.items.at(place)?.status === 'queued';
+  let from = first;
+  let to = last;
+  while (!isQueued(from)) from++;
+  while (!isQueued(to)) to--;
+  return { items, first: from, last: to, queued };
 }
 
 /** What a copy of a session begins with: its queued inputs are the original's to answer. */
 export function withoutQueued(inbox: Inbox): Inbox {
-  return inbox.queued.length === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
+  return inbox.queued === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
 }
 
 /** An input that is queued. */
 export type QueuedItem = InboxItem & { readonly content: InputContent };
 
-/** The queued input at this place in the order of sending; -1 is the newest. */
-export function queuedAt({ items, queued }: Inbox, place: number): QueuedItem | undefined {
-  const id = queued.at(place);
-  return id === undefined ? undefined : (items.get(id) as QueuedItem | undefined);
+/** The queued input that was sent first. */
+export function firstQueued(inbox: Inbox): QueuedItem | undefined {
+  return inbox.queued === 0 ? undefined : (inbox.items.items.at(inbox.first) as QueuedItem | undefined);
 }
 
-/** The queued inputs that were sent after a position, in the order of sending. Costs those, however many are queued. */
-export function queuedAfter(inbox: Inbox, seq: number): readonly QueuedItem[] {
+/** The queued input that was sent last. */
+export function newestQueued(inbox: Inbox): QueuedItem | undefined {
+  return inbox.queued === 0 ? undefined : (inbox.items.items.at(inbox.last) as QueuedItem | undefined);
+}
+
+/** The queued inputs that were sent after a position, in the order of sending. Costs the inputs since, however many are queued. */
+export function queuedAfter({ items, first, last, queued }: Inbox, seq: number): readonly QueuedItem[] {
   const found: QueuedItem[] = [];
-  for (let place = inbox.queued.length - 1; place >= 0; place--) {
-    const item = queuedAt(inbox, place);
+  for (let place = last; queued > 0 && place >= first; place--) {
+    const item = items.items.at(place);
     if (!item || item.seq <= seq) break;
-    found.push(item);
+    if (item.status === 'queued') found.push(item as QueuedItem);
   }
   return found.reverse();
 }

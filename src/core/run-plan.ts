@@ -1,7 +1,7 @@
 import { type Evaluation, latestEvaluation } from './evaluations.ts';
 import type { SuspendReason } from './events.ts';
 import type { SessionState } from './fold.ts';
-import { type InboxItem, type QueuedItem, queuedAfter, queuedAt } from './inbox.ts';
+import { firstQueued, type InboxItem, newestQueued, type QueuedItem, queuedAfter } from './inbox.ts';
 import type { KeyedList } from './keyed-list.ts';
 
 /**
@@ -44,13 +44,13 @@ export interface RunPlanOptions {
 export function planRun(state: SessionState, options: RunPlanOptions): RunStep {
   const { evaluations, inbox } = state.record;
   const newest = newestRunnable(evaluations);
-  const first = queuedAt(inbox, 0);
+  const first = firstQueued(inbox);
   if (newest?.status === 'running') return { do: 'resume', evaluation: newest };
   if (newest?.status === 'failed') return { do: 'wait', evaluation: newest };
   if (newest?.status === 'suspended') {
     if (shouldResume(newest, state, options)) return { do: 'resume', evaluation: newest };
     const isStopped = newest.reason === 'CANCELLED' && !options.resumeCancelled;
-    const sentSince = isStopped && (queuedAt(inbox, -1)?.seq ?? 0) > stoppedAt(newest);
+    const sentSince = isStopped && (newestQueued(inbox)?.seq ?? 0) > stoppedAt(newest);
     if (!first || !sentSince) return { do: 'wait', evaluation: newest };
     return { do: 'begin', input: first, continues: newest.id, supersedes: newest };
   }
@@ -108,6 +108,6 @@ function isAbandoned({ status, supersededBy }: Evaluation): boolean {
 
 /** The inputs that join a running evaluation before its next request: steers that were sent since it began. */
 export function steersFor({ record: { inbox } }: SessionState, evaluation: Evaluation): readonly QueuedItem[] {
-  if (inbox.queued.length === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
+  if (inbox.queued === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
   return queuedAfter(inbox, evaluation.startedSeq).filter(({ mode }) => mode === 'steer');
 }

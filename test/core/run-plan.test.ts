@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/events.ts';
 import { createFold, type SessionState } from '../../src/core/fold.ts';
+import { queuedAfter } from '../../src/core/inbox.ts';
 import { planRun, type RunStep } from '../../src/core/run-plan.ts';
 import { type Draft, messageOf, recorded, started, timeOf } from './log.ts';
 
@@ -35,8 +36,8 @@ class Conversation {
   }
 
   withdraw(place: number): void {
-    const { items, queued } = this.state.record.inbox;
-    const item = queued.length > 0 ? items.get(queued[place % queued.length] ?? '') : undefined;
+    const queued = queuedAfter(this.state.record.inbox, 0);
+    const item = queued[place % queued.length];
     if (item) this.append({ type: 'input/withdrawn', inputId: item.id, queuedSeq: item.seq });
   }
 
@@ -92,7 +93,7 @@ test('a listing shows an input as work exactly when a run would begin with it', 
         const step = log.step(log.newest ? [log.newest.id] : []);
         expect([step.do === 'begin', log.state.summary?.queued ?? 0]).toEqual([
           log.state.summary?.work === 'input',
-          log.state.record.inbox.queued.length,
+          log.state.record.inbox.queued,
         ]);
       }
     }),

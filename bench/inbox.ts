@@ -1,0 +1,14 @@
+/** What the inbox costs: sending, placing, and watching from another process. Each part is a file in `inbox/`. */
+import type { Section } from './figure.ts';
+import { placing, sending } from './inbox/sending.ts';
+
+const NAME = 'inbox';
+
+export const section: Section = {
+  name: NAME,
+  about: 'inputs of 600 characters, SQLite durable, and readers in another process',
+  async *run() {
+    yield* sending(NAME);
+    yield* placing(NAME);
+  },
+};

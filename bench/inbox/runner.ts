@@ -1,0 +1,13 @@
+/** A process that runs whatever is sent to the session: it listens to the log, and runs when something was appended. */
+import { createAdapter, definePrompt, getQueuedInputs, openSession, scriptedModel } from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
+
+const session = await openSession({ store: await sqliteStore(process.argv[2] ?? ''), id: 's' });
+const adapter = createAdapter({ model: scriptedModel(() => 'ok') });
+const prompt = definePrompt({ ns: 'bench', key: 'chat', instructions: '' });
+process.on('message', () => {}); // keeps the process alive as long as its parent is
+const listening = session.events({ live: true });
+process.send?.('ready');
+for await (const _ of listening) {
+  if (getQueuedInputs(session).length > 0) await adapter.run(prompt, { session });
+}
