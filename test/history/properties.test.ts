@@ -47,6 +47,18 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
+  test('keeps the message that began the evaluation, whatever user messages joined it since (D61)', () => {
+    fc.assert(
+      fc.property(conversation(), manager, (original, { make }) => {
+        const { messages } = curateRequest({ history: make(), messages: original, context: { summaries } });
+        const users = original.filter(({ role }) => role === 'user');
+        const began = users.find(({ evaluationId }) => evaluationId === users.at(-1)?.evaluationId);
+        expect(messages.map(({ id }) => id)).toContain(began?.id);
+      }),
+      runs,
+    );
+  });
+
   test('leaves the record untouched (I5)', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
