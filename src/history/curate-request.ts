@@ -47,6 +47,8 @@ export interface CuratedRequest {
   readonly repairs: readonly Repair[];
   /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
+  /** Summaries that a later request will need: make them in the background and send this one without them. */
+  readonly ahead: readonly SummaryRequest[];
   /** Saves the next call the work of this one. */
   readonly memo: RequestMemo;
 }
@@ -108,7 +110,7 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
       ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
     },
     repairs,
-    needs: output.needs ?? NO_NEEDS,
+    ...splitNeeds(output.needs),
     memo: { history, estimator, stage, run: memo, unbroken },
   };
 }
@@ -124,7 +126,14 @@ function sumTokens(messages: readonly ConversationMessage[], estimator: TokenEst
 }
 
 const NO_CONTEXT: CurationContext = {};
-const NO_NEEDS: readonly SummaryRequest[] = [];
+const NO_NEEDS: Pick<CuratedRequest, 'needs' | 'ahead'> = { needs: [], ahead: [] };
+
+function splitNeeds(needs: readonly SummaryRequest[] | undefined): Pick<CuratedRequest, 'needs' | 'ahead'> {
+  if (!needs || needs.length === 0) return NO_NEEDS;
+  // Anyone's manager may list anything.
+  const isAhead = (need: SummaryRequest | null | undefined): boolean => need?.ahead === true;
+  return { needs: needs.filter((need) => !isAhead(need)), ahead: needs.filter(isAhead) };
+}
 
 /** A repair as a line of the event. */
 function describe({ code, repair, messageId, callId }: Repair): string {

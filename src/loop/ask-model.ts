@@ -33,6 +33,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
     const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
+    if (!after.some(({ type }) => type === 'message/recorded')) void run.history.close(); // no summary is recorded after the end
     await recordAnswer(run, [...events, recorded, ...after]);
     return;
   }

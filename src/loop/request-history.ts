@@ -9,8 +9,8 @@ import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import type { CurationContext, History } from '../history/history-manager.ts';
 import { refersToContent } from '../session/contents.ts';
-import { makeSummary } from './make-summary.ts';
 import { currentEvaluation, type Run } from './run.ts';
+import { RunSummaries } from './run-summaries.ts';
 
 /** The messages of a request, and the event that says how they were chosen. */
 interface NextRequest {
@@ -33,6 +33,7 @@ export class RequestHistory {
   #previous: CuratedRequest | undefined;
   /** The newest erasure that is known here. */
   #erasedSeq: number | undefined;
+  readonly #summaries = new RunSummaries();
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
   next(run: Run, turn: number): NextRequest | Promise<NextRequest> {
@@ -52,12 +53,21 @@ export class RequestHistory {
   async #choose(run: Run, turn: number): Promise<NextRequest> {
     let curated = this.#curate(run);
     if (curated.needs.length > 0) {
-      for (const need of curated.needs) await makeSummary(run, need);
+      await this.#summaries.make(run, curated.needs, this.#erasedSeq);
+      if (run.session.state.erasedSeq !== this.#erasedSeq) return this.next(run, turn); // erased meanwhile
       curated = this.#curate(run);
     }
+    this.#summaries.begin(run, curated.ahead, this.#erasedSeq);
     this.#previous = curated;
     if (run.options.history && curated.repairs.length > 0) warnOfUnusable(run.options.history, curated);
-    return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
+    const problems = this.#summaries.takeProblems();
+    const events = noteworthy(run, curated) ? [curatedEvent(run, turn, curated, problems)] : [];
+    return { messages: curated.messages, events };
+  }
+
+  /** No request follows: summaries that are still being made are aborted. Call it before the end of the evaluation is appended. */
+  close(): Promise<void> {
+    return this.#summaries.close();
   }
 
   /** What was erased is not sent again: after an erasure everything is read from the record anew (D58). */
@@ -115,9 +125,16 @@ function noteworthy(run: Run, curated: CuratedRequest): boolean {
   return run.options.history !== undefined || curated.repairs.length > 0;
 }
 
-function curatedEvent(run: Run, turn: number, { record }: CuratedRequest): Without<HistoryCurated, 'seq' | 'at'> {
+function curatedEvent(
+  run: Run,
+  turn: number,
+  { record }: CuratedRequest,
+  problems: readonly string[],
+): Without<HistoryCurated, 'seq' | 'at'> {
   const { ns, key } = run.prompt;
-  return { type: 'history/curated', evaluationId: run.evaluationId, turn, promptName: `${ns}/${key}`, ...record };
+  const repairs = problems.length > 0 && { repairs: [...(record.repairs ?? []), ...problems] };
+  const { evaluationId } = run;
+  return { type: 'history/curated', evaluationId, turn, promptName: `${ns}/${key}`, ...record, ...repairs };
 }
 
 /** Whether these are a response and the results of its calls, in call order, as almost always: there is nothing to arrange or check. */
