@@ -21,11 +21,15 @@ export class RunSummaries {
   #signal: AbortSignal | undefined;
   #problems: string[] = [];
 
-  /** Makes what the next request needs. A summary that is being made in the background is waited for and not made twice. */
+  /**
+   * Makes what the next request needs. A summary that is being made in the background is waited for and not made twice. Returns early
+   * when a message was erased since `erasedSeq`: what is needed is then to be chosen again.
+   */
   async make(run: Run, needs: readonly SummaryRequest[], erasedSeq: number | undefined): Promise<void> {
     for (const need of needs) {
       const { key } = need;
       await this.#making.get(key);
+      if (run.session.state.erasedSeq !== erasedSeq) return;
       if (evaluationSummaries(run.session.state.record, currentEvaluation(run))(key) === undefined) {
         const problem = await problemOf(makeSummary(run, need, { signal: run.limits.signal, erasedSeq }));
         if (problem !== undefined) this.#problems.push(`summary-failed: ${problem}; the request was made without it`);
