@@ -156,7 +156,8 @@ const MAX_WAIT_MS = 30_000;
 
 /**
  * Asks until there is an answer; a provider that goes on failing suspends the evaluation. Each time anew what is sent is put
- * together: something may have been erased while it waited (D58).
+ * together: something may have been erased while it waited (D58). A request that is refused as too long is curated harder and sent again
+ * once; the log says so.
  */
 async function answerOf(
   run: Run,
@@ -170,6 +171,10 @@ async function answerOf(
       return { answer: await streamAnswer(run, requestFor(run, turn, messages)), events };
     } catch (error) {
       limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
+      if (error instanceof ModelError && error.tooLong) {
+        if ((await run.history.refused(run, turn, error)) === undefined) throw tooLong(error);
+        continue;
+      }
       const retryable = error instanceof ModelError && error.retryable;
       if (!retryable || failures >= maxModelRetries) {
         const tried = retryable ? ` after ${failures + 1} tries` : '';
@@ -193,6 +198,15 @@ async function answerOf(
       await pause(run.session.clock, waitMs, limits.signal);
     }
   }
+}
+
+function tooLong(error: ModelError): Suspension {
+  return new Suspension(
+    'PROVIDER_FAILED',
+    `the model refused the request as too long, and a shorter one was refused or could not be made: ${error.message}; ` +
+      'resume with a history manager such as slidingWindow or summarize, with limits.maxTokens, or with a model that reads more',
+    { cause: error },
+  );
 }
 
 /** Calls with ids of their own: providers omit them and repeat them (D11). */
