@@ -533,6 +533,19 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    name: 'a request that is refused as too long',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        drafts: false,
+        script: (turn, _, { messages }) => {
+          if (messages.length > 8) return { error: { status: 400, code: 'context_length_exceeded' } };
+          const path = 'abcd'[turn - 1];
+          return path ? { toolCalls: [call('write', path)] } : 'All written.';
+        },
+      }),
+  },
+  {
     name: 'structured output',
     drive: (world) =>
       request(world, {
