@@ -15,6 +15,7 @@ import {
 import { eraseMessage } from '../../src/session/erase-message.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { STORES } from '../session/stores.ts';
+import { writeDraft } from '../support/write-draft.ts';
 import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, tool } from './agent.ts';
 
 /** Summaries that are made before a request needs them (D56). */
@@ -196,8 +197,9 @@ describe('D56: a summary that is made ahead', () => {
         return 'second try';
       },
     });
-    expect(await one.evaluate({ history: justAhead })).toMatchObject({ status: 'completed' });
-    expect(tries).toBe(2); // not again in the background
+    expect(await one.evaluate({ history: ahead })).toMatchObject({ status: 'completed' });
+    const [first, ...others] = summariesOf(one).map((request) => textOf(lastOf(request)));
+    expect(others.filter((text) => text === first)).toHaveLength(1); // three requests wanted it, then one needed it
     expect(await repairsOf(one.session)).toEqual([
       'summary-failed: the summary model is down; it is made when a request needs it',
     ]);
@@ -208,6 +210,70 @@ describe('D56: a summary that is made ahead', () => {
     const one = await worker({ turns: 6, summary: () => Promise.reject(new Error('down')) });
     expect(await one.evaluate({ history: onTime })).toMatchObject({ status: 'completed' });
     expect(await repairsOf(one.session)).toEqual(['summary-failed: down; the request was made without it']);
+  });
+
+  test('is not recorded behind the end in the same commit, however close to it the summary is ready', async () => {
+    const types = new Set<boolean>();
+    for (let steps = 0; steps < 60; steps++) {
+      const ready = deferred();
+      const one = await worker({
+        turns: 4,
+        summary: async () => {
+          await ready.promise;
+          for (let i = 0; i < steps; i++) await undefined;
+          return 'ready';
+        },
+        said: ({ turn }) => {
+          if (turn === 5) ready.resolve();
+        },
+      });
+      expect(await one.evaluate({ history: ahead })).toMatchObject({ status: 'completed' });
+      const events = await eventTypes(one.session);
+      expect(events.at(-1)).toBe('evaluation/completed');
+      types.add(events.includes('history/summarized'));
+    }
+    expect(types).toEqual(new Set([true, false])); // it was ready in time, and too late
+  });
+
+  test('is aborted when the evaluation is suspended, and not recorded behind the suspension', async () => {
+    const summary = deferred<string>();
+    const one = await worker({ summary: () => summary.promise });
+    expect(await one.evaluate({ history: ahead, maxTurns: 5 })).toMatchObject({ reason: 'TURN_LIMIT' });
+    expect(summariesOf(one)[0]?.signal?.aborted).toBe(true);
+    summary.resolve('late');
+    await setImmediate();
+    expect((await eventTypes(one.session)).at(-1)).toBe('evaluation/suspended');
+  });
+
+  test('does not end the draft of the response that is being streamed beside it', async () => {
+    const clock = fakeClock();
+    const store = memoryStore({ clock });
+    const first = await worker({ store, clock });
+    const { evaluationId } = await first.evaluate({ history: onTime, maxTurns: 4 });
+    // What a process left that died after it had recorded the turn.
+    await writeDraft(store, 'session', [{ evaluationId, turn: 4, attempt: 1, blockId: 'b', delta: 'recorded' }]);
+    const ready = deferred();
+    const drafts: string[] = [];
+    const model = scriptedModel((request) => (isSummary(request) ? 'before' : 'some words of a response'), {
+      beforePart: async (part, request) => {
+        if (isSummary(request)) return ready.promise;
+        if (part.type !== 'finish') return;
+        clock.advance(200);
+        const chunks = async (): Promise<string> =>
+          (await store.readDraft('session'))
+            .filter(({ turn }) => turn === 5)
+            .map(({ delta }) => delta)
+            .join('');
+        while ((await chunks()) === '') await setImmediate();
+        ready.resolve();
+        await until(() => second.session.state.record.summaries.length === 1);
+        drafts.push(await chunks());
+      },
+    });
+    const second = await agent({ script: model, tools: [work], store, clock });
+    expect(await second.evaluate({ history: ahead, resume: true })).toMatchObject({ status: 'completed' });
+    expect(drafts).toEqual(['some words of a response']);
+    expect(await store.readDraft('session')).toEqual([]);
   });
 
   test('counts against the budget', async () => {
