@@ -6,6 +6,8 @@ import { keepImportant } from '../../src/history/keep-important.ts';
 import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { summarize } from '../../src/history/summarize.ts';
 import { tokenBudget } from '../../src/history/token-budget.ts';
+import type { ModelRequest } from '../../src/index.ts';
+import { agent, call, tool } from '../loop/agent.ts';
 import { Conversation } from './conversation.ts';
 
 const managers: readonly { readonly name: string; readonly history: History }[] = [
@@ -44,4 +46,25 @@ test('D61: the report of a manager that dropped the message names it', () => {
   expect(repairs.map(({ code, repair }) => `${code}: ${repair}`)).toContain(
     'opening-lost: the message that began the evaluation is put back',
   );
+});
+
+test('D61: in the loop, every request after a steer has the message that began the evaluation', async () => {
+  const script = ({ turn }: ModelRequest) => (turn > 6 ? 'done' : { toolCalls: [call('work', { turn })] });
+  const work = tool(
+    'work',
+    async (input) => {
+      const { turn } = input as { readonly turn: number };
+      if (turn === 2 || turn === 4) await one.session.send(`steer ${turn}`, { mode: 'steer' });
+      return 'worked';
+    },
+    { effect: 'read' },
+  );
+  const one = await agent({ script, tools: [work] });
+  const history = slidingWindow({ size: 1 });
+  const { evaluationId } = await one.evaluate({ input: 'An earlier question.', history });
+  one.requests.length = 0;
+  await one.evaluate({ input: 'The question.', continues: evaluationId, history });
+  const users = one.requests.map(({ messages }) => messages.filter(({ role }) => role === 'user').map(textOf));
+  expect(users.at(-1)).toEqual(['An earlier question.', 'The question.', 'steer 4']);
+  for (const said of users) expect(said).toContain('The question.');
 });
