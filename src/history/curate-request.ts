@@ -99,6 +99,7 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
     if (options.boundReasoning) sent = withoutThoughtsBefore(result, messages, unbroken);
     kept = sent === result || !previous ? kept : prefixKept(previous.messages, sent);
   }
+  const { needs, ahead } = splitNeeds(output.needs);
   return {
     messages: sent,
     record: {
@@ -110,7 +111,8 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
       ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
     },
     repairs,
-    ...splitNeeds(output.needs),
+    needs,
+    ahead,
     memo: { history, estimator, stage, run: memo, unbroken },
   };
 }
@@ -130,9 +132,8 @@ const NO_NEEDS: Pick<CuratedRequest, 'needs' | 'ahead'> = { needs: [], ahead: []
 
 function splitNeeds(needs: readonly SummaryRequest[] | undefined): Pick<CuratedRequest, 'needs' | 'ahead'> {
   if (!needs || needs.length === 0) return NO_NEEDS;
-  // Anyone's manager may list anything.
-  const isAhead = (need: SummaryRequest | null | undefined): boolean => need?.ahead === true;
-  return { needs: needs.filter((need) => !isAhead(need)), ahead: needs.filter(isAhead) };
+  const usable = needs.filter((need: unknown) => typeof need === 'object' && need !== null); // anyone's manager may list anything
+  return { needs: usable.filter((need) => !need.ahead), ahead: usable.filter((need) => need.ahead) };
 }
 
 /** A repair as a line of the event. */

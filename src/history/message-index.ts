@@ -116,10 +116,12 @@ export class MessageIndex {
     const fixed: number[] = [];
     for (let group = 0; group < this.leading; group++) fixed.push(group);
     // Ascending, wherever the newest system message stands, and each once.
-    for (const user of [firstUser, beganUser, newestUser]) {
-      if (newestSystem < user) addAfter(fixed, newestSystem);
-      addAfter(fixed, user);
-    }
+    if (newestSystem < firstUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, firstUser);
+    if (newestSystem < beganUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, beganUser);
+    if (newestSystem < newestUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, newestUser);
     addAfter(fixed, newestSystem);
     return fixed;
   }

@@ -168,7 +168,8 @@ async function answerOf(
     const choosing = run.history.next(run, turn);
     const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
     try {
-      return { answer: await streamAnswer(run, requestFor(run, turn, messages)), events };
+      const answer = await streamAnswer(run, requestFor(run, turn, messages));
+      return { answer, events: events() };
     } catch (error) {
       limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
       if (error instanceof ModelError && error.tooLong) {

@@ -15,13 +15,13 @@ export interface SummaryOptions {
   readonly signal: AbortSignal;
   /** The newest erasure that the messages to summarise were read after. */
   readonly erasedSeq: number | undefined;
-  /** Other work of the run goes on meanwhile. */
+  /** The run does other work meanwhile. */
   readonly background?: true;
 }
 
 /**
- * Has a summary made that a history manager asked for and records it under its key, so that every later request, and the same
- * request after a crash, uses the same text (D56). Throws when the model gives none, and `PlanChanged` when the log no longer wants it.
+ * Makes a summary that a history manager wants and records it under its key, so that every later request, and the same request after a
+ * crash, uses the same text (D56). Throws when the model returns none, and `PlanChanged` when the log no longer wants it.
  */
 export async function makeSummary(run: Run, need: SummaryRequest, options: SummaryOptions): Promise<void> {
   const { signal, erasedSeq, background } = options;
@@ -31,7 +31,7 @@ export async function makeSummary(run: Run, need: SummaryRequest, options: Summa
   const { content, usage, model } = await answerOf(run, request, signal);
   const text = textOf({ content });
   if (text === '') throw new ModelError('the model returned an empty summary', { retryable: true });
-  signal.throwIfAborted(); // the run may have recorded its end
+  signal.throwIfAborted(); // the end of the evaluation may be on its way into the log
   const spent = usage && { usage: withCost(usage, pricesOf(run), [model, run.summaryModel.modelId]) };
   const guard = unlessOutdated(run, need.key, erasedSeq);
   await record(run, [{ type: 'history/summarized', evaluationId, key: need.key, text, ...spent }], {
@@ -50,11 +50,11 @@ async function answerOf({ summaryModel }: Run, request: ModelRequest, signal: Ab
       if (next.value.type === 'finish') return next.value.answer;
     }
   } finally {
-    void iterator?.return?.()?.catch(() => {}); // whether it was heard to its end or not: let it go
+    void iterator?.return?.()?.catch(() => {}); // releases the connection, also of a stream that was not read to its end
   }
 }
 
-/** A guard for a summary: it tells of erased content, its evaluation has ended, or it is in the log already. */
+/** A guard for a summary: throws when its content was erased meanwhile, its evaluation has ended, or the log has it already. */
 function unlessOutdated({ evaluationId }: Run, key: string, erasedSeq: number | undefined): AppendGuard {
   return ({ record: { evaluations, summaries }, erasedSeq: newest }) => {
     const evaluation = evaluations.get(evaluationId);

@@ -13,11 +13,13 @@ import { refersToContent } from '../session/contents.ts';
 import { currentEvaluation, type Run, record } from './run.ts';
 import { RunSummaries } from './run-summaries.ts';
 
-/** The messages of a request, and the event that says how they were chosen. */
+/** The messages of a request, and the event that says how they were chosen, as of the time when it is recorded. */
 interface NextRequest {
   readonly messages: readonly ConversationMessage[];
-  readonly events: readonly Without<NewEvent, 'at'>[];
+  readonly events: () => readonly Without<NewEvent, 'at'>[];
 }
+
+const NO_EVENTS = (): readonly [] => [];
 
 /**
  * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
@@ -34,7 +36,7 @@ export class RequestHistory {
   #previous: CuratedRequest | undefined;
   /** The newest erasure that is known here. */
   #erasedSeq: number | undefined;
-  readonly #summaries = new RunSummaries();
+  #summaries: RunSummaries | undefined;
   /** The limit that refusals have set: read once, and again after each refusal. */
   #limit: { readonly maxTokens: number | undefined } | undefined;
 
@@ -50,24 +52,30 @@ export class RequestHistory {
     for (const message of fresh) this.#messages.push(frozen(message)); // a model must not change the record (D69)
     const { history, limits } = run.options;
     const isDecided = this.#sound && !history && limits?.maxTokens === undefined && this.#limitOf(run) === undefined;
-    return isDecided ? { messages: this.#messages.slice(), events: [] } : this.#choose(run, turn);
+    return isDecided ? { messages: this.#messages.slice(), events: NO_EVENTS } : this.#choose(run, turn);
   }
 
   async #choose(run: Run, turn: number): Promise<NextRequest> {
     let curated = this.#curate(run);
     if (curated.needs.length > 0) {
+      this.#summaries ??= new RunSummaries();
       await this.#summaries.make(run, curated.needs, this.#erasedSeq);
       if (run.session.state.erasedSeq !== this.#erasedSeq) return this.next(run, turn); // erased meanwhile
       curated = this.#curate(run);
     }
-    this.#summaries.begin(run, curated.ahead, this.#erasedSeq);
+    if (curated.ahead.length > 0) {
+      this.#summaries ??= new RunSummaries();
+      this.#summaries.begin(run, curated.ahead, this.#erasedSeq);
+    }
     this.#previous = curated;
     if (run.options.history && curated.repairs.length > 0) warnOfUnusable(run.options.history, curated);
-    const problems = this.#summaries.takeProblems();
     const maxTokens = this.#limitOf(run);
-    const isNoteworthy = maxTokens !== undefined || noteworthy(run, curated);
-    const event = { ...curatedEvent(run, turn, curated, problems), ...(maxTokens !== undefined && { maxTokens }) };
-    return { messages: curated.messages, events: isNoteworthy ? [event] : [] };
+    if (maxTokens === undefined && !noteworthy(run, curated)) return { messages: curated.messages, events: NO_EVENTS };
+    const events = (): readonly Without<HistoryCurated, 'seq' | 'at'>[] => {
+      const problems = this.#summaries?.takeProblems() ?? [];
+      return [curatedEvent(run, turn, curated, { problems, ...(maxTokens !== undefined && { maxTokens }) })];
+    };
+    return { messages: curated.messages, events };
   }
 
   /**
@@ -80,15 +88,15 @@ export class RequestHistory {
     const sent = this.#previous ?? this.#curate(run);
     const maxTokens = Math.max(1, Math.floor(sent.record.estimatedTokens / 2));
     const refused = { model, maxTokens, ...(status !== undefined && { status }), message: shortened(message) };
-    await record(run, [{ ...curatedEvent(run, turn, sent, []), refused }]);
+    await record(run, [curatedEvent(run, turn, sent, { refused })]);
     this.#limit = undefined;
     if (refusal?.turn === turn && refusal.model === model) return undefined;
     return this.#curate(run).record.estimatedTokens < sent.record.estimatedTokens ? maxTokens : undefined;
   }
 
   /** No request follows: summaries that are still being made are aborted. Call it before the end of the evaluation is appended. */
-  close(): Promise<void> {
-    return this.#summaries.close();
+  async close(): Promise<void> {
+    await this.#summaries?.close();
   }
 
   /** What was erased is not sent again: after an erasure everything is read from the record anew (D58). */
@@ -168,12 +176,12 @@ function curatedEvent(
   run: Run,
   turn: number,
   { record }: CuratedRequest,
-  problems: readonly string[],
+  { problems = [], ...more }: Pick<HistoryCurated, 'refused' | 'maxTokens'> & { readonly problems?: readonly string[] },
 ): Without<HistoryCurated, 'seq' | 'at'> {
   const { ns, key } = run.prompt;
   const repairs = problems.length > 0 && { repairs: [...(record.repairs ?? []), ...problems] };
   const { evaluationId } = run;
-  return { type: 'history/curated', evaluationId, turn, promptName: `${ns}/${key}`, ...record, ...repairs };
+  return { type: 'history/curated', evaluationId, turn, promptName: `${ns}/${key}`, ...record, ...repairs, ...more };
 }
 
 /** Whether these are a response and the results of its calls, in call order, as almost always: there is nothing to arrange or check. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { summarize } from '../../src/history.ts';
+import { type HistoryManager, type SummaryRequest, summarize } from '../../src/history.ts';
 import {
   cancelEvaluation,
   type HistoryCurated,
@@ -276,6 +276,29 @@ describe('D56: a summary that is made ahead', () => {
     expect(await second.evaluate({ history: ahead, resume: true })).toMatchObject({ status: 'completed' });
     expect(drafts).toEqual(['some words of a response']);
     expect(await store.readDraft('session')).toEqual([]);
+  });
+
+  test('that fails while the last response is streamed is in the log, too', async () => {
+    const failed = deferred<string>();
+    const one = await worker({
+      turns: 5,
+      summary: () => failed.promise,
+      said: async ({ turn }) => {
+        if (turn !== 6) return;
+        failed.reject(new Error('down'));
+        await setImmediate();
+      },
+    });
+    await one.evaluate({ history: justAhead });
+    expect(await repairsOf(one.session)).toEqual(['summary-failed: down; it is made when a request needs it']);
+  });
+
+  test('a manager that asks for summaries of nothing does not stop the evaluation', async () => {
+    const one = await worker({ turns: 1 });
+    const needs = [null, 'text', {}, { ahead: true }, { key: 'k', messages: null }] as unknown as SummaryRequest[];
+    const history: HistoryManager = { name: 'odd', curate: (messages) => ({ messages, needs }) };
+    expect(await one.evaluate({ history })).toMatchObject({ status: 'completed' });
+    expect((await repairsOf(one.session)).join()).toContain('summary-failed');
   });
 
   test('counts against the budget', async () => {
