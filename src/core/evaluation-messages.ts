@@ -31,6 +31,13 @@ export function evaluationSummaries(
   };
 }
 
+/** The most tokens that a request to a model may hold since it refused one of this conversation as too long, if it did. */
+export function refusalLimit(record: SessionRecord, evaluation: Evaluation, model: string): number | undefined {
+  const newestFirst = [...continued(record, evaluation), evaluation].toReversed();
+  const limit = newestFirst.find(({ refusal }) => refusal?.model === model)?.refusal?.maxTokens;
+  return typeof limit === 'number' && limit > 0 ? limit : undefined;
+}
+
 /** The evaluations that an evaluation continues, oldest first. A log that goes in circles is followed once. */
 function continued(record: SessionRecord, evaluation: Evaluation): readonly Evaluation[] {
   const chain: Evaluation[] = [];

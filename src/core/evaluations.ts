@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { RaisedBudget, Settlement, SuspendReason, ToolEffect } from './events.ts';
+import type { RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
 import type { Usage } from './usage.ts';
@@ -111,6 +111,8 @@ export interface Evaluation {
   readonly raised?: RaisedLimits;
   /** The evaluation that took its place; a superseded one without it was abandoned (D61). */
   readonly supersededBy?: string;
+  /** The newest request that its model refused as too long, and the turn that it was for. */
+  readonly refusal?: RequestRefusal & { readonly turn: number };
   readonly error?: { readonly code: ErrorCode; readonly message: string };
   /** The newest turn, 0 before the first answer. */
   readonly turn: number;

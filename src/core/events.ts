@@ -240,7 +240,17 @@ export type HistoryCurated = EventEnvelope & {
   readonly prefixKept: number;
   /** What had to be mended in the manager's answer (D32). */
   readonly repairs?: readonly string[];
+  /** The provider refused this request as too long; later ones to the same model are cut to `maxTokens`. */
+  readonly refused?: RequestRefusal & { readonly status?: number; readonly message: string };
+  /** The limit that an earlier refusal set for this request. */
+  readonly maxTokens?: number;
 };
+/** What a model's refusal of a request as too long leads to. */
+export interface RequestRefusal {
+  readonly model: string;
+  /** The most tokens, as estimated here, that later requests to this model may hold. */
+  readonly maxTokens: number;
+}
 export type HistorySummarized = EventEnvelope & {
   readonly type: 'history/summarized';
   readonly evaluationId: string;

@@ -11,7 +11,9 @@ import type {
   EvaluationStarted,
   EvaluationSuperseded,
   EvaluationSuspended,
+  HistoryCurated,
   MessageRecorded,
+  RequestRefusal,
   ToolStarted,
 } from './events.ts';
 import { type Inbox, placeInput, queueInput, withdrawInput, withoutQueued } from './inbox.ts';
@@ -110,6 +112,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
         ? asRestored(decodeRecord(event.slices), event.seq)
         : record;
     case 'history/curated':
+      return event.refused ? refuse(record, event, event.refused) : record;
     case 'message/interrupted':
     case 'session/described':
       return record;
@@ -304,6 +307,14 @@ function suspend(record: SessionRecord, event: EvaluationSuspended): SessionReco
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
     paused,
   );
+}
+
+function refuse(
+  record: SessionRecord,
+  { evaluationId, turn }: HistoryCurated,
+  { model, maxTokens }: RequestRefusal,
+): SessionRecord {
+  return changeEvaluation(record, evaluationId, (e) => (isOpen(e) ? { ...e, refusal: { model, maxTokens, turn } } : e));
 }
 
 function changeEvaluation(

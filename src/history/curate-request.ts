@@ -47,6 +47,8 @@ export interface CuratedRequest {
   readonly repairs: readonly Repair[];
   /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
+  /** Summaries that a later request will need: make them in the background and send this one without them. */
+  readonly ahead: readonly SummaryRequest[];
   /** Saves the next call the work of this one. */
   readonly memo: RequestMemo;
 }
@@ -97,6 +99,7 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
     if (options.boundReasoning) sent = withoutThoughtsBefore(result, messages, unbroken);
     kept = sent === result || !previous ? kept : prefixKept(previous.messages, sent);
   }
+  const { needs, ahead } = splitNeeds(output.needs);
   return {
     messages: sent,
     record: {
@@ -108,7 +111,8 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
       ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
     },
     repairs,
-    needs: output.needs ?? NO_NEEDS,
+    needs,
+    ahead,
     memo: { history, estimator, stage, run: memo, unbroken },
   };
 }
@@ -124,7 +128,13 @@ function sumTokens(messages: readonly ConversationMessage[], estimator: TokenEst
 }
 
 const NO_CONTEXT: CurationContext = {};
-const NO_NEEDS: readonly SummaryRequest[] = [];
+const NO_NEEDS: Pick<CuratedRequest, 'needs' | 'ahead'> = { needs: [], ahead: [] };
+
+function splitNeeds(needs: readonly SummaryRequest[] | undefined): Pick<CuratedRequest, 'needs' | 'ahead'> {
+  if (!needs || needs.length === 0) return NO_NEEDS;
+  const usable = needs.filter((need: unknown) => typeof need === 'object' && need !== null); // anyone's manager may list anything
+  return { needs: usable.filter((need) => !need.ahead), ahead: usable.filter((need) => need.ahead) };
+}
 
 /** A repair as a line of the event. */
 function describe({ code, repair, messageId, callId }: Repair): string {

@@ -12,7 +12,7 @@ import { emit, messagesOf, type Repair } from './view-messages.ts';
 /**
  * Anyone's manager as a stage. Its answer is taken as it is when it only selects; when it is to be sent, all of it is checked
  * against what the manager was given and mended (D32): whatever it does, what comes out is coherent, in order, says nothing that
- * was not said, and holds the system messages, the newest group and what is pinned.
+ * was not said, and holds the system messages, the newest group, the message that began the evaluation and what is pinned.
  */
 export function foreignStage(history: History): Stage {
   const name = nameOf(history);
@@ -172,7 +172,9 @@ function lostGroups(
     if (newest) lost.push({ group, code: 'newest-lost', why: 'the newest group' });
     else if (isPinned) lost.push({ group, code: 'pinned-lost', why: 'what is pinned' });
     else if (group === index.newestUser) lost.push({ group, code: 'newest-lost', why: 'the newest user message' });
-    else if (group === index.firstUser && opening?.role !== 'user') {
+    else if (group === index.beganUser) {
+      lost.push({ group, code: 'opening-lost', why: 'the message that began the evaluation' });
+    } else if (group === index.firstUser && opening?.role !== 'user') {
       lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request begins with,' });
     }
   }

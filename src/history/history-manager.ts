@@ -6,7 +6,7 @@ import type { SessionView } from '../core/session-view.ts';
  *
  *     messages ──curate──▶ selection ──check, mend──▶ request
  *        ▲                    │ needs a summary?
- *        └──── the loop makes and records it, asks again (D56)
+ *        └──── the loop makes and records it, asks again (D56); one that is wanted ahead of time is made in the background
  *
  * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same answer, with or
  * without `context.previous`, before and after a crash. It keeps the leading system messages. A call whose result it drops is sent
@@ -84,4 +84,6 @@ export interface SummaryRequest {
   readonly instructions: string;
   /** How long the summary may be. */
   readonly maxTokens?: number;
+  /** No request needs it yet: the loop makes it in the background and sends the request without waiting for it. */
+  readonly ahead?: true;
 }

@@ -32,8 +32,11 @@ export class MessageIndex {
   /** The groups of these messages, -1 without one. */
   firstUser = -1;
   newestUser = -1;
+  /** The user message that began the newest evaluation: other user messages may have joined it since (D61). */
+  beganUser = -1;
   newestSystem = -1;
   #asking: Asking | undefined;
+  #evaluationId: string | undefined;
   readonly #sums = new WeakMap<TokenEstimator, number[]>();
   readonly #pins = new Map<string, PinnedGroups>();
 
@@ -98,8 +101,8 @@ export class MessageIndex {
   }
 
   /**
-   * The groups that every selection keeps (D31), ascending: the leading system messages, the first and the newest user
-   * message, the newest system message, the newest group, what was added, and what `preserve` names.
+   * The groups that every selection keeps (D31), ascending: the leading system messages, the first and the newest user message,
+   * the one that began the evaluation (D61), the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
     const fixed = this.#head();
@@ -109,12 +112,14 @@ export class MessageIndex {
 
   /** What is fixed before the newest group. */
   #head(): number[] {
-    const { firstUser, newestUser, newestSystem } = this;
+    const { firstUser, beganUser, newestUser, newestSystem } = this;
     const fixed: number[] = [];
     for (let group = 0; group < this.leading; group++) fixed.push(group);
     // Ascending, wherever the newest system message stands, and each once.
     if (newestSystem < firstUser) addAfter(fixed, newestSystem);
     addAfter(fixed, firstUser);
+    if (newestSystem < beganUser) addAfter(fixed, newestSystem);
+    addAfter(fixed, beganUser);
     if (newestSystem < newestUser) addAfter(fixed, newestSystem);
     addAfter(fixed, newestUser);
     addAfter(fixed, newestSystem);
@@ -147,6 +152,8 @@ export class MessageIndex {
     } else if (message.role === 'user') {
       if (!message.synthetic) {
         if (this.firstUser < 0) this.firstUser = group;
+        if (message.evaluationId !== this.#evaluationId) this.beganUser = group;
+        this.#evaluationId = message.evaluationId;
         this.newestUser = group;
       }
     } else {

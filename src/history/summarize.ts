@@ -1,3 +1,4 @@
+import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage, UserMessage } from '../core/messages.ts';
 import type { BuiltInManager, CurationContext, SummaryRequest } from './history-manager.ts';
@@ -12,6 +13,11 @@ export interface SummarizeOptions {
   readonly size: number;
   /** How many are still sent as they are after that; the default is half of `size`. */
   readonly low?: number;
+  /**
+   * How many groups before the window is full the next summary is begun in the background, below `low`. No request waits for it
+   * unless the window is full before it is made. The default, 0, makes a summary when a request needs it, and that request waits.
+   */
+  readonly ahead?: number;
   /** What the model that makes the summary is told. */
   readonly instructions?: string;
   /** How long a summary may be. */
@@ -31,6 +37,7 @@ const LOOK_BACK = 8;
 const KNOWN: KnownOptions<SummarizeOptions> = {
   size: true,
   low: true,
+  ahead: true,
   instructions: true,
   maxTokens: true,
   preamble: true,
@@ -40,6 +47,7 @@ const KNOWN: KnownOptions<SummarizeOptions> = {
  * Replaces the oldest groups by a summary. The manager only says what it needs (D56): the loop has it made, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
  * it cannot be made, the request goes on with the summary before and the groups since. The first user message is never summarised.
+ * With `ahead` the next summary is made before it is needed: it has the same range and text, so requests are the same with and without.
  */
 export function summarize(options: SummarizeOptions): BuiltInManager {
   refuseUnknownOptions('summarize', options, KNOWN);
@@ -48,6 +56,7 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
   // The newest group is never summarised: it is what the model is to answer.
   const low = wholeNumber('summarize low', lowMark('summarize', options.low ?? Math.ceil(size / 2), size), 1);
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
+  const ahead = aheadOf(options.ahead ?? 0, low);
   const parameters = fingerprint(JSON.stringify([instructions, preamble, maxTokens ?? null]));
   const step = size + 1 - low;
 
@@ -68,14 +77,33 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
     ...(maxTokens !== undefined && { maxTokens }),
   });
 
+  /** The summary that the next fold will need, when that fold is near and its groups are final. */
+  const nextFold = (
+    view: View,
+    dropped: number,
+    { summaries }: CurationContext,
+    current?: { readonly fold: Fold; readonly message: UserMessage },
+  ): Pick<StageOutput, 'needs'> | undefined => {
+    if (ahead === 0 || view.count - view.index.leading <= dropped + size - ahead) return undefined;
+    const next = foldAt(view, dropped + step);
+    const last = next && at(view, next.start - 1);
+    if (!last || ('group' in last && last.group >= view.index.settled)) return undefined;
+    if (summaries?.(next.key) !== undefined) return undefined;
+    const since = messagesBetween(view, current ? current.fold.start : next.begin, next.start);
+    return { needs: [{ ...requestOf(next, current ? [current.message, ...since] : since), ahead: true }] };
+  };
+
   return managerOf({
-    name: `summarize(${size}, low ${low})`,
+    name: `summarize(${size}, low ${low}${ahead === 0 ? '' : `, ahead ${ahead}`})`,
     apply(view, { context, state }) {
       const dropped = foldedGroups(view.count - view.index.leading, size, low);
       const wanted = foldAt(view, dropped);
-      if (!wanted) return { view };
+      if (!wanted) return { view, ...nextFold(view, dropped, context) };
       const text = context.summaries?.(wanted.key);
-      if (text !== undefined) return withSummary(view, wanted, preamble + text, context, state);
+      if (text !== undefined) {
+        const output = withSummary(view, wanted, preamble + text, context, state);
+        return { ...output, ...nextFold(view, dropped, context, { fold: wanted, message: output.state.message }) };
+      }
       for (let back = 1; back <= LOOK_BACK && dropped > back * step; back++) {
         const earlier = foldAt(view, dropped - back * step);
         const earlierText = earlier && context.summaries?.(earlier.key);
@@ -89,6 +117,16 @@ export function summarize(options: SummarizeOptions): BuiltInManager {
       return { view, needs: [requestOf(wanted, messagesBetween(view, wanted.begin, wanted.start))] };
     },
   });
+}
+
+/** `ahead`, below `low`: a summary that is begun before the window is full covers none of the newest groups. */
+function aheadOf(ahead: number, low: number): number {
+  wholeNumber('summarize ahead', ahead);
+  if (ahead < low) return ahead;
+  throw new HoldfastError(
+    'INVALID_ARGUMENT',
+    `summarize ahead is ${ahead}, and low is ${low}; give less than low, so that the groups to summarise are there`,
+  );
 }
 
 /** The groups that one summary stands for: those from `begin` up to `start`, counted in the view. */

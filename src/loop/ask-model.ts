@@ -33,6 +33,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   if (own.length === 0) {
     const wrong = prompt.output && (await checkOutput(prompt.output.schema, message));
     const after = wrong?.ok === false ? correction(run, message, wrong.problem) : completed(run);
+    if (!after.some(({ type }) => type === 'message/recorded')) void run.history.close(); // no summary is recorded after the end
     await recordAnswer(run, [...events, recorded, ...after]);
     return;
   }
@@ -155,7 +156,8 @@ const MAX_WAIT_MS = 30_000;
 
 /**
  * Asks until there is an answer; a provider that goes on failing suspends the evaluation. Each time anew what is sent is put
- * together: something may have been erased while it waited (D58).
+ * together: something may have been erased while it waited (D58). A request that is refused as too long is curated harder and sent again
+ * once; the log says so.
  */
 async function answerOf(
   run: Run,
@@ -166,9 +168,14 @@ async function answerOf(
     const choosing = run.history.next(run, turn);
     const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
     try {
-      return { answer: await streamAnswer(run, requestFor(run, turn, messages)), events };
+      const answer = await streamAnswer(run, requestFor(run, turn, messages));
+      return { answer, events: events() };
     } catch (error) {
       limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
+      if (error instanceof ModelError && error.tooLong) {
+        if ((await run.history.refused(run, turn, error)) === undefined) throw tooLong(error);
+        continue;
+      }
       const retryable = error instanceof ModelError && error.retryable;
       if (!retryable || failures >= maxModelRetries) {
         const tried = retryable ? ` after ${failures + 1} tries` : '';
@@ -192,6 +199,15 @@ async function answerOf(
       await pause(run.session.clock, waitMs, limits.signal);
     }
   }
+}
+
+function tooLong(error: ModelError): Suspension {
+  return new Suspension(
+    'PROVIDER_FAILED',
+    `the model refused the request as too long, and a shorter one was refused or could not be made: ${error.message}; ` +
+      'resume with a history manager such as slidingWindow or summarize, with limits.maxTokens, or with a model that reads more',
+    { cause: error },
+  );
 }
 
 /** Calls with ids of their own: providers omit them and repeat them (D11). */

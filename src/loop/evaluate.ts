@@ -231,7 +231,7 @@ function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions)
 /** Runs to the end; whatever stops it on the way is recorded, so that the next process knows (D13). */
 async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
   try {
-    await runToEnd(run);
+    await runToEnd(run).finally(() => run.history.close());
   } catch (error) {
     if (!(error instanceof Suspension)) throw error;
     const { reason, message, cause } = error;

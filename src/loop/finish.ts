@@ -15,12 +15,12 @@ export async function finish(run: Run): Promise<void> {
   const [message] = newest ? await run.session.resolve([newest]) : [];
   if (message?.role !== 'assistant') return;
   const checked = run.prompt.output && (await checkOutput(run.prompt.output.schema, message));
-  await record(
-    run,
+  const after: readonly Without<NewEvent, 'at'>[] =
     checked?.ok === false
       ? correction(run, message, checked.problem)
-      : [{ type: 'evaluation/completed', evaluationId: run.evaluationId }],
-  );
+      : [{ type: 'evaluation/completed', evaluationId: run.evaluationId }];
+  if (!after.some(({ type }) => type === 'message/recorded')) void run.history.close(); // no summary is recorded after the end
+  await record(run, after);
 }
 
 /**

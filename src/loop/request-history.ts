@@ -1,4 +1,4 @@
-import { evaluationMessages, evaluationSummaries } from '../core/evaluation-messages.ts';
+import { evaluationMessages, evaluationSummaries, refusalLimit } from '../core/evaluation-messages.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import { frozen } from '../core/frozen.ts';
@@ -8,15 +8,18 @@ import { inCallOrder } from '../core/views.ts';
 import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import type { CurationContext, History } from '../history/history-manager.ts';
+import type { ModelError } from '../ports/model.ts';
 import { refersToContent } from '../session/contents.ts';
-import { makeSummary } from './make-summary.ts';
-import { currentEvaluation, type Run } from './run.ts';
+import { currentEvaluation, type Run, record } from './run.ts';
+import { RunSummaries } from './run-summaries.ts';
 
-/** The messages of a request, and the event that says how they were chosen. */
+/** The messages of a request, and the event that says how they were chosen, as of the time when it is recorded. */
 interface NextRequest {
   readonly messages: readonly ConversationMessage[];
-  readonly events: readonly Without<NewEvent, 'at'>[];
+  readonly events: () => readonly Without<NewEvent, 'at'>[];
 }
+
+const NO_EVENTS = (): readonly [] => [];
 
 /**
  * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
@@ -33,6 +36,9 @@ export class RequestHistory {
   #previous: CuratedRequest | undefined;
   /** The newest erasure that is known here. */
   #erasedSeq: number | undefined;
+  #summaries: RunSummaries | undefined;
+  /** The limit that refusals have set: read once, and again after each refusal. */
+  #limit: { readonly maxTokens: number | undefined } | undefined;
 
   /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
   next(run: Run, turn: number): NextRequest | Promise<NextRequest> {
@@ -45,19 +51,52 @@ export class RequestHistory {
   #after(run: Run, turn: number, fresh: readonly ConversationMessage[]): NextRequest | Promise<NextRequest> {
     for (const message of fresh) this.#messages.push(frozen(message)); // a model must not change the record (D69)
     const { history, limits } = run.options;
-    const isDecided = this.#sound && !history && limits?.maxTokens === undefined;
-    return isDecided ? { messages: this.#messages.slice(), events: [] } : this.#choose(run, turn);
+    const isDecided = this.#sound && !history && limits?.maxTokens === undefined && this.#limitOf(run) === undefined;
+    return isDecided ? { messages: this.#messages.slice(), events: NO_EVENTS } : this.#choose(run, turn);
   }
 
   async #choose(run: Run, turn: number): Promise<NextRequest> {
     let curated = this.#curate(run);
     if (curated.needs.length > 0) {
-      for (const need of curated.needs) await makeSummary(run, need);
+      this.#summaries ??= new RunSummaries();
+      await this.#summaries.make(run, curated.needs, this.#erasedSeq);
+      if (run.session.state.erasedSeq !== this.#erasedSeq) return this.next(run, turn); // erased meanwhile
       curated = this.#curate(run);
+    }
+    if (curated.ahead.length > 0) {
+      this.#summaries ??= new RunSummaries();
+      this.#summaries.begin(run, curated.ahead, this.#erasedSeq);
     }
     this.#previous = curated;
     if (run.options.history && curated.repairs.length > 0) warnOfUnusable(run.options.history, curated);
-    return { messages: curated.messages, events: noteworthy(run, curated) ? [curatedEvent(run, turn, curated)] : [] };
+    const maxTokens = this.#limitOf(run);
+    if (maxTokens === undefined && !noteworthy(run, curated)) return { messages: curated.messages, events: NO_EVENTS };
+    const events = (): readonly Without<HistoryCurated, 'seq' | 'at'>[] => {
+      const problems = this.#summaries?.takeProblems() ?? [];
+      return [curatedEvent(run, turn, curated, { problems, ...(maxTokens !== undefined && { maxTokens }) })];
+    };
+    return { messages: curated.messages, events };
+  }
+
+  /**
+   * The provider refused the newest request as too long: records that, so that a resume does not send it again, and cuts the next
+   * ones to half of it. Returns the limit; undefined when the log has a refusal for this turn already, or nothing more can be cut.
+   */
+  async refused(run: Run, turn: number, { message, status }: ModelError): Promise<number | undefined> {
+    const { modelId: model } = run.model;
+    const { refusal } = currentEvaluation(run);
+    const sent = this.#previous ?? this.#curate(run);
+    const maxTokens = Math.max(1, Math.floor(sent.record.estimatedTokens / 2));
+    const refused = { model, maxTokens, ...(status !== undefined && { status }), message: shortened(message) };
+    await record(run, [curatedEvent(run, turn, sent, { refused })]);
+    this.#limit = undefined;
+    if (refusal?.turn === turn && refusal.model === model) return undefined;
+    return this.#curate(run).record.estimatedTokens < sent.record.estimatedTokens ? maxTokens : undefined;
+  }
+
+  /** No request follows: summaries that are still being made are aborted. Call it before the end of the evaluation is appended. */
+  async close(): Promise<void> {
+    await this.#summaries?.close();
   }
 
   /** What was erased is not sent again: after an erasure everything is read from the record anew (D58). */
@@ -84,12 +123,23 @@ export class RequestHistory {
     return fresh;
   }
 
+  #limitOf(run: Run): number | undefined {
+    this.#limit ??= {
+      maxTokens: refusalLimit(run.session.state.record, currentEvaluation(run), run.model.modelId),
+    };
+    return this.#limit.maxTokens;
+  }
+
   #curate(run: Run): CuratedRequest {
     const { history, limits } = run.options;
+    const most = Math.min(
+      limits?.maxTokens ?? Number.POSITIVE_INFINITY,
+      this.#limitOf(run) ?? Number.POSITIVE_INFINITY,
+    );
     const context: CurationContext = {
       session: run.session,
       summaries: evaluationSummaries(run.session.state.record, currentEvaluation(run)),
-      limits: { model: run.model.modelId, ...limits },
+      limits: { model: run.model.modelId, ...limits, ...(most < Number.POSITIVE_INFINITY && { maxTokens: most }) },
     };
     return curateRequest({
       messages: this.#messages,
@@ -98,6 +148,13 @@ export class RequestHistory {
       ...(this.#previous && { previous: this.#previous }),
     });
   }
+}
+
+/** A provider's message longer than this is cut in the event. */
+const MOST_SHOWN = 500;
+
+function shortened(text: string): string {
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 
 const warned = new WeakSet<object>();
@@ -115,9 +172,16 @@ function noteworthy(run: Run, curated: CuratedRequest): boolean {
   return run.options.history !== undefined || curated.repairs.length > 0;
 }
 
-function curatedEvent(run: Run, turn: number, { record }: CuratedRequest): Without<HistoryCurated, 'seq' | 'at'> {
+function curatedEvent(
+  run: Run,
+  turn: number,
+  { record }: CuratedRequest,
+  { problems = [], ...more }: Pick<HistoryCurated, 'refused' | 'maxTokens'> & { readonly problems?: readonly string[] },
+): Without<HistoryCurated, 'seq' | 'at'> {
   const { ns, key } = run.prompt;
-  return { type: 'history/curated', evaluationId: run.evaluationId, turn, promptName: `${ns}/${key}`, ...record };
+  const repairs = problems.length > 0 && { repairs: [...(record.repairs ?? []), ...problems] };
+  const { evaluationId } = run;
+  return { type: 'history/curated', evaluationId, turn, promptName: `${ns}/${key}`, ...record, ...repairs, ...more };
 }
 
 /** Whether these are a response and the results of its calls, in call order, as almost always: there is nothing to arrange or check. */

@@ -159,18 +159,19 @@ type Recorded = readonly Without<NewEvent, 'at'>[];
 export async function record(
   run: Run,
   events: Recorded,
-  options: Omit<SessionAppendOptions, 'fence'> = {},
+  options: Omit<SessionAppendOptions, 'fence'> & { readonly background?: true } = {},
 ): Promise<void> {
   const { event: resumed } = run.resumption;
   run.resumption.event = undefined;
   // A copy: appending dates it, and after a failure it is appended again.
   const all = resumed ? events.toSpliced(options.discarded ?? 0, 0, { ...resumed }) : events;
-  const endsDrafts =
-    run.staleDrafts.size > 0 ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
+  // Beside a response that is being streamed: its draft may have the id of a stale one.
+  const takesDrafts = !options.background && run.staleDrafts.size > 0;
+  const endsDrafts = takesDrafts ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {
     const appending: SessionAppendOptions = { ...options, fence: run.fence, ...(endsDrafts && { endsDrafts }) };
     await run.session.append(all as readonly { readonly type: string }[], appending);
-    run.staleDrafts.clear();
+    if (takesDrafts) run.staleDrafts.clear();
   } catch (error) {
     if (resumed) run.resumption.event = resumed;
     const moved = isPlaceTaken(error) && movedResult(run, events);

@@ -171,7 +171,8 @@ async function open(
   try {
     return await ask(prompt);
   } catch (error) {
-    const refused = error instanceof ModelError && error.status === 400 && REASONING_REFUSED.test(error.message);
+    const refused =
+      error instanceof ModelError && error.status === 400 && !error.tooLong && REASONING_REFUSED.test(error.message);
     if (!refused || !prompt.some(hasReasoning)) throw error;
     return ask(toPrompt(messages, rules, { reasoning: false }));
   }

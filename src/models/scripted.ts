@@ -3,6 +3,7 @@ import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, To
 import type { Usage } from '../core/usage.ts';
 import { type Model, type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import { isRetryableStatus } from './retryable.ts';
+import { isTooLong } from './too-long.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -16,8 +17,16 @@ export type ScriptedTurn =
   | {
       readonly text?: string;
       readonly reasoning?: string;
-      /** Fails with this status, after the reasoning and the text were streamed: without them, at once. */
-      readonly error?: { readonly status: number; readonly retryAfterMs?: number };
+      /**
+       * Fails with this status, after the reasoning and the text were streamed: without them, at once. A `message` or `code` that
+       * providers use for a request that is too long, such as `context_length_exceeded`, makes it one.
+       */
+      readonly error?: {
+        readonly status: number;
+        readonly retryAfterMs?: number;
+        readonly message?: string;
+        readonly code?: string;
+      };
       /** A string is sent as it is written, valid JSON or not; anything else as JSON. An id is sent as it is written too. */
       readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown; readonly id?: string }[];
       /** What the answer cost; absent, a fixed price: so many tokens a message sent, and the answer's length. */
@@ -98,10 +107,14 @@ function read(turn: Answer, request: ModelRequest, modelId: string): Said {
     content.push({ type, text });
   }
   if (turn.error) {
-    const { status, retryAfterMs } = turn.error;
-    const error = new ModelError(`the script fails turn ${request.turn} with status ${status}`, {
+    const { status, retryAfterMs, code } = turn.error;
+    const { message = `the script fails turn ${request.turn} with status ${status}${code ? ` (${code})` : ''}` } =
+      turn.error;
+    const tooLong = isTooLong({ status, code, text: message });
+    const error = new ModelError(message, {
       status,
-      retryable: isRetryableStatus(status),
+      tooLong,
+      retryable: !tooLong && isRetryableStatus(status),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
     return { parts, error };

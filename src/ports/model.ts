@@ -45,7 +45,8 @@ export interface ModelAnswer {
  * Any language model.
  *
  * Contract: `stream` yields deltas in the order they were said and ends with exactly one `finish`, whose answer is complete by
- * itself. It throws a `ModelError` when the provider refuses or the connection breaks, and stops soon after `signal` aborts.
+ * itself. It throws a `ModelError` when the provider refuses or the connection breaks, with `tooLong` when the request has more tokens
+ * than the model reads, and stops soon after `signal` aborts.
  */
 export interface Model {
   readonly provider: string;
@@ -59,6 +60,8 @@ export class ModelError extends Error {
   readonly status?: number;
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
+  /** The provider refused the request as too long: the loop sends a shorter one, once. */
+  readonly tooLong?: true;
 
   constructor(
     message: string,
@@ -66,6 +69,7 @@ export class ModelError extends Error {
       readonly status?: number;
       readonly retryable: boolean;
       readonly retryAfterMs?: number;
+      readonly tooLong?: boolean;
       readonly cause?: unknown;
     },
   ) {
@@ -73,5 +77,6 @@ export class ModelError extends Error {
     this.retryable = options.retryable;
     if (options.status !== undefined) this.status = options.status;
     if (options.retryAfterMs !== undefined) this.retryAfterMs = options.retryAfterMs;
+    if (options.tooLong) this.tooLong = true;
   }
 }

@@ -24,7 +24,7 @@ import type { AnySession } from './session.ts';
  * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
-  const { message, recorded, sent, interrupted, settled, approved, restored, summarized } = await findTraces(
+  const { message, recorded, sent, interrupted, settled, approved, restored, summarized, lastSeq } = await findTraces(
     session,
     messageId,
   );
@@ -47,6 +47,12 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   for (const { arguments: _, ...event } of approved) await replace(event);
   for (const event of summarized) await replace(erasedSummary(event));
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
+  // A summary that a running evaluation recorded meanwhile may tell of it; after the erasure it records none that does.
+  for await (const event of session.events({ from: lastSeq + 1, types: ['history/summarized', 'message/erased'] })) {
+    if (!isBuiltInEvent(event)) continue;
+    if (event.type === 'message/erased' && event.messageId === messageId) break;
+    if (event.type === 'history/summarized') await replace(erasedSummary(event));
+  }
 }
 
 /** What stays of the event: whatever else a program may have written beside the message goes with it. */
@@ -86,6 +92,8 @@ interface Traces {
   readonly restored: SessionRestored[];
   /** Summaries that were made since, each of which may tell of it. */
   readonly summarized: HistorySummarized[];
+  /** The last seq that was read. */
+  readonly lastSeq: number;
 }
 
 async function findTraces(session: AnySession, messageId: string): Promise<Traces> {
@@ -96,7 +104,9 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   const settlements: ToolSettled[] = [];
   const approvals: ToolApproved[] = [];
   const inputs: InputQueued[] = [];
+  let lastSeq = 0;
   for await (const event of session.events()) {
+    lastSeq = event.seq;
     if (!isBuiltInEvent(event)) continue;
     if (event.type === 'input/queued') inputs.push(event);
     if (event.type === 'message/interrupted') attempts.push(event);
@@ -114,7 +124,7 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   const settled = settlements.filter((event) => message && isResultOf(message, event));
   const approved = approvals.filter((event) => message && (isResultOf(message, event) || hasCall(message, event)));
   const sent = inputs.filter(({ inputId }) => recorded.some((event) => event.inputId === inputId));
-  return { message, recorded, sent, interrupted, settled, approved, restored, summarized };
+  return { message, recorded, sent, interrupted, settled, approved, restored, summarized, lastSeq };
 }
 
 function isResultOf(message: ConversationMessage, call: CallRef): boolean {

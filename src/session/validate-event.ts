@@ -139,7 +139,11 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'adapter/captured': {
     snapshot: fields({ id: text, evaluationId: text, state: fields({ adapterType: text }), capturedAt: text }),
   },
-  'history/curated': { evaluationId: text, turn: isCount },
+  'history/curated': {
+    evaluationId: text,
+    turn: isCount,
+    refused: optional(fields({ model: text, maxTokens: isCount })),
+  },
   'history/summarized': { evaluationId: text, key: text, text, usage: optional(isUsage) },
 };
 

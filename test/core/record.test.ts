@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { refusalLimit } from '../../src/core/evaluation-messages.ts';
 import type { Evaluation } from '../../src/core/evaluations.ts';
 import type { SessionEvent } from '../../src/core/events.ts';
 import { createFold } from '../../src/core/fold.ts';
 import { callKey, callsOf, textOf } from '../../src/core/messages.ts';
+import { decodeRecord, encodeRecord } from '../../src/core/record-items.ts';
 import {
   answer,
   callOf,
@@ -257,4 +259,46 @@ test('the words about messages: text without reasoning, calls that are ours, a c
   expect(callsOf(message).map((call) => call.callId)).toEqual(['a']);
   expect(callsOf(messageOf('user', '', 0))).toEqual([]);
   expect(callKey(refOf('a'))).toBe('e1/1/a');
+});
+
+describe('a request that was refused as too long', () => {
+  const refused = (turn: number, model: string, maxTokens: number): Draft => ({
+    type: 'history/curated',
+    ...{ evaluationId: 'e1', turn, promptName: 'ns/key', strategy: 'passthrough', originalCount: 1, curatedCount: 1 },
+    ...{ estimatedTokens: 2 * maxTokens, prefixKept: 1, refused: { model, maxTokens, message: 'too long' } },
+  });
+
+  test('is known of the evaluation until a newer one is refused, also after a snapshot', () => {
+    const log = logOf(started(), user('hi', 0), refused(1, 'small', 50), refused(3, 'small', 40));
+    const { record } = foldLog(log);
+    const evaluation = record.evaluations.get('e1');
+    expect(evaluation?.refusal).toEqual({ turn: 3, model: 'small', maxTokens: 40 });
+    expect(decodeRecord(encodeRecord(record)).evaluations.get('e1')?.refusal).toEqual(evaluation?.refusal);
+    expect(evaluation && refusalLimit(record, evaluation, 'small')).toBe(40);
+    expect(evaluation && refusalLimit(record, evaluation, 'large')).toBeUndefined();
+  });
+
+  test('limits the evaluations that continue it, until one of them learns better', () => {
+    const log = logOf(
+      started(),
+      refused(1, 'small', 50),
+      completed,
+      started('e2', { continues: 'e1' } as object),
+      started('e3', { continues: 'e2' } as object),
+      { ...refused(1, 'small', 30), evaluationId: 'e3' },
+    );
+    const { record } = foldLog(log);
+    const limitOf = (id: string): number | undefined => {
+      const evaluation = record.evaluations.get(id);
+      return evaluation && refusalLimit(record, evaluation, 'small');
+    };
+    expect(['e1', 'e2', 'e3'].map(limitOf)).toEqual([50, 50, 30]);
+  });
+
+  test('of an evaluation that has ended, or with a limit that is none, changes nothing', () => {
+    expect(evaluationIn([started(), completed, refused(1, 'small', 50)])?.refusal).toBeUndefined();
+    const { record } = foldLog(logOf(started(), { ...refused(1, 'small', 0), refused: 'by a newer version' }));
+    const evaluation = record.evaluations.get('e1');
+    expect(evaluation && refusalLimit(record, evaluation, 'small')).toBeUndefined();
+  });
 });

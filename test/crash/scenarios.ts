@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { compose, type HistoryManager, slidingWindow, truncateToolResults } from '../../src/history.ts';
+import { compose, type HistoryManager, slidingWindow, summarize, truncateToolResults } from '../../src/history.ts';
 import {
   type AnySession,
   type AnyTool,
@@ -23,6 +23,7 @@ import {
   type FileCheckpoints,
   fileCheckpoints,
   getMessages,
+  type HistorySummarized,
   isHoldfastError,
   MainLoop,
   type Model,
@@ -88,8 +89,15 @@ const LEASE_MS = 24 * 3_600_000;
 
 type Script = readonly ScriptedTurn[] | ((turn: number, key: string, request: ModelRequest) => ScriptedTurn);
 
+/** Resolves when a model may say the next part of a response. */
+type Gate = (request: ModelRequest) => Promise<void>;
+
 /** A model that streams; between two parts a draft is written, always at the same places, or none. */
-function model(world: World, script: Script, { drafts = true } = {}): Model {
+function model(
+  world: World,
+  script: Script,
+  { drafts = true, gate }: { readonly drafts?: boolean; readonly gate?: Gate } = {},
+): Model {
   const { clock, points } = world;
   const count = (name: string): number => points.passed.filter((passed) => passed === name).length;
   const scripted = scriptedModel(
@@ -100,7 +108,8 @@ function model(world: World, script: Script, { drafts = true } = {}): Model {
         : (script[request.turn - 1] ?? 'no more');
     },
     {
-      async beforePart() {
+      async beforePart(_, request) {
+        await gate?.(request);
         if (!drafts) return;
         clock.advance(200);
         while (count('before appendDraft') > count('after appendDraft')) await setImmediate();
@@ -136,6 +145,7 @@ async function request(
     readonly output?: z.ZodType;
     readonly history?: HistoryManager;
     readonly drafts?: boolean;
+    readonly gate?: Gate;
     readonly people?: { readonly approve?: Speak; readonly settle?: Speak };
   },
 ): Promise<void> {
@@ -293,6 +303,39 @@ async function payInSteps({ act, clock, points, session }: World, context: ToolC
   context.progress({ text: 'paid\n', percent: 100 });
   await stored();
   return 'pay a done';
+}
+
+/** Waits until the session that this process has folded is as it is said. */
+async function untilFolded(
+  { session }: World,
+  isSo: (record: AnySession['state']['record']) => boolean,
+): Promise<void> {
+  while (!isSo(session.state.record)) await setImmediate();
+}
+
+/** The first summary is made while the model responds, the second while a tool runs: the next request waits for it. */
+const summaryGate =
+  (world: World): Gate =>
+  async ({ prompt: { key }, turn }) => {
+    const { summaries } = world.session.state.record;
+    const results = (messages: AnySession['state']['record']['messages']): number =>
+      messages.filter(({ role }) => role === 'tool').length;
+    if (key === 'summary' && summaries.length === 1)
+      await untilFolded(world, ({ messages }) => results(messages) === 6);
+    if (key === 'main' && turn === 4) await untilFolded(world, (record) => record.summaries.length === 1);
+  };
+
+/** Every summary is in the log once, and before the end of its evaluation. */
+async function checkSummaries({ session }: World, expected: number): Promise<void> {
+  const keys: string[] = [];
+  let isEnded = false;
+  for await (const event of session.events()) {
+    if (event.type === 'evaluation/completed') isEnded = true;
+    if (event.type !== 'history/summarized') continue;
+    if (isEnded) throw new Error('a summary was recorded after the end');
+    keys.push((event as HistorySummarized).key);
+  }
+  if (keys.length !== expected || new Set(keys).size !== expected) throw new Error(`the log has summaries ${keys}`);
 }
 
 /** Settles by the outside; what the call reported never claims more than what it did. */
@@ -470,6 +513,36 @@ export const SCENARIOS: readonly Scenario[] = [
         tools: [tool(world, 'write', { effect: 'idempotent' })],
         history: compose(truncateToolResults({ maxLength: 20 }), slidingWindow({ size: 2, low: 1 })),
         script: [...'abcd'].map((path): ScriptedTurn => ({ toolCalls: [call('write', path)] })).concat('All written.'),
+      }),
+  },
+  {
+    name: 'a background summary',
+    async drive(world) {
+      await request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        history: summarize({ size: 4, low: 3, ahead: 1 }),
+        drafts: false,
+        gate: summaryGate(world),
+        script: (turn, key, { messages }) => {
+          if (key === 'summary') return `${messages.map(textOf).join().length} characters`;
+          const path = 'abcdef'[turn - 1];
+          return path ? { toolCalls: [call('write', path)] } : 'All written.';
+        },
+      });
+      await checkSummaries(world, 2);
+    },
+  },
+  {
+    name: 'a request that is refused as too long',
+    drive: (world) =>
+      request(world, {
+        tools: [tool(world, 'write', { effect: 'idempotent' })],
+        drafts: false,
+        script: (turn, _, { messages }) => {
+          if (messages.length > 8) return { error: { status: 400, code: 'context_length_exceeded' } };
+          const path = 'abcd'[turn - 1];
+          return path ? { toolCalls: [call('write', path)] } : 'All written.';
+        },
       }),
   },
   {

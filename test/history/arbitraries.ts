@@ -200,8 +200,10 @@ const single: fc.Arbitrary<NamedManager> = fc.oneof(
     make: () =>
       keepImportant({ ...options, score: (group) => group.reduce((sum, one) => sum + one.content.length, 0) }),
   })),
-  window
-    .filter(({ low }) => low > 0)
+  fc
+    .tuple(window, fc.nat(11))
+    .filter(([{ low }, ahead]) => low > ahead)
+    .map(([options, ahead]) => ({ ...options, ahead }))
     .map((options) => ({ name: `summarize ${JSON.stringify(options)}`, make: () => summarize(options) })),
   fc
     .record({ tools: fc.subarray(['tool_call_1', 'tool_c_2']), last: fc.nat(4) })

@@ -27,6 +27,7 @@ const managers: readonly { readonly name: string; readonly make: () => History }
   { name: 'tokenBudget', make: () => tokenBudget({ max: 120 }) },
   { name: 'keepImportant', make: () => keepImportant({ size: 3, low: 2, score: (group) => group.length }) },
   { name: 'summarize', make: () => summarize({ size: 3, low: 1 }) },
+  { name: 'summarize ahead', make: () => summarize({ size: 4, low: 3, ahead: 2 }) },
   { name: 'pin', make: () => compose(pin({ tools: ['work'], last: 2 }), slidingWindow({ size: 2 })) },
   { name: 'observe', make: () => observe(slidingWindow({ size: 3, low: 1 }), () => {}) },
   { name: 'compose', make: () => compose(truncateToolResults({ maxLength: 30 }), summarize({ size: 4, low: 2 })) },

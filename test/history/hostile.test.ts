@@ -192,7 +192,7 @@ describe('what was mended is said (D32)', () => {
     {
       name: 'emptied',
       history: (given) => given.map((one) => (one.role === 'user' ? { ...one, content: [] } : one)),
-      codes: ['empty-content', 'newest-lost'],
+      codes: ['empty-content', 'newest-lost', 'opening-lost'],
     },
   ];
   test.for(cases)('$name', ({ history, codes }) => expect(codesOf(history)).toEqual(codes));

@@ -34,6 +34,7 @@ const managers: readonly { name: string; make: () => History }[] = [
   { name: 'a token budget', make: () => tokenBudget({ max: 220 }) },
   { name: 'what matters', make: () => keepImportant({ size: 5, low: 3, score: (group) => group.length }) },
   { name: 'a summary', make: () => summarize({ size: 5, low: 2 }) },
+  { name: 'a summary that is made ahead', make: () => summarize({ size: 5, low: 3, ahead: 1 }) },
   { name: 'pins', make: () => compose(pin({ tools: ['look'], last: 2 }), slidingWindow({ size: 3 })) },
   { name: 'observed', make: () => observe(slidingWindow({ size: 4, low: 2 }), () => {}) },
   {

@@ -238,6 +238,62 @@ describe('summarize (D56)', () => {
     expect(key({ size: 3 })).not.toBe(key({ size: 3, instructions: 'In French.' }));
   });
 
+  test('with ahead, wants the summary of the next fold before the window is full, and the fold then needs none', () => {
+    made.clear();
+    const [history, late] = [summarize({ size: 5, low: 3, ahead: 2 }), summarize({ size: 5, low: 3 })];
+    const build = talk();
+    const wanted: string[] = [];
+    for (let i = 0; i < 12; i++) {
+      const { messages } = build.calls(`c${i}`);
+      const { needs, ahead } = curateRequest({ history, messages, context: { summaries } });
+      const expected = curateRequest({ history: late, messages, context: { summaries } });
+      expect(needs).toEqual([]);
+      expect(expected.needs).toEqual([]);
+      for (const request of ahead) {
+        const groups = messages.filter(({ role }) => role !== 'tool' && role !== 'system').length;
+        wanted.push(`at ${groups}: ${shapeOf(request.messages)}`);
+        made.set(request.key, `summary ${made.size}`);
+      }
+      expect(curateRequest({ history, messages, context: { summaries } })).toMatchObject({
+        messages: expected.messages,
+        ahead: [],
+      });
+    }
+    expect(wanted).toEqual([
+      'at 4: ask(c0) c0 ask(c1) c1',
+      'at 7: (user) ask(c2) c2 ask(c3) c3 ask(c4) c4',
+      'at 10: (user) ask(c5) c5 ask(c6) c6 ask(c7) c7',
+      'at 13: (user) ask(c8) c8 ask(c9) c9 ask(c10) c10',
+    ]);
+  });
+
+  test('the request that a fold makes and the one that is wanted ahead are the same but for `ahead`', () => {
+    made.clear();
+    const { messages } = talk('a', 'b', 'c', 'd');
+    const [early] = curateRequest({ history: summarize({ size: 5, low: 3, ahead: 1 }), messages }).ahead;
+    const [late] = curateRequest({
+      history: summarize({ size: 5, low: 3 }),
+      messages: talk('a', 'b', 'c', 'd', 'e').messages,
+    }).needs;
+    expect(early).toEqual({ ...late, ahead: true });
+  });
+
+  test('wants nothing ahead of groups that may still get results', () => {
+    const history = summarize({ size: 5, low: 4, ahead: 3 });
+    const { messages } = talk().asks('a', 'b').result('a').user('and?');
+    expect(curateRequest({ history, messages }).ahead).toEqual([]);
+    expect(curateRequest({ history, messages: talk('a').user('and?').messages }).ahead).toHaveLength(1);
+  });
+
+  test('while the summary of a fold is missing, wants no other ahead of time', () => {
+    made.clear();
+    const { messages } = talk('a', 'b', 'c', 'd', 'e', 'f');
+    const history = summarize({ size: 5, low: 4, ahead: 3 });
+    const { needs, ahead } = curateRequest({ history, messages, context: { summaries } });
+    expect(needs).toHaveLength(1);
+    expect(ahead).toEqual([]);
+  });
+
   test('managers after it keep the summary', () => {
     made.clear();
     const history = compose(summarize({ size: 3, low: 2 }), slidingWindow({ size: 1 }));
@@ -246,10 +302,15 @@ describe('summarize (D56)', () => {
     expect(shapeOf(history.curate(messages, { summaries: everything }).messages)).toBe('system user (user) ask(d) d');
   });
 
-  test.for([{ size: 0 }, { size: 2, low: 0 }, { size: 2, low: 3 }, { size: 2, maxTokens: 0 }])(
-    '%o is a typed error',
-    (options) => {
-      expect(() => summarize(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    },
-  );
+  test.for([
+    { size: 0 },
+    { size: 2, low: 0 },
+    { size: 2, low: 3 },
+    { size: 2, maxTokens: 0 },
+    { size: 4, ahead: -1 },
+    { size: 4, ahead: 0.5 },
+    { size: 4, low: 2, ahead: 2 },
+  ])('%o is a typed error', (options) => {
+    expect(() => summarize(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
 });

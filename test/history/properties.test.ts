@@ -47,6 +47,18 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
+  test('keeps the message that began the evaluation, whatever user messages joined it since (D61)', () => {
+    fc.assert(
+      fc.property(conversation(), manager, (original, { make }) => {
+        const { messages } = curateRequest({ history: make(), messages: original, context: { summaries } });
+        const users = original.filter(({ role }) => role === 'user');
+        const began = users.find(({ evaluationId }) => evaluationId === users.at(-1)?.evaluationId);
+        expect(messages.map(({ id }) => id)).toContain(began?.id);
+      }),
+      runs,
+    );
+  });
+
   test('leaves the record untouched (I5)', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
@@ -97,6 +109,22 @@ describe('every request (I4, D31, D32)', () => {
       runs,
     );
   });
+});
+
+test('a request that is cut to any limit is coherent, and keeps what every request keeps (D31, D61)', () => {
+  fc.assert(
+    fc.property(conversation(), manager, fc.integer({ min: 1, max: 2000 }), (original, { make }, maxTokens) => {
+      const whole = curateRequest({ history: make(), messages: original, context: { summaries } });
+      const cut = curateRequest({ history: make(), messages: original, context: { summaries, limits: { maxTokens } } });
+      const ids = cut.messages.map(({ id }) => id);
+      const users = original.filter(({ role }) => role === 'user');
+      const began = users.find(({ evaluationId }) => evaluationId === users.at(-1)?.evaluationId);
+      expect(checkCoherence(cut.messages, { original }).violations).toEqual([]);
+      expect(ids).toEqual(expect.arrayContaining([users[0]?.id, began?.id, users.at(-1)?.id]));
+      expect(cut.record.estimatedTokens).toBeLessThanOrEqual(whole.record.estimatedTokens);
+    }),
+    runs,
+  );
 });
 
 describe('every manager by itself', () => {

@@ -45,7 +45,13 @@ async function judge(outcome: Outcome, expected: Outcome): Promise<void> {
   expect(outcome.world.ranAgain).toEqual([]);
   expect(outcome.world.acts.size).toBe(expected.world.acts.size);
   expect(Math.max(0, ...onceCalls(outcome))).toBeLessThanOrEqual(1);
+  const summaries = new Set<string>();
   for await (const event of outcome.session.events()) {
+    if (event.type === 'history/summarized') {
+      const place = `${event.evaluationId} ${event.key}`;
+      expect(summaries).not.toContain(place);
+      summaries.add(place);
+    }
     if (event.type === 'history/curated') expect(event).not.toHaveProperty('repairs'); // nothing had to be mended
   }
 }
@@ -96,6 +102,7 @@ const rich: Scenario = {
   child: { turns: [[{ ...plain, tool: 'pay' }]], failures: [], wrongAnswers: 0 },
   structured: true,
   maxParallelCalls: undefined,
+  summarizes: true,
 };
 
 test.for([

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { summarize } from '../../src/history.ts';
 import {
   type AnyTool,
   approveToolCall,
@@ -21,6 +22,7 @@ import {
   scriptedModel,
   settleToolCall,
   type ToolContext,
+  textOf,
   toolContent,
 } from '../../src/index.ts';
 import { listening } from './agent.ts';
@@ -50,6 +52,8 @@ export interface Scenario {
   readonly child: Plan;
   readonly structured: boolean;
   readonly maxParallelCalls: number | undefined;
+  /** Old groups become summaries, which are made in the background. */
+  readonly summarizes: boolean;
 }
 
 const callPlan = (tools: readonly CallPlan['tool'][]): fc.Arbitrary<CallPlan> =>
@@ -76,6 +80,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   child: plan(OWN, 2),
   structured: fc.boolean(),
   maxParallelCalls: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
+  summarizes: fc.boolean(),
 });
 
 interface Noted {
@@ -96,9 +101,11 @@ export async function converse(life: Life, scenario: Scenario, requests: ModelRe
     const newest = said.findLast((text) => text.includes('message ')) ?? '';
     return scenario.messages[Number(/message (\d+)/.exec(newest)?.[1])] as Plan;
   };
-  const model = scriptedModel((request) => answerOf(life, scenario, planOf(request), request));
+  const model = scriptedModel((request) =>
+    isSummary(request) ? summaryOf(request) : answerOf(life, scenario, planOf(request), request),
+  );
   const adapter = createAdapter({ model: listening(life.mortal(model), requests), random: () => 0.5 });
-  const { maxParallelCalls } = scenario;
+  const { maxParallelCalls, summarizes } = scenario;
   for (const i of scenario.messages.keys()) {
     const key = `m${i}`;
     const there = session.state.record.evaluations.items.toArray().find((evaluation) => evaluation.key === key);
@@ -111,6 +118,7 @@ export async function converse(life: Life, scenario: Scenario, requests: ModelRe
         continues: true,
         resume: 'auto',
         ...(maxParallelCalls !== undefined && { maxParallelCalls }),
+        ...(summarizes && { history: summarize({ size: 3, low: 2, ahead: 1 }) }),
       });
     for (let response = await evaluate(); response.status === 'suspended'; response = await evaluate()) {
       if (response.pending.length === 0) throw new Error(`suspended: ${response.message}`);
@@ -118,6 +126,15 @@ export async function converse(life: Life, scenario: Scenario, requests: ModelRe
     }
   }
   return session;
+}
+
+function isSummary({ prompt }: ModelRequest): boolean {
+  return prompt.ns === 'holdfast';
+}
+
+/** The same summary of the same messages, whichever process makes it. */
+function summaryOf({ messages }: ModelRequest): string {
+  return `${messages.map(textOf).join().length} characters`;
 }
 
 /** A person's word on a call that waits, by what is the case outside. */
@@ -254,10 +271,10 @@ export function comeTo(session: Session): Record<string, unknown> {
   };
 }
 
-/** What was asked, by evaluation and turn: equal requests once. */
+/** What was asked, by evaluation and turn: equal requests once. Any process may make a summary, and begin it again. */
 export function asked(session: Session, requests: readonly ModelRequest[]): Record<string, readonly string[]> {
   const all = new Map<string, Set<string>>();
-  for (const { evaluationId, turn, messages } of requests) {
+  for (const { evaluationId, turn, messages } of requests.filter((request) => !isSummary(request))) {
     const evaluation = session.state.record.evaluations.get(evaluationId);
     const name = `${evaluation ? nameOf(session, evaluation) : evaluationId}@${turn}`;
     all.set(name, (all.get(name) ?? new Set()).add(JSON.stringify(normalized(messages))));

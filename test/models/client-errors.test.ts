@@ -56,17 +56,38 @@ describe('errors of clients', () => {
       new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'UND_ERR_SOCKET' }) }),
       { retryable: true },
     ],
+    [
+      'a request that is too long',
+      apiError({ statusCode: 400, message: 'prompt is too long: 213462 tokens > 200000 maximum' }),
+      { status: 400, retryable: false, tooLong: true },
+    ],
+    [
+      'a request that is too long, by the code in the body',
+      apiError({ statusCode: 400, responseBody: '{"error":{"code":"context_length_exceeded"}}' }),
+      { status: 400, tooLong: true },
+    ],
+    [
+      'a request that is too large, whatever the client says of trying again',
+      apiError({ statusCode: 413, isRetryable: true }),
+      { status: 413, retryable: false, tooLong: true },
+    ],
     ['anything else', new RangeError('bug'), { retryable: false, message: 'bug' }],
   ] as const)('%s', async ([, thrown, expected]) => {
     const { error } = await askInVain(aiSdkModel(throwing(thrown)), asking);
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject({ ...expected, cause: thrown });
+    if (!('tooLong' in expected)) expect((error as ModelError).tooLong).toBeUndefined();
     if (!('retryAfterMs' in expected)) expect((error as ModelError).retryAfterMs).toBeUndefined();
   });
 
   test.for([
     ['an object', { message: 'overloaded', statusCode: 529 }, { status: 529, message: 'overloaded', retryable: true }],
     ['an object in an object', { error: { message: 'inner' } }, { message: 'inner', retryable: true }],
+    [
+      'a request that is too long',
+      { type: 'error', error: { type: 'invalid_request_error', code: 'context_length_exceeded', message: 'no' } },
+      { message: 'no', retryable: false, tooLong: true },
+    ],
     ['a text', 'broken', { message: 'broken', retryable: true }],
     ['the provider’s no', { message: 'policy', statusCode: 400 }, { status: 400, retryable: false }],
   ] as const)('in mid-stream: %s', async ([, thrown, expected]) => {

@@ -55,6 +55,23 @@ describe('a scripted model', () => {
     expect(error).toMatchObject({ status, retryable });
   });
 
+  test('refuses a request as too long with the code, the message or the status that providers use', async () => {
+    for (const error of [
+      { status: 400, code: 'context_length_exceeded' },
+      { status: 400, message: 'prompt is too long: 9 tokens > 8 maximum' },
+      { status: 413 },
+    ]) {
+      const refused = await askInVain(scriptedModel([{ error }]), request(1));
+      expect(refused.error).toMatchObject({ status: error.status, retryable: false, tooLong: true });
+    }
+    const { error } = await askInVain(
+      scriptedModel([{ error: { status: 400, message: 'no such model' } }]),
+      request(1),
+    );
+    expect(error).toMatchObject({ message: 'no such model' });
+    expect((error as ModelError).tooLong).toBeUndefined();
+  });
+
   test('streams what it says before it fails: a connection that breaks in the middle', async () => {
     const model = scriptedModel([{ text: 'half an answer', error: { status: 500, retryAfterMs: 20 } }]);
     const { deltas, error } = await askInVain(model, request(1));

@@ -83,6 +83,7 @@ const REFUSED: readonly (readonly [string, unknown])[] = [
   ['an adapter state without a kind', { type: 'adapter/captured', snapshot: { ...captured, state: {} } }],
   ['a summary without text', { type: 'history/summarized', evaluationId: 'e1', key: 'k' }],
   ['a curation of nobody', { type: 'history/curated' }],
+  ['a refusal without a limit', { type: 'history/curated', evaluationId: 'e1', turn: 1, refused: { model: 'm' } }],
 ];
 
 describe('I10: what is no event is refused, and nothing is written', () => {

@@ -7,7 +7,7 @@ import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { answer, callOf, messageOf, plain, recorded, refOf, result, started, user } from '../core/log.ts';
 import { logIn, rejection, until } from './log-of.ts';
-import { STORES } from './stores.ts';
+import { STORES, withChanges } from './stores.ts';
 
 /** A slice that copies what was said: its author could not know that it would be erased. */
 const said = defineSlice({ name: 'said', initial: [], on: { 'message/recorded': appendAll } });
@@ -132,6 +132,24 @@ describe('D58: no trace is left', () => {
     expect(plain((await openSession({ store, id: 's1' })).state)).toEqual(plain(session.state));
     await session.append([summary('after', 'made again')]);
     expect(session.state.record.summaries.length).toBe(1);
+  });
+
+  test('of a message that a summary tells of which is recorded while the message is erased', async () => {
+    const store = memoryStore();
+    const runner = await openSession({ store, id: 's1' });
+    await runner.append([started(), user(SECRET, 0)]);
+    const text = `He said ${SECRET}`;
+    let summarized: Promise<unknown> | undefined;
+    const meanwhile = withChanges(store, {
+      async replaceEvent(...args) {
+        summarized ??= runner.append([{ type: 'history/summarized', evaluationId: 'e1', key: 'k', text }]);
+        await summarized;
+        return store.replaceEvent(...args);
+      },
+    });
+    await (await openSession({ store: meanwhile, id: 's1' })).eraseMessage('e1:0');
+    expect((await logIn(store)).map(({ type }) => type)).toContain('history/summarized');
+    expect(await everythingIn(store)).not.toContain('ossifrage');
   });
 
   test('of a message that a snapshot brought in', async () => {

@@ -139,6 +139,23 @@ describe('around the messages', () => {
     ]);
   });
 
+  test('a request that was refused as too long has a notice of its own', () => {
+    const curated = {
+      ...{ type: 'history/curated', evaluationId: 'ev', turn: 1, promptName: 'p', strategy: 'passthrough' },
+      ...{ originalCount: 9, estimatedTokens: 90, prefixKept: 1 },
+    };
+    const refused = { model: 'm', maxTokens: 45, status: 400, message: 'prompt is too long' };
+    const log = [
+      started(),
+      { ...curated, curatedCount: 9, refused },
+      { ...curated, curatedCount: 4, maxTokens: 45 },
+    ] as LogEntry[];
+    expect(show(...log)).toEqual([
+      'complete system/refused: Refused as too long: 9 of 9 messages (passthrough): prompt is too long',
+      'complete system/history: Sent 4 of 9 messages (passthrough)',
+    ]);
+  });
+
   test('an erased message shows no more than its place (D58)', () => {
     const said = m.assistant('', [toolCall('c9', '{"secret":1}')], {
       turn: 7,

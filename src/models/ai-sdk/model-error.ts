@@ -1,6 +1,7 @@
 import { isHoldfastError, messageOf } from '../../core/errors.ts';
 import { ModelError } from '../../ports/model.ts';
 import { isRetryableStatus } from '../retryable.ts';
+import { isTooLong } from '../too-long.ts';
 
 /**
  * What a provider client threw, as a `ModelError`. Clients are recognised by the shape of their errors, never by class:
@@ -13,11 +14,15 @@ export function toModelError(error: unknown, options: { readonly streaming: bool
   const retryAfterMs = retryAfterOf(responseHeaders);
   // A connection that breaks is worth another try; a client that refuses to send the request will refuse it again.
   const transient = status === undefined ? options.streaming || isConnectionError(error) : isRetryableStatus(status);
+  const message = messageFrom(error);
+  const tooLong = isTooLong({ status, code: codeOf(error), text: `${message} ${bodyOf(responseBody)}` });
   const retryable =
+    !tooLong &&
     (typeof isRetryable === 'boolean' ? isRetryable : transient) &&
     !String(responseBody).includes('insufficient_quota');
-  return new ModelError(messageFrom(error), {
+  return new ModelError(message, {
     retryable,
+    tooLong,
     cause: error,
     ...(status === undefined ? {} : { status }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -45,6 +50,21 @@ function messageFrom(error: unknown): string {
   const { message, error: inner } = error as { message?: unknown; error?: unknown };
   if (typeof message === 'string') return message;
   return inner === undefined ? JSON.stringify(error) : messageFrom(inner);
+}
+
+/** The provider's name of an error, which a plain object of a stream may have further inside. */
+function codeOf(error: unknown): string {
+  const {
+    code,
+    type,
+    error: inner,
+  } = fieldsOf(error) as ErrorFields & { readonly type?: unknown; readonly error?: unknown };
+  const own = [code, type].filter((name) => typeof name === 'string').join(' ');
+  return typeof inner === 'object' && inner !== null && inner !== error ? `${own} ${codeOf(inner)}` : own;
+}
+
+function bodyOf(body: unknown): string {
+  return typeof body === 'string' ? body : '';
 }
 
 /** What the network says when it breaks, with the reason it may give further down. */

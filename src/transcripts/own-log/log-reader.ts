@@ -141,7 +141,7 @@ export class LogReader {
         yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.snapshot.evaluationId), ''));
         break;
       case 'history/curated':
-        if (event.curatedCount !== event.originalCount || event.repairs?.length) {
+        if (event.refused || event.curatedCount !== event.originalCount || event.repairs?.length) {
           yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), ''));
         }
         break;

@@ -80,7 +80,12 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
       };
     }
     case 'history/curated': {
-      const { originalCount, curatedCount, strategy, estimatedTokens, prefixKept, repairs, turn } = event;
+      const { originalCount, curatedCount, strategy, estimatedTokens, prefixKept, repairs, turn, refused } = event;
+      if (refused) {
+        const { message, ...limit } = refused;
+        const why = `Refused as too long: ${curatedCount} of ${originalCount} messages (${strategy}): ${message}`;
+        return { ...notice('refused', why, { turn, estimatedTokens, ...limit }), machinery: true };
+      }
       const content = `Sent ${curatedCount} of ${originalCount} messages (${strategy})`;
       const data = { turn, estimatedTokens, prefixKept, ...(repairs && { repairs }) };
       return { ...notice('history', content, data, `history:${event.evaluationId}`), machinery: true };
