@@ -34,7 +34,7 @@ export type {
   ResumeRequest,
 } from './core/evaluations.ts';
 export type * from './core/events.ts';
-export { isBuiltInEvent } from './core/events.ts';
+export { isBuiltInEvent, isUserEvent } from './core/events.ts';
 export type { Inbox, InboxItem, InputStatus } from './core/inbox.ts';
 export { List } from './core/list.ts';
 export * from './core/messages.ts';
@@ -56,12 +56,14 @@ export {
   type AnySlice,
   appendAll,
   defineSlice,
+  type EventIn,
   type EventOf,
   type EventReducer,
   type ItemOf,
   replaceLatest,
   type Slice,
   type SliceReducer,
+  type UnlistedEvent,
   upsertBy,
 } from './core/slices.ts';
 export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';

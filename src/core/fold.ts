@@ -73,7 +73,7 @@ export function createFold(
         onError(slice.name, event, error);
       }
     }
-    if (event.type === 'session/restored' && isBuiltInEvent(event)) {
+    if (event.type === 'session/restored') {
       // Into an empty session a snapshot brings every slice, else those that roll back (D21).
       const restored = event.seq === 1 ? slices : slices.filter((slice) => slice.rollback);
       for (const { name } of restored) {

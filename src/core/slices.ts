@@ -1,5 +1,5 @@
 import { HoldfastError } from './errors.ts';
-import type { EventEnvelope, UserEvent, Without } from './events.ts';
+import type { BuiltInEvent, EventEnvelope, OwnType, UserEvent, Without } from './events.ts';
 import { frozen, frozenCopy } from './frozen.ts';
 import { List } from './list.ts';
 import { RECORD_SLICES } from './record-items.ts';
@@ -58,6 +58,33 @@ export type EventOf<S> =
     : never;
 
 type WithoutEnvelope<Event> = Without<Event, keyof EventEnvelope | 'type'>;
+
+/** Exists for the compiler only. */
+declare const unlisted: unique symbol;
+
+/** An event that none of the session's slices folds: its fields are unknown. */
+export type UnlistedEvent = UserEvent & { readonly type: OwnType & { readonly [unlisted]: true } };
+
+/**
+ * An event in the log of a session with these slices: one of ours, of one of the slices, or any other. `event.type === '…'` narrows
+ * it.
+ */
+export type EventIn<Slices extends readonly AnySlice[]> =
+  | BuiltInEvent
+  | UnlistedEvent
+  | Extract<LoggedEventOf<Slices[number]>, UserEvent>; // `Extract` says what holds for any slices
+
+/** A slice's events as the log has them. Built-in events have their own fields, whatever a slice reads of them. */
+type LoggedEventOf<S> = S extends unknown ? LoggedEvent<EventOf<S>> : never;
+type LoggedEvent<Event> = Event extends { readonly type: infer Type extends string }
+  ? Type extends BuiltInEvent['type']
+    ? never
+    : string extends Type
+      ? UserEvent // which slices the session has is not known here
+      : Flat<EventEnvelope & Omit<Event, 'type'> & { readonly type: OwnType<Type> }>
+  : never;
+
+type Flat<T> = { readonly [K in keyof T]: T[K] };
 
 const NAME = /^[a-z][\w-]*$/i;
 const RESERVED = new Set<string>([...RECORD_SLICES, 'constructor']);

@@ -5,7 +5,7 @@ import { frozen } from '../core/frozen.ts';
 import { itemsOf } from '../core/session-view.ts';
 
 /** Called with each event after it was committed, in log order. May be asynchronous; the next event does not wait. */
-export type EventListener = (event: SessionEvent) => void | Promise<void>;
+export type EventListener<Event = SessionEvent> = (event: Event) => void | Promise<void>;
 /** Called after a commit that changed the slice. */
 export type SliceObserver<Item> = (before: readonly Item[], after: readonly Item[]) => void | Promise<void>;
 

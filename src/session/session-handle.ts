@@ -6,7 +6,7 @@ import { createFold, type Fold, type SessionState } from '../core/fold.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
-import type { AnySlice, ItemOf } from '../core/slices.ts';
+import type { AnySlice, EventIn, ItemOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
 import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -224,16 +224,16 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return this.#listening(this.#listeners.observe(slice.name, observer as SliceObserver<unknown>));
   }
 
-  subscribe(listener: EventListener, options: SubscribeOptions = {}): () => void {
+  subscribe(listener: EventListener<EventIn<Slices>>, options: SubscribeOptions = {}): () => void {
     const { types, from } = options;
     this.#assertOpen();
     if (from !== undefined) checkFrom(from);
     const seq = (): number => this.seq;
     const read = (after: number): AsyncIterable<SessionEvent> => this.#log.read({ after });
-    return this.#listening(this.#listeners.subscribe(listener, { types, from, seq, read }));
+    return this.#listening(this.#listeners.subscribe(listener as EventListener, { types, from, seq, read }));
   }
 
-  async *events(options: EventsOptions = {}): AsyncIterable<SessionEvent> {
+  async *events(options: EventsOptions = {}): AsyncIterable<EventIn<Slices>> {
     const { from = 1, live = false, signal } = options;
     this.#assertOpen();
     checkFrom(from);
@@ -246,7 +246,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       try {
         for await (const event of this.#log.read({ after: cursor })) {
           cursor = event.seq;
-          if (!types || types.has(event.type)) yield event;
+          if (!types || types.has(event.type)) yield event as EventIn<Slices>;
           if (signal?.aborted) return;
         }
         if (!next) return;

@@ -70,7 +70,12 @@ describe('defineSlice', () => {
 });
 
 describe('ready-made reducers', () => {
-  const event = (seq: number, id: number): UserEvent => ({ seq, at: timeOf(seq), type: 'a/b', id });
+  const event = (seq: number, id: number): UserEvent => ({
+    seq,
+    at: timeOf(seq),
+    type: 'a/b' as UserEvent['type'],
+    id,
+  });
 
   test.for([
     ['appendAll', appendAll, (items: readonly UserEvent[], item: UserEvent) => [...items, item]],

@@ -6,16 +6,22 @@ import {
   type CallRef,
   createAdapter,
   definePrompt,
+  defineSlice,
   defineTool,
   type EvaluationEvent,
   type EvaluationResponse,
   MainLoop,
   type McpClient,
+  type MessageDelta,
+  type MessageRecorded,
+  memoryStore,
+  openSession,
   type Prompt,
   type SuspendReason,
   scriptedModel,
   type Tool,
   type ToolContext,
+  type ToolProgress,
 } from '../../src/index.ts';
 
 const adapter = createAdapter({ model: scriptedModel([]) });
@@ -142,6 +148,37 @@ describe('definePrompt and evaluate', () => {
     // @ts-expect-error: an option that does not exist is a mistake
     void adapter.evaluate(prompt, { retries: 3 });
     void adapter.evaluate(prompt, { onEvent: (event) => expectTypeOf(event).toEqualTypeOf<EvaluationEvent>() });
+  });
+
+  test('the events of an evaluation narrow by their type: ours, those of the session’s slices, and what is not in the log', async () => {
+    const notes = defineSlice({
+      name: 'notes',
+      initial: [] as string[],
+      on: { 'note/added': (all, event: { readonly text: string }) => [...all, event.text] },
+    });
+    const prompt = definePrompt(named);
+    const open = () => openSession({ store: memoryStore(), id: 's1', slices: [notes] });
+    const session = {} as Awaited<ReturnType<typeof open>>;
+    const heard = (event: EvaluationEvent<readonly [typeof notes]>): void => {
+      if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      if (event.type === 'message/delta') expectTypeOf(event).toEqualTypeOf<MessageDelta>();
+      if (event.type === 'tool/progress') expectTypeOf(event).toEqualTypeOf<ToolProgress>();
+    };
+    void adapter.evaluate(prompt, { session, onEvent: heard });
+    void adapter.evaluate(prompt, {
+      session,
+      onEvent(event) {
+        if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
+      },
+    });
+    for await (const event of adapter.stream(prompt, { session })) heard(event);
+    for await (const event of adapter.stream(prompt, { session: session as AnySession })) {
+      expectTypeOf(event).toEqualTypeOf<EvaluationEvent>();
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      // @ts-expect-error: which slices the session has is not known any more
+      event.type === 'note/added';
+    }
   });
 
   test('tools: ours in a list, ours and the AI SDK’s by name', () => {
