@@ -54,6 +54,35 @@ describe('defineTool', () => {
     });
   });
 
+  test('what is dispatched to the context’s session is checked against the tool’s slices', () => {
+    const notes = defineSlice({
+      name: 'notes',
+      initial: [] as string[],
+      on: { 'note/added': (all, event: { readonly text: string }) => [...all, event.text] },
+    });
+    const made = defineTool({
+      ...base,
+      input: z.object({ n: z.number() }),
+      slices: [notes],
+      async execute({ n }, { session }) {
+        await session.dispatch({ type: 'note/added', text: String(n) });
+        await session.dispatch({ type: 'my/own', anything: n });
+        // @ts-expect-error: a field is missing
+        await session.dispatch({ type: 'note/added' });
+        // @ts-expect-error: a field is wrong
+        await session.dispatch({ type: 'note/added', text: n });
+        expectTypeOf(session.select(notes).all()).toEqualTypeOf<readonly string[]>();
+      },
+      async reconcile(_, { session }) {
+        // @ts-expect-error: a field is wrong
+        await session.dispatch({ type: 'note/added', text: 1 });
+        return { happened: 'unknown' };
+      },
+    });
+    expectTypeOf(made).toEqualTypeOf<Tool<{ n: number }, void>>();
+    definePrompt({ ...named, tools: [made] });
+  });
+
   test('reconcile, compensate and needsApproval take the same input; reconcile gives what execute gives', () => {
     const made = defineTool({
       ...base,
