@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { type PromptIdentity, promptIdentityText } from '../core/prompt-identity.ts';
+import { closedSchema } from '../models/closed-schema.ts';
 import { sha256 } from '../session/contents.ts';
 import { type AnyTool, checkToolName } from './define-tool.ts';
 import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
@@ -21,9 +22,9 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly instructions: string;
   /** Our tools; AI SDK `tool()` objects under their names, as they are. */
   readonly tools?: readonly AnyTool[] | Readonly<Record<string, AnyTool | ForeignTool>>;
-  /** The shape of the answer; without one the answer is text. */
+  /** The shape of the response; without one it is text. Objects are sent as closed: `z.object` is strict where the provider can be. */
   readonly output?: Schema;
-  /** For schema libraries that do not convert themselves. */
+  /** For schema libraries that do not convert themselves; sent as it is. */
   readonly outputJsonSchema?: JsonSchema;
 }
 
@@ -65,7 +66,8 @@ export function definePrompt<Schema extends StandardSchemaV1 | undefined = undef
     ...(output && {
       output: {
         schema: output as StandardSchemaV1<unknown, OutputOf<Schema>>,
-        jsonSchema: toJsonSchema(output, definition.outputJsonSchema, `prompt ${ns}/${key}: output`),
+        jsonSchema:
+          definition.outputJsonSchema ?? closedSchema(toJsonSchema(output, undefined, `prompt ${ns}/${key}: output`)),
       },
     }),
   };

@@ -137,6 +137,16 @@ describe('definePrompt and evaluate', () => {
     expectTypeOf(adapter.stream(prompt).response).resolves.toEqualTypeOf<typeof response>();
   });
 
+  test('the output of z.object has its properties and no others; that of z.looseObject may have more', async () => {
+    const strict = await adapter.evaluate(definePrompt({ ...named, output: z.object({ n: z.number() }) }));
+    if (strict.status !== 'completed') return;
+    expectTypeOf(strict.output).toEqualTypeOf<{ n: number }>();
+    // @ts-expect-error: stripped
+    strict.output.extra;
+    const loose = await adapter.evaluate(definePrompt({ ...named, output: z.looseObject({ n: z.number() }) }));
+    if (loose.status === 'completed') expectTypeOf(loose.output.extra).toEqualTypeOf<unknown>();
+  });
+
   test('without a schema there is none', async () => {
     const prompt = definePrompt(named);
     expectTypeOf(prompt).toEqualTypeOf<Prompt<undefined>>();
