@@ -90,7 +90,13 @@ export {
   fileCheckpoints,
 } from './loop/checkpoints.ts';
 export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
-export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
+export {
+  definePrompt,
+  type NamedForeignTool,
+  type Prompt,
+  type PromptDefinition,
+  type ToolSet,
+} from './loop/define-prompt.ts';
 export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
 export {
   type AnyTool,

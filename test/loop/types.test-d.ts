@@ -1,9 +1,11 @@
-import { tool as aiTool, jsonSchema } from 'ai';
+import { openai } from '@ai-sdk/openai';
+import { type ToolSet as AiToolSet, tool as aiTool, dynamicTool, jsonSchema } from 'ai';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
   type AnySession,
   type CallRef,
+  type CompletedResponse,
   createAdapter,
   definePrompt,
   defineSlice,
@@ -17,6 +19,8 @@ import {
   memoryStore,
   openSession,
   type Prompt,
+  type ProviderFailure,
+  type SuspendedResponse,
   type SuspendReason,
   scriptedModel,
   type Tool,
@@ -170,6 +174,33 @@ describe('definePrompt and evaluate', () => {
     }
   });
 
+  test('a response is one of two, and its status tells which', async () => {
+    const response = await adapter.evaluate(definePrompt({ ...named, output: z.object({ n: z.number() }) }));
+    expectTypeOf(response).toEqualTypeOf<CompletedResponse<{ n: number }> | SuspendedResponse>();
+    switch (response.status) {
+      case 'completed':
+        expectTypeOf(response).toEqualTypeOf<CompletedResponse<{ n: number }>>();
+        expectTypeOf(response.message).toEqualTypeOf<undefined>();
+        expectTypeOf(response.failure).toEqualTypeOf<undefined>();
+        break;
+      case 'suspended':
+        expectTypeOf(response).toEqualTypeOf<SuspendedResponse>();
+        expectTypeOf(response.failure).toEqualTypeOf<ProviderFailure | undefined>();
+        expectTypeOf(response.failure?.provider).toEqualTypeOf<string | undefined>();
+        // @ts-expect-error: it has none yet
+        response.output.n;
+        // @ts-expect-error: no reason of ours
+        response.reason === 'TIRED';
+        break;
+      default:
+        response satisfies never;
+    }
+    // @ts-expect-error: it may be suspended
+    response.output.n;
+    // @ts-expect-error: it may be completed
+    response.reason.length;
+  });
+
   test('a response says how it stands', async () => {
     const response = await adapter.evaluate(definePrompt(named));
     expectTypeOf(response.status).toEqualTypeOf<'completed' | 'suspended'>();
@@ -220,12 +251,33 @@ describe('definePrompt and evaluate', () => {
     }
   });
 
-  test('tools: ours in a list, ours and the AI SDK’s by name', () => {
+  test('tools of ours and of the AI SDK, of different inputs, in a list and by name', () => {
     const ours = defineTool({ ...base, input: z.object({ n: z.number() }), execute: ({ n }) => n });
     const zod = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city.length });
     const json = aiTool({ inputSchema: jsonSchema<{ a: string }>({}), execute: async ({ a }) => a });
+    const dynamic = dynamicTool({ inputSchema: z.object({ b: z.boolean() }), execute: async (input) => input });
+    const search = openai.tools.webSearch();
+    const set: AiToolSet = { zod, json };
     definePrompt({ ...named, tools: [ours] });
-    definePrompt({ ...named, tools: { ours, zod, json } });
+    definePrompt({ ...named, tools: { ours, zod, json, dynamic, search } });
+    definePrompt({ ...named, tools: [ours, { zod, json }, { dynamic, search }, set] });
+    definePrompt({ ...named, tools: [{ ...zod, name: 'zod' }, ours, { ...search, name: 'search' }] });
+    definePrompt({
+      ...named,
+      tools: [
+        defineTool({
+          ...base,
+          input: z.object({ n: z.number() }),
+          execute: ({ n }) => expectTypeOf(n).toEqualTypeOf<number>() as unknown,
+        }),
+        {
+          inline: aiTool({
+            inputSchema: z.object({ city: z.string() }),
+            execute: async ({ city }) => expectTypeOf(city).toEqualTypeOf<string>() as unknown,
+          }),
+        },
+      ],
+    });
     // @ts-expect-error: in a list a tool of the AI SDK has no name
     definePrompt({ ...named, tools: [zod] });
   });
