@@ -48,9 +48,11 @@ export {
   evaluations,
   messages,
   type Selection,
+  type SelectionOf,
   type SessionView,
   toolStarts,
   usage,
+  type ValueSelection,
 } from './core/session-view.ts';
 export {
   type AnySlice,
@@ -63,8 +65,11 @@ export {
   replaceLatest,
   type Slice,
   type SliceReducer,
+  type StateOf,
   type UnlistedEvent,
   upsertBy,
+  type ValueReducer,
+  type ValueSlice,
 } from './core/slices.ts';
 export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
 export type { Upcaster, Upcasters } from './core/upcast.ts';

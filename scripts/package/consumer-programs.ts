@@ -10,6 +10,12 @@ const plan = defineSlice({
   on: { 'plan/added': (steps, event: { step: string }) => [...steps, event.step] },
 });
 
+const mood = defineSlice({
+  name: 'mood',
+  initial: { level: 0 },
+  on: { 'mood/set': (_, event: { level: number }) => ({ level: event.level }) },
+});
+
 export function role(event: SessionEvent): string | undefined {
   if (event.type === 'message/recorded') return event.message.role;
   switch (event.type) {
@@ -21,13 +27,14 @@ export function role(event: SessionEvent): string | undefined {
 }
 
 export async function main(): Promise<void> {
-  const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan] });
+  const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan, mood] });
   session.subscribe((event) => {
     if (event.type === 'plan/added') event.step.trim();
+    else if (event.type === 'mood/set') event.level.toFixed();
     else if (event.type === 'message/recorded') event.message.role satisfies string;
     role(event);
   });
-  const level = 1;
+  const level: number = session.select(mood).get().level;
   const adapter = createAdapter({ model: scriptedModel([]) });
   const prompt = definePrompt({ ns: 'n', key: 'k', instructions: '', tools: [] });
   for await (const event of adapter.stream(prompt, { session })) {

@@ -48,7 +48,7 @@ export type SessionForked = EventEnvelope & {
 };
 export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
-  /** The items of every slice that rolls back. */
+  /** The items of every slice that rolls back; a slice that is a value is one item. */
   readonly slices: Readonly<Record<string, readonly unknown[]>>;
   /** The versions of slices that the process which restored them does not define: it keeps them for others (D6). */
   readonly versions?: Readonly<Record<string, number>>;

@@ -13,8 +13,8 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import type { Selection, SessionView } from '../core/session-view.ts';
-import type { AnySlice, EventIn, EventOf, ItemOf } from '../core/slices.ts';
+import type { SelectionOf, SessionView } from '../core/session-view.ts';
+import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
 import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
 import type { Upcasters } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -147,8 +147,8 @@ export interface AnySession extends SessionView {
   /** Opens a transaction for someone who appends it himself. */
   stage(): StagedSession;
 
-  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>>;
-  observe<S extends AnySlice>(slice: S, observer: SliceObserver<ItemOf<S>>): () => void;
+  select<S extends AnySlice>(slice: S): SelectionOf<S>;
+  observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void;
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
   events(options?: EventsOptions): AsyncIterable<SessionEvent>;
   /** Reads and folds what others have appended. */

@@ -62,10 +62,27 @@ describe('defineSlice', () => {
     );
   });
 
-  test('what it begins with is a list', () => {
-    expect(() => defineSlice({ name: 'plan', initial: {} as [], on: {} })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  test.for([
+    undefined,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1n,
+    Symbol('a'),
+    () => 1,
+    new Map(),
+    new Set(),
+    Promise.resolve([]),
+  ])('what it begins with is a JSON value: %s is none', (initial) => {
+    expect(() => defineSlice({ name: 'plan', initial, on: {} })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a JSON value') }),
     );
+  });
+
+  test('one that begins with an array is a list, with any other value a value', () => {
+    const on = {};
+    for (const initial of [[], ['a']]) expect(defineSlice({ name: 'a', initial, on }).holds).toBeUndefined();
+    for (const initial of [null, 0, '', false, {}, { list: [] }])
+      expect(defineSlice({ name: 'a', initial, on })).toMatchObject({ holds: 'value', initial });
   });
 });
 

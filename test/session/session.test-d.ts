@@ -26,7 +26,12 @@ const notes = defineSlice({
 });
 
 declare const store: Store;
-const open = () => openSession({ store, id: 's1', slices: [plan, notes] });
+const mood = defineSlice({
+  name: 'mood',
+  initial: { level: 0 },
+  on: { 'mood/set': (_, event: { readonly level: number }) => ({ level: event.level }) },
+});
+const open = () => openSession({ store, id: 's1', slices: [plan, notes, mood] });
 declare const session: Awaited<ReturnType<typeof open>>;
 declare const bare: Session;
 
@@ -111,7 +116,8 @@ describe('an event that is read narrows by its type', () => {
   test('to none of them: its fields are unknown', () => {
     session.subscribe((event) => {
       if (isBuiltInEvent(event)) return;
-      if (event.type === 'plan/added' || event.type === 'plan/cleared' || event.type === 'note/added') return;
+      if (event.type === 'plan/added' || event.type === 'plan/cleared') return;
+      if (event.type === 'note/added' || event.type === 'mood/set') return;
       expectTypeOf(event).toEqualTypeOf<UnlistedEvent>();
       expectTypeOf(event.anything).toEqualTypeOf<unknown>();
     });
@@ -131,7 +137,7 @@ describe('an event that is read narrows by its type', () => {
 
   test('what is read from a session with slices goes wherever events go', () => {
     expectTypeOf<Read>().toExtend<SessionEvent>();
-    expectTypeOf<Read>().toEqualTypeOf<EventIn<readonly [typeof plan, typeof notes]>>();
+    expectTypeOf<Read>().toEqualTypeOf<EventIn<readonly [typeof plan, typeof notes, typeof mood]>>();
     session.subscribe((event: SessionEvent) => void event.seq);
   });
 });
@@ -156,6 +162,19 @@ describe('what is read has the slice’s items', () => {
     expectTypeOf(session.select(plan).latest()).toEqualTypeOf<Step | undefined>();
     expectTypeOf(session.select(messages).all()).toEqualTypeOf<readonly ConversationMessage[]>();
     expectTypeOf(session.select(evaluations).latest()).toEqualTypeOf<Evaluation | undefined>();
+    expectTypeOf(session.select(mood).get()).toEqualTypeOf<{ level: number }>();
+    // @ts-expect-error: a value has no items
+    session.select(mood).all();
+    session.observe(mood, (before, after) => {
+      expectTypeOf(before).toEqualTypeOf<{ level: number }>();
+      expectTypeOf(after).toEqualTypeOf<{ level: number }>();
+    });
+    session.subscribe((event) => {
+      if (event.type === 'mood/set') expectTypeOf(event.level).toEqualTypeOf<number>();
+    });
+    session.dispatch({ type: 'mood/set', level: 1 });
+    // @ts-expect-error: a field is wrong
+    session.dispatch({ type: 'mood/set', level: 'x' });
     session.select(plan).where((step) => step.title !== '');
     session.observe(plan, (before, after) => {
       expectTypeOf(before).toEqualTypeOf<readonly Step[]>();
