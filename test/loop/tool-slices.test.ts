@@ -57,3 +57,14 @@ test('I10: a session that lacks a slice of a tool is refused before anything is 
   });
   expect(await collect(session.events())).toEqual([]);
 });
+
+test('a runner refuses such a session, too, and the input that was sent waits for another', async () => {
+  const store = memoryStore();
+  const session = await openSession({ store, id: 's1' });
+  await session.send('go', { id: 'm1' });
+  const adapter = createAdapter({ model: scriptedModel(script) });
+  await expect(adapter.run(prompt, { session })).rejects.toMatchObject({ code: 'SLICE_UNKNOWN' });
+  const able = await openSession({ store, id: 's1', slices: [notes] });
+  expect(await adapter.run(prompt, { session: able })).toMatchObject({ status: 'idle' });
+  expect(able.select(notes).all()).toEqual(['a']);
+});

@@ -242,6 +242,7 @@ describe('definePrompt and evaluate', () => {
         if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
       },
     });
+    void adapter.run(prompt, { session, onEvent: heard });
     for await (const event of adapter.stream(prompt, { session })) heard(event);
     for await (const event of adapter.stream(prompt, { session: session as AnySession })) {
       expectTypeOf(event).toEqualTypeOf<EvaluationEvent>();
