@@ -18,7 +18,7 @@ import { RECORD_SLICES } from './record-items.ts';
  *       on: { 'budget/raised': ({ cents }, event: { by: number }) => ({ cents: cents + event.by }) },
  *     });
  *
- * The state, snapshots and logs hold a value as a list of one item, so that whatever stores a slice need not know which it is.
+ * The state, snapshots and logs hold a value as a list of one item: code that stores slices treats both kinds alike.
  */
 
 /**

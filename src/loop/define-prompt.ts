@@ -21,7 +21,7 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly key: string;
   /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`. */
   readonly instructions: string;
-  /** Tools of ours and AI SDK `tool()` objects, as they are: those have no name of their own, so they stand under one. */
+  /** Tools of ours and AI SDK `tool()` objects. The latter have no name of their own: the key in a `ToolSet` is their name. */
   readonly tools?: ToolSet | readonly ToolEntry[];
   /** The shape of the response; without one it is text. Objects are sent as closed: `z.object` is strict where the provider can be. */
   readonly output?: Schema;

@@ -72,13 +72,13 @@ describe('defineSlice', () => {
     new Map(),
     new Set(),
     Promise.resolve([]),
-  ])('what it begins with is a JSON value: %s is none', (initial) => {
+  ])('the initial value must be a JSON value: %s is refused', (initial) => {
     expect(() => defineSlice({ name: 'plan', initial, on: {} })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a JSON value') }),
     );
   });
 
-  test('one that begins with an array is a list, with any other value a value', () => {
+  test('a slice that starts with an array is a list, one that starts with any other JSON value is a value', () => {
     const on = {};
     for (const initial of [[], ['a']]) expect(defineSlice({ name: 'a', initial, on }).holds).toBeUndefined();
     for (const initial of [null, 0, '', false, {}, { list: [] }])

@@ -64,7 +64,7 @@ describe('tool() objects', () => {
     expect(prompt.tools.map(({ name, effect }) => `${name} ${effect}`)).toEqual(['theirs once', 'ours once']);
   });
 
-  test('stand in a list under their names, or with a name of their own, beside tools of ours', () => {
+  test('may be mixed with tools of ours in a list: under a name, or with a name of their own', () => {
     const weather = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city });
     const count = aiTool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => n });
     const search = openai.tools.webSearch();

@@ -36,7 +36,7 @@ test('a tool dispatches to the slices that it declares', async () => {
   expect(session.select(notes).all()).toEqual(['a']);
 });
 
-test('without a session the slices of the prompt’s tools are there', async () => {
+test('without a session the evaluation has the slices of the prompt’s tools', async () => {
   const results: string[] = [];
   const adapter = createAdapter({ model: scriptedModel(script) });
   await adapter.evaluate(prompt, {
@@ -58,7 +58,7 @@ test('I10: a session that lacks a slice of a tool is refused before anything is 
   expect(await collect(session.events())).toEqual([]);
 });
 
-test('a runner refuses such a session, too, and the input that was sent waits for another', async () => {
+test('I10: run rejects such a session, and the queued input is placed by a later run that has the slices', async () => {
   const store = memoryStore();
   const session = await openSession({ store, id: 's1' });
   await session.send('go', { id: 'm1' });

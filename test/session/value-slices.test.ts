@@ -40,7 +40,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     return { store, session: await openSession({ store, id, slices }) };
   };
 
-  test('begins with its initial value, and each reducer gives the next one', async () => {
+  test('starts with its initial value, and each reducer returns the next one', async () => {
     const { session } = await open();
     expect(session.select(budget).get()).toEqual({ cents: 0, tags: [] });
     expect(session.select(raises).get()).toBe(0);
@@ -51,7 +51,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     expect(session.select(plan).all()).toEqual([]);
   });
 
-  test('is read again by another handle, from the log and from a stored snapshot with the log after it', async () => {
+  test('another handle loads it from the log, and from a stored snapshot with the events after it', async () => {
     const { store, session } = await open();
     await session.dispatch({ type: 'budget/raised', by: 5 });
     const opened = async () => (await openSession({ store, id: 's1', slices })).select(budget).get();
@@ -62,7 +62,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     expect(await opened()).toEqual({ cents: 7, tags: [] });
   });
 
-  test('is observed: before and after are values, and nothing is told when nothing changed', async () => {
+  test('observers get the values before and after a commit that changed it, and are not called otherwise', async () => {
     const { session } = await open();
     const seen: unknown[] = [];
     session.observe(budget, (before, after) => {
@@ -78,7 +78,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     ]);
   });
 
-  test('a transaction and a rollback change it; one that does not roll back stays', async () => {
+  test('transactions change it, restore puts it back, and one that does not roll back keeps its value', async () => {
     const { session } = await open();
     await session.dispatch({ type: 'budget/raised', by: 5 });
     const snapshot = session.snapshot();
@@ -95,7 +95,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     expect([again.select(budget).get().cents, again.select(raises).get()]).toEqual([5, 2]);
   });
 
-  test('a snapshot brings it into an empty session, also through one that does not define it (D6)', async () => {
+  test('restoring into an empty session copies it, also through a session that does not define it (D6)', async () => {
     const { store, session } = await open();
     await session.dispatch({ type: 'budget/raised', by: 5 });
     const stranger = await openSession({ store, id: 's2' });
@@ -111,7 +111,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     expect((await openSession({ store, id: 's2', slices })).select(budget).get().cents).toBe(5);
   });
 
-  test('a fork has it as it was at that event', async () => {
+  test('a fork has its value at the event where it was forked', async () => {
     const { session } = await open();
     await session.dispatch({ type: 'budget/raised', by: 5 });
     await session.dispatch({ type: 'budget/raised', by: 2 });
@@ -120,7 +120,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
   });
 });
 
-test('a snapshot holds it as one item: the layout of snapshots is that of lists', async () => {
+test('snapshots and session/restored hold a value as a list of one item', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1', slices });
   await session.dispatch({ type: 'budget/raised', by: 5 });
   await session.dispatch({ type: 'plan/added', step: 'a' });
@@ -134,7 +134,7 @@ test('a snapshot holds it as one item: the layout of snapshots is that of lists'
   expect(restored).toMatchObject({ slices: { budget: [{ cents: 5, tags: [] }], plan: ['a'] } });
 });
 
-test('D6: stored items that are no value are folded again from the log', async () => {
+test('D6: stored items that cannot be a value are ignored, and the slice is folded from the log', async () => {
   const store = memoryStore();
   const list = defineSlice({
     name: 'budget',
@@ -153,7 +153,7 @@ test('D6: stored items that are no value are folded again from the log', async (
   expect(session.select(budget).get().cents).toBe(3);
 });
 
-test('D21: a failing tool undoes it, one that rolls nothing back keeps it', async () => {
+test('D21: a failing tool undoes its events in a value that rolls back, and not in one that does not', async () => {
   const store = memoryStore();
   const session = await openSession({ store, id: 's1', slices });
   const raise = defineTool({
@@ -174,7 +174,7 @@ test('D21: a failing tool undoes it, one that rolls nothing back keeps it', asyn
   expect(session.select(raises).get()).toBe(2);
 });
 
-test('D69: what a view hands out is frozen, and so is what a reducer gets', async () => {
+test('D69: values are frozen in views and for reducers', async () => {
   const errors: unknown[] = [];
   const changing = defineSlice({
     name: 'changing',
@@ -217,7 +217,7 @@ test.for<readonly [string, () => unknown]>([
   expect(errors).toEqual([expect.objectContaining({ code: 'EVENT_INVALID' })]);
 });
 
-test('a value may be a list at times: null until there is one', async () => {
+test('a value that starts with null may become a list', async () => {
   const answer = defineSlice({
     name: 'answer',
     initial: null as readonly string[] | null,
