@@ -48,7 +48,6 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
   // A summary that a running evaluation recorded meanwhile may tell of it; after the erasure it records none that does.
   for await (const event of session.events({ from: lastSeq + 1, types: ['history/summarized', 'message/erased'] })) {
-    if (!isBuiltInEvent(event)) continue;
     if (event.type === 'message/erased' && event.messageId === messageId) break;
     if (event.type === 'history/summarized') await replace(erasedSummary(event));
   }
