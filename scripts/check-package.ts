@@ -3,7 +3,8 @@
  *
  * - every entry loads without optional peers, and `holdfast/conversation` loads no module of Node
  * - the command runs, and the demo's advice is for someone who installed the package
- * - every entry compiles with `skipLibCheck: false` under every supported TypeScript (`test/consumers`)
+ * - every entry, and programs that rely on narrowing, compile with `skipLibCheck: false` under every supported TypeScript
+ *   (`test/consumers`), with and without the Claude Agent SDK
  * - every link of a shipped document leads to a shipped file
  * - no shipped file names a source map
  *

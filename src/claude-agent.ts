@@ -17,6 +17,7 @@ export { readClaudeSession } from './agents/claude-agent/read-claude-session.ts'
 export type {
   ClaudeAgentSdk,
   ClaudeMessage,
+  ClaudeQueryOptions,
   ClaudeSessionKey,
   ClaudeSessionStore,
   ClaudeSessionSummary,

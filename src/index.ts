@@ -34,7 +34,7 @@ export type {
   ResumeRequest,
 } from './core/evaluations.ts';
 export type * from './core/events.ts';
-export { isBuiltInEvent } from './core/events.ts';
+export { isBuiltInEvent, isUserEvent } from './core/events.ts';
 export type { Inbox, InboxItem, InputStatus } from './core/inbox.ts';
 export { List } from './core/list.ts';
 export * from './core/messages.ts';
@@ -48,21 +48,28 @@ export {
   evaluations,
   messages,
   type Selection,
+  type SelectionOf,
   type SessionView,
   toolStarts,
   usage,
+  type ValueSelection,
 } from './core/session-view.ts';
 export {
   type AnySlice,
   appendAll,
   defineSlice,
+  type EventIn,
   type EventOf,
   type EventReducer,
   type ItemOf,
   replaceLatest,
   type Slice,
   type SliceReducer,
+  type StateOf,
+  type UnlistedEvent,
   upsertBy,
+  type ValueReducer,
+  type ValueSlice,
 } from './core/slices.ts';
 export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
 export type { Upcaster, Upcasters } from './core/upcast.ts';
@@ -88,7 +95,13 @@ export {
   fileCheckpoints,
 } from './loop/checkpoints.ts';
 export { type AdapterOptions, createAdapter } from './loop/create-adapter.ts';
-export { definePrompt, type Prompt, type PromptDefinition } from './loop/define-prompt.ts';
+export {
+  definePrompt,
+  type NamedForeignTool,
+  type Prompt,
+  type PromptDefinition,
+  type ToolSet,
+} from './loop/define-prompt.ts';
 export { defineSubagent, type SubagentDefinition } from './loop/define-subagent.ts';
 export {
   type AnyTool,

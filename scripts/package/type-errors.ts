@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { CLAUDE, CLAUDE_SDK, EVENTS } from './consumer-programs.ts';
 
 const execute = promisify(execFile);
 
@@ -9,17 +10,32 @@ const execute = promisify(execFile);
 interface Consumer {
   readonly name: string;
   readonly options: Readonly<Record<string, unknown>>;
+  /** Further files, by name. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
-/** Neither has an optional peer. `AbortSignal` comes from Node's types or from the DOM's; entries with a signal need one of them. */
+/** Only the last one has an optional peer. `AbortSignal` comes from Node's types or from the DOM's; entries with a signal need one of them. */
 const CONSUMERS: readonly Consumer[] = [
   {
     name: 'node',
     options: { module: 'nodenext', moduleResolution: 'nodenext', lib: ['es2022'], types: ['node'] },
+    files: { 'events.ts': EVENTS },
   },
   {
     name: 'browser',
     options: { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom', 'dom.iterable'], types: [] },
+    files: {},
+  },
+  {
+    name: 'claude',
+    options: {
+      module: 'nodenext',
+      moduleResolution: 'nodenext',
+      lib: ['es2022'],
+      types: ['node'],
+      paths: { '@anthropic-ai/claude-agent-sdk': ['./sdk.d.ts'] },
+    },
+    files: { 'claude.ts': CLAUDE, 'sdk.d.ts': CLAUDE_SDK },
   },
 ];
 
@@ -47,12 +63,13 @@ function compilersIn(root: string): readonly string[] {
   return [root, ...others].map((project) => join(project, 'node_modules', 'typescript', 'bin', 'tsc'));
 }
 
-function writeProject(place: string, { name, options }: Consumer, entries: readonly string[]): string {
+function writeProject(place: string, { name, options, files }: Consumer, entries: readonly string[]): string {
   const project = join(place, name);
   mkdirSync(project);
   const source = entries.map((entry, i) => `export * as entry${i} from '${entry}';\n`).join('');
   writeFileSync(join(project, 'index.ts'), source);
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(project, file), text);
   const compilerOptions = { target: 'es2022', strict: true, skipLibCheck: false, noEmit: true, ...options };
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['index.ts'] }));
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
   return project;
 }

@@ -16,6 +16,7 @@ import type {
 } from '../loop/provider-adapter.ts';
 import type { Agent, Run } from '../loop/run.ts';
 import { runSession } from '../loop/run-session.ts';
+import { slicesOf } from '../loop/tool-slices.ts';
 import type { Model } from '../ports/model.ts';
 import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
@@ -67,7 +68,8 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
   ): Promise<EvaluationResponse<Output>> {
     refuseHistory(given);
     kind.check(prompt as Prompt<unknown>);
-    const session = given.session ?? (await openSession({ store: memoryStore(), id: randomUUID() }));
+    const session =
+      given.session ?? (await openSession({ store: memoryStore(), id: randomUUID(), slices: slicesOf(prompt) }));
     await session.refresh();
     const begin = await chooseStart(session, prompt as Prompt<unknown>, given);
     let response: EvaluationResponse<unknown>;

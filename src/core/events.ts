@@ -48,7 +48,7 @@ export type SessionForked = EventEnvelope & {
 };
 export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
-  /** The items of every slice that rolls back. */
+  /** The items of every slice that rolls back; a slice that is a value is one item. */
   readonly slices: Readonly<Record<string, readonly unknown[]>>;
   /** The versions of slices that the process which restored them does not define: it keeps them for others (D6). */
   readonly versions?: Readonly<Record<string, number>>;
@@ -287,11 +287,24 @@ export type BuiltInEvent =
   | HistoryCurated
   | HistorySummarized;
 
-/** An event of the user's own, or of a version that we do not know: kept, folded by whoever registered for it. */
-export type UserEvent = EventEnvelope & { readonly type: string; readonly [field: string]: unknown };
+/** Exists for the compiler only. */
+declare const own: unique symbol;
 
-/** An event as it stands in a session's log. */
+/**
+ * The type of an event that is not one of ours, as the compiler sees it. It is a string like any other; the mark is what lets
+ * `event.type === 'message/recorded'` narrow: TypeScript would keep an event whose `type` is `string` beside the one that was named.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the compiler considers `string` equal to every literal, this pattern to none
+export type OwnType<Type extends string = `${any}`> = Type & { readonly [own]: true };
+
+/** An event of the user's own, or of a version that we do not know: kept, folded by whoever registered for it. */
+export type UserEvent = EventEnvelope & { readonly type: OwnType; readonly [field: string]: unknown };
+
+/** An event as it stands in a session's log. `event.type === '…'` narrows it to one of ours; the others have unknown fields. */
 export type SessionEvent = BuiltInEvent | UserEvent;
+
+/** An event as a caller's own code makes it: one of ours, or any other, of any type. */
+export type LooseEvent = BuiltInEvent | (EventEnvelope & { readonly type: string; readonly [field: string]: unknown });
 
 /** `Omit` that keeps a union a union. */
 export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
@@ -300,6 +313,11 @@ export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> :
 export type NewEvent =
   | Without<BuiltInEvent, 'seq'>
   | (Omit<EventEnvelope, 'seq'> & { readonly type: string; readonly [field: string]: unknown });
+
+/** The same as the session hands it out before it is stored. `event.type === '…'` narrows it. */
+export type UnstoredEvent =
+  | Without<BuiltInEvent, 'seq'>
+  | (Omit<EventEnvelope, 'seq'> & { readonly type: OwnType; readonly [field: string]: unknown });
 
 /** Every built-in type; the compiler says when one is missing. */
 const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
@@ -339,7 +357,15 @@ export function knownType(type: string): string {
   return TYPES.get(type) ?? type;
 }
 
-/** Whether an event is one of ours; the rest of a union narrows with `switch (event.type)` after it. */
+/** Whether an event is one of ours. */
 export function isBuiltInEvent(event: { readonly type: string }): event is BuiltInEvent {
   return Object.hasOwn(BUILT_IN, event.type);
+}
+
+/**
+ * Whether an event of a log is not one of ours, and of this type if one is given. For events that no slice of the session folds:
+ * the compiler does not know their types, so that `event.type === '…'` cannot name them.
+ */
+export function isUserEvent(event: { readonly type: string }, type: string = event.type): event is UserEvent {
+  return event.type === type && 'seq' in event && !isBuiltInEvent(event);
 }

@@ -5,7 +5,7 @@ import type { ConversationMessage } from './messages.ts';
 import { evaluationOf, foldRecord, type RunEvent, recordRun, type SessionRecord } from './record.ts';
 import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
-import { type AnySlice, reduceSlice, type SliceItems } from './slices.ts';
+import { type AnySlice, applyToSlice, fitsSlice, initialItems, type SliceItems } from './slices.ts';
 import { isUntranslated } from './upcast.ts';
 
 /** Everything a log adds up to, for one set of slices. Immutable; a fold shares what it did not touch. */
@@ -51,7 +51,7 @@ export function createFold(
     seq: 0,
     record: emptyRecord(),
     summary: undefined,
-    slices: new Map(slices.map((slice) => [slice.name, slice.initial])),
+    slices: new Map(slices.map((slice) => [slice.name, initialItems(slice)])),
   };
 
   const applyToSlices: Fold['applyToSlices'] = (before, event, only) => {
@@ -65,20 +65,21 @@ export function createFold(
     for (const slice of byType.get(event.type) ?? []) {
       if (only && !only.has(slice.name)) continue;
       if (event.discarded && slice.rollback) continue; // its tool failed (D21)
-      const items = (after ?? before).get(slice.name) ?? slice.initial;
+      const items = (after ?? before).get(slice.name) ?? initialItems(slice);
       try {
-        const next = reduceSlice(slice.on[event.type], items, event as UserEvent);
+        const next = applyToSlice(slice, items, event as UserEvent);
         if (next !== items) change(slice.name, next);
       } catch (error) {
         onError(slice.name, event, error);
       }
     }
-    if (event.type === 'session/restored' && isBuiltInEvent(event)) {
+    if (event.type === 'session/restored') {
       // Into an empty session a snapshot brings every slice, else those that roll back (D21).
       const restored = event.seq === 1 ? slices : slices.filter((slice) => slice.rollback);
-      for (const { name } of restored) {
+      for (const slice of restored) {
+        const { name } = slice;
         const items = isRecord(event.slices) && Object.hasOwn(event.slices, name) ? event.slices[name] : undefined;
-        if (Array.isArray(items) && (!only || only.has(name))) change(name, frozen(items));
+        if (fitsSlice(slice, items) && (!only || only.has(name))) change(name, frozen(items));
       }
     }
     return after ?? before;

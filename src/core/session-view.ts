@@ -5,13 +5,13 @@ import type { SessionState } from './fold.ts';
 import { frozenEach } from './frozen.ts';
 import type { ConversationMessage } from './messages.ts';
 import type { UsageRecord } from './record.ts';
-import { type AnySlice, type ItemOf, itemsAsArray, type Slice } from './slices.ts';
+import { type AnySlice, heldBy, type ItemOf, itemsAsArray, type Slice, type StateOf } from './slices.ts';
 
 /** A read-only look at a session. Sessions, staged transactions and folded logs all are one. */
 export interface SessionView {
   readonly id: string;
   readonly state: SessionState;
-  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>>;
+  select<S extends AnySlice>(slice: S): SelectionOf<S>;
 }
 
 /** The items of a slice, as they were when it was selected. */
@@ -20,6 +20,16 @@ export interface Selection<Item> {
   latest(): Item | undefined;
   where(predicate: (item: Item) => boolean): readonly Item[];
 }
+
+/** The value of a slice, as it was when it was selected. */
+export interface ValueSelection<Value> {
+  get(): Value;
+}
+
+/** What selecting a slice gives: its items, or its value. */
+export type SelectionOf<S extends AnySlice> = S extends { readonly holds: 'value' }
+  ? ValueSelection<StateOf<S>>
+  : Selection<ItemOf<S>>;
 
 /** A slice that the record holds: selected like any other, folded by `record.ts`. */
 function builtIn<Item>(name: string): Slice<Item, Record<never, never>> {
@@ -53,7 +63,15 @@ export function itemsOf(state: SessionState, name: string): readonly unknown[] |
   return items && itemsAsArray(items);
 }
 
-/** A selection over a fixed state. */
+/** Selects a slice from a state; undefined when the state does not know the slice. */
+export function selectFrom<S extends AnySlice>(state: SessionState, slice: S): SelectionOf<S> | undefined {
+  const items = itemsOf(state, slice.name);
+  if (!items) return undefined;
+  const selection = slice.holds === 'value' ? { get: () => heldBy(slice, items) } : selectionOf(items);
+  return selection as SelectionOf<S>;
+}
+
+/** A selection over fixed items. */
 export function selectionOf<Item>(items: readonly Item[]): Selection<Item> {
   return {
     all: () => items,

@@ -1,17 +1,24 @@
 import { HoldfastError } from './errors.ts';
-import type { EventEnvelope, UserEvent, Without } from './events.ts';
+import type { BuiltInEvent, EventEnvelope, OwnType, UserEvent, Without } from './events.ts';
 import { frozen, frozenCopy } from './frozen.ts';
 import { List } from './list.ts';
 import { RECORD_SLICES } from './record-items.ts';
 
 /**
- * Slices: typed lists folded from the log by pure reducers.
+ * Slices: typed state folded from the log by pure reducers, a list of items or any other value.
  *
  *     const plan = defineSlice({
  *       name: 'plan',
  *       initial: [] as Step[],
  *       on: { 'plan/added': (steps, event: { step: Step }) => [...steps, event.step] },
  *     });
+ *     const budget = defineSlice({
+ *       name: 'budget',
+ *       initial: { cents: 0 },
+ *       on: { 'budget/raised': ({ cents }, event: { by: number }) => ({ cents: cents + event.by }) },
+ *     });
+ *
+ * The state, snapshots and logs hold a value as a list of one item: code that stores slices treats both kinds alike.
  */
 
 /**
@@ -23,14 +30,22 @@ import { RECORD_SLICES } from './record-items.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a handler says which fields its own event has; `dispatch` holds callers to it
 export type SliceReducer<Item, Event = any> = (items: readonly Item[], event: Event) => readonly Item[];
 
-export type SliceHandlers<Item> = { readonly [type: string]: SliceReducer<Item> };
+/**
+ * Folds one event into a slice's value.
+ *
+ * Contract: pure; returns the same value when nothing changed, and never undefined. Value and event are frozen plain data, as in
+ * `SliceReducer`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export type ValueReducer<Value, Event = any> = (value: Value, event: Event) => Value;
 
-/** A slice's definition. `Item` is what it lists, `Handlers` the events it folds. */
-export interface Slice<Item = unknown, Handlers extends SliceHandlers<Item> = SliceHandlers<Item>> {
+export type SliceHandlers<Item> = { readonly [type: string]: SliceReducer<Item> };
+export type ValueHandlers<Value> = { readonly [type: string]: ValueReducer<Value> };
+
+interface SliceBase<Handlers> {
   readonly name: string;
   /** Raise it when a reducer changes: older snapshots of the slice are then folded again from the log (D6). */
   readonly version: number;
-  readonly initial: readonly Item[];
   /** Whether `restore` and a failing tool undo it (D5, D21). */
   readonly rollback: boolean;
   /** Whether snapshots hold it. A slice that is not held is folded from the whole log on opening. */
@@ -38,20 +53,37 @@ export interface Slice<Item = unknown, Handlers extends SliceHandlers<Item> = Sl
   readonly on: Handlers;
 }
 
-/** Any slice, whatever it lists. */
-// biome-ignore lint/suspicious/noExplicitAny: a slice is invariant in its item; lists of slices need the top type
-export type AnySlice = Slice<any, any>;
+/** The definition of a slice that is a list. `Item` is what it lists, `Handlers` the events it folds. */
+export interface Slice<Item = unknown, Handlers extends SliceHandlers<Item> = SliceHandlers<Item>>
+  extends SliceBase<Handlers> {
+  readonly holds?: undefined;
+  readonly initial: readonly Item[];
+}
 
-/** The items of a slice. */
+/** The definition of a slice that is one value: any but a list. */
+export interface ValueSlice<Value = unknown, Handlers = ValueHandlers<Value>> extends SliceBase<Handlers> {
+  readonly holds: 'value';
+  readonly initial: Value;
+}
+
+/** Any slice, whatever it holds. */
+// biome-ignore lint/suspicious/noExplicitAny: a slice is invariant in what it holds; lists of slices need the top type
+export type AnySlice = Slice<any, any> | ValueSlice<any, any>;
+
+/** The items of a slice that is a list. */
 export type ItemOf<S> = S extends Slice<infer Item, infer _> ? Item : never;
+
+/** What a slice holds: its list of items, or its value. */
+export type StateOf<S> =
+  S extends Slice<infer Item, infer _> ? readonly Item[] : S extends ValueSlice<infer Value, infer _> ? Value : never;
 
 /** The events that a slice folds, as they are dispatched. */
 export type EventOf<S> =
-  S extends Slice<infer Item, infer Handlers>
+  S extends SliceBase<infer Handlers>
     ? {
         [T in keyof Handlers & string]: Handlers[T] extends EventReducer
-          ? { readonly type: T } & WithoutEnvelope<Item>
-          : Handlers[T] extends (items: never, event: infer Event) => unknown
+          ? { readonly type: T } & WithoutEnvelope<ItemOf<S>>
+          : Handlers[T] extends (held: never, event: infer Event) => unknown
             ? { readonly type: T } & WithoutEnvelope<Event>
             : never;
       }[keyof Handlers & string]
@@ -59,32 +91,87 @@ export type EventOf<S> =
 
 type WithoutEnvelope<Event> = Without<Event, keyof EventEnvelope | 'type'>;
 
+/** Exists for the compiler only. */
+declare const unlisted: unique symbol;
+
+/** An event that none of the session's slices folds: its fields are unknown. */
+export type UnlistedEvent = UserEvent & { readonly type: OwnType & { readonly [unlisted]: true } };
+
+/**
+ * An event in the log of a session with these slices: one of ours, of one of the slices, or any other. `event.type === '…'` narrows
+ * it.
+ */
+export type EventIn<Slices extends readonly AnySlice[]> =
+  | BuiltInEvent
+  | UnlistedEvent
+  | Extract<LoggedEventOf<Slices[number]>, UserEvent>; // `Extract` says what holds for any slices
+
+/** A slice's events as the log has them. Built-in events have their own fields, whatever a slice reads of them. */
+type LoggedEventOf<S> = S extends unknown ? LoggedEvent<EventOf<S>> : never;
+type LoggedEvent<Event> = Event extends { readonly type: infer Type extends string }
+  ? Type extends BuiltInEvent['type']
+    ? never
+    : string extends Type
+      ? UserEvent // which slices the session has is not known here
+      : Flat<EventEnvelope & Omit<Event, 'type'> & { readonly type: OwnType<Type> }>
+  : never;
+
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+
 const NAME = /^[a-z][\w-]*$/i;
 const RESERVED = new Set<string>([...RECORD_SLICES, 'constructor']);
 
 /** The items of a slice that begins with a bare `[]`: whatever its events are. */
 type KnownItem<Item> = [Item] extends [never] ? UserEvent : Item;
 
-/** Defines a slice: what it is called, what it starts with and how each event changes it. */
-export function defineSlice<Item, const Handlers extends SliceHandlers<KnownItem<Item>>>(options: {
+/** What a slice is defined with. */
+export interface SliceOptions<Initial, Handlers> {
   readonly name: string;
-  readonly initial: readonly Item[];
+  readonly initial: Initial;
   readonly on: Handlers;
   readonly version?: number;
   readonly rollback?: boolean;
   readonly persist?: boolean;
-}): Slice<KnownItem<Item>, Handlers> {
+}
+
+/** The handlers of a slice that is a value. Those of a list are repeated, so that the compiler reports a wrong one where it is. */
+type HandlersOf<Initial> = [Initial] extends [readonly (infer Item)[]]
+  ? SliceHandlers<KnownItem<Item>>
+  : ValueHandlers<Initial>;
+
+/**
+ * Defines a slice: what it is called, what it starts with and how each event changes it. One that starts with an array is a list of
+ * items. One that starts with any other JSON value is a value that each reducer replaces; start with null if it may become a list.
+ */
+export function defineSlice<Item, const Handlers extends SliceHandlers<KnownItem<Item>>>(
+  options: SliceOptions<readonly Item[], Handlers>,
+): Slice<KnownItem<Item>, Handlers>;
+export function defineSlice<Initial, const Handlers extends HandlersOf<Initial>>(
+  options: SliceOptions<Initial, Handlers>,
+): ValueSlice<Initial, Handlers>;
+export function defineSlice(options: SliceOptions<unknown, ValueHandlers<unknown>>): unknown {
   const { name, initial, on, version = 1, rollback = true, persist = true } = options;
   if (!NAME.test(name) || RESERVED.has(name)) {
     throw new HoldfastError('INVALID_ARGUMENT', `"${name}" cannot name a slice; use letters, digits, - and _`);
   }
-  if (!Array.isArray(initial)) {
-    throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": initial must be an array, [] to begin with nothing`);
+  if (!isJsonValue(initial)) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `slice "${name}": initial must be a JSON value: [] for an empty list, null for no value yet`,
+    );
   }
   if (!Number.isSafeInteger(version) || version < 0) {
     throw new HoldfastError('INVALID_ARGUMENT', `slice "${name}": version must be a whole number, not ${version}`);
   }
-  return { name, initial: frozenCopy(initial) as readonly KnownItem<Item>[], on, version, rollback, persist };
+  const slice = { name, initial: frozenCopy(initial), on, version, rollback, persist };
+  return Array.isArray(initial) ? slice : { ...slice, holds: 'value' };
+}
+
+/** Whether a value is one that JSON can carry, as far as its first level tells. */
+function isJsonValue(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'object') return !(value instanceof Map || value instanceof Set || value instanceof Promise);
+  return typeof value === 'string' || typeof value === 'boolean';
 }
 
 /** A ready-made reducer whose items are the events themselves. It knows the persistent list: its cost does not grow. */
@@ -119,13 +206,45 @@ export function upsertBy<Event>(
 /** A slice's items: an array as a user's reducer makes it, or the persistent list of a ready-made one. */
 export type SliceItems = readonly unknown[] | List<unknown>;
 
+/** What a slice starts with, as the state holds it. */
+export function initialItems(slice: AnySlice): readonly unknown[] {
+  return slice.holds === 'value' ? Object.freeze([slice.initial]) : slice.initial;
+}
+
+/** Whether items that were stored can be those of a slice: a value is one item. */
+export function fitsSlice(slice: AnySlice, items: unknown): items is readonly unknown[] {
+  return Array.isArray(items) && (slice.holds !== 'value' || items.length === 1);
+}
+
+/** What a slice holds, given its items. */
+export function heldBy<S extends AnySlice>(slice: S, items: readonly unknown[]): StateOf<S> {
+  return (slice.holds === 'value' ? items[0] : items) as StateOf<S>;
+}
+
 /** The items as an array, made at most once. */
 export function itemsAsArray(items: SliceItems): readonly unknown[] {
   return items instanceof List ? items.toArray() : items;
 }
 
+/** Folds one event into a slice's items; the same items when nothing changed. Throws what `reduceSlice` and `reduceValue` throw. */
+export function applyToSlice(slice: AnySlice, items: SliceItems, event: UserEvent): SliceItems {
+  const reducer = slice.on[event.type];
+  return slice.holds === 'value'
+    ? reduceValue(reducer, itemsAsArray(items), event)
+    : reduceSlice(reducer, items, event);
+}
+
+/** The same for a slice that is a value. Throws when the reducer returns no value, or a promise. */
+function reduceValue(reducer: ValueReducer<unknown>, items: readonly unknown[], event: UserEvent): readonly unknown[] {
+  const [before] = items;
+  const next = reducer(before, frozen(event));
+  if (Object.is(next, before)) return items;
+  if (!isJsonValue(next)) throw new TypeError('a reducer returns a JSON value, at once');
+  return frozen([next]);
+}
+
 /**
- * Runs one reducer; the same items when nothing changed. Throws when it returns something else than items, or changes what it was
+ * Runs one reducer of a list; the same items when nothing changed. Throws when it returns something else than items, or changes what it was
  * given: both are frozen, so that no reducer, view or listener can change a state that others share (D69).
  */
 export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, event: UserEvent): SliceItems {

@@ -4,7 +4,7 @@ import { frozen, frozenEach } from './frozen.ts';
 import { inputProblem, isCount, isRecord, isUsage, messageProblem } from './message-problem.ts';
 import { encodeRecord, RECORD_SLICES, type RecordSlice } from './record-items.ts';
 import type { SessionSummary } from './session-summary.ts';
-import { type AnySlice, itemsAsArray } from './slices.ts';
+import { type AnySlice, initialItems, itemsAsArray } from './slices.ts';
 
 /**
  * A snapshot: the state a log had added up to at some position, so that opening does not fold it all again. Compaction
@@ -32,6 +32,7 @@ export type HashText = (text: string) => string;
 export interface SliceSnapshot {
   readonly version: number;
   readonly seq: number;
+  /** A slice that is a value is one item. */
   readonly items: readonly unknown[];
 }
 
@@ -63,7 +64,7 @@ export function takeSnapshot(
   }
   for (const slice of options.slices) {
     if (!slice.persist) continue;
-    const items = itemsAsArray(state.slices.get(slice.name) ?? slice.initial);
+    const items = itemsAsArray(state.slices.get(slice.name) ?? initialItems(slice));
     slices[slice.name] = { version: slice.version, seq: state.seq, items };
   }
   return frozen({

@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf } from './errors.ts';
-import type { SessionEvent } from './events.ts';
+import type { LooseEvent, SessionEvent } from './events.ts';
 
 /**
  * Turns an event as it was written long ago into what it is called today. Events are persisted as they are and never
@@ -8,7 +8,7 @@ import type { SessionEvent } from './events.ts';
  * Contract: pure; keeps `seq` and `at`; an event it does not recognise is returned as it is. It also runs before an append, on events
  * that have no `seq` yet (0): what it throws then rejects the append.
  */
-export type Upcaster = (event: SessionEvent) => SessionEvent;
+export type Upcaster = (event: SessionEvent) => LooseEvent;
 
 /** Upcasters by the type an event was written with. Chains: the answer's type is looked up again, up to eight times. */
 export type Upcasters = Readonly<Record<string, Upcaster>>;
@@ -25,7 +25,7 @@ export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionE
     if (!up) return current;
     const next = translate(up, current);
     if (next === current) return current;
-    current = { ...next, seq: event.seq, at: event.at };
+    current = { ...next, seq: event.seq, at: event.at } as SessionEvent;
     if (current.type === type) return current;
   }
   return current;
@@ -58,7 +58,7 @@ export function upcastPage(
 
 /** Throws `EVENT_INVALID` when an event on its way into a log could not be translated when it is read. */
 export function checkUpcast(event: { readonly type: string }, at: string, upcasters: Upcasters): void {
-  if (hasUpcasters(upcasters)) upcast({ ...event, seq: 0, at }, upcasters);
+  if (hasUpcasters(upcasters)) upcast({ ...event, seq: 0, at } as SessionEvent, upcasters);
 }
 
 const UNTRANSLATED = Symbol('untranslated');
@@ -79,7 +79,7 @@ function translate(up: Upcaster, event: SessionEvent): SessionEvent {
   let cause: unknown;
   try {
     const next = up(event);
-    if (typeof next?.type === 'string') return next;
+    if (typeof next?.type === 'string') return next as SessionEvent;
   } catch (error) {
     why = messageOf(error);
     cause = error;

@@ -16,6 +16,7 @@ import type {
 } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { runSession } from './run-session.ts';
+import { slicesOf } from './tool-slices.ts';
 
 export interface AdapterOptions {
   /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
@@ -70,7 +71,8 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     prompt: Prompt<Output>,
     given: EvaluateOptions = {},
   ): Promise<EvaluationResponse<Output>> {
-    const session = given.session ?? (await openSession({ store: memoryStore(), id: randomUUID() }));
+    const session =
+      given.session ?? (await openSession({ store: memoryStore(), id: randomUUID(), slices: slicesOf(prompt) }));
     const response = await evaluateInSession(settings, session, prompt as Prompt<unknown>, given);
     return response as EvaluationResponse<Output>;
   }

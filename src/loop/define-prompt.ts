@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import { isRecord } from '../core/message-problem.ts';
 import { type PromptIdentity, promptIdentityText } from '../core/prompt-identity.ts';
+import { closedSchema } from '../models/closed-schema.ts';
 import { sha256 } from '../session/contents.ts';
 import { type AnyTool, checkToolName } from './define-tool.ts';
 import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
@@ -19,13 +21,22 @@ export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly key: string;
   /** Text with `{{name}}`, bound by `evaluate(prompt, { params })`. */
   readonly instructions: string;
-  /** Our tools; AI SDK `tool()` objects under their names, as they are. */
-  readonly tools?: readonly AnyTool[] | Readonly<Record<string, AnyTool | ForeignTool>>;
-  /** The shape of the answer; without one the answer is text. */
+  /** Tools of ours and AI SDK `tool()` objects. The latter have no name of their own: the key in a `ToolSet` is their name. */
+  readonly tools?: ToolSet | readonly ToolEntry[];
+  /** The shape of the response; without one it is text. Objects are sent as closed: `z.object` is strict where the provider can be. */
   readonly output?: Schema;
-  /** For schema libraries that do not convert themselves. */
+  /** For schema libraries that do not convert themselves; sent as it is. */
   readonly outputJsonSchema?: JsonSchema;
 }
+
+/** Tools by name: ours, and AI SDK `tool()` objects. */
+export type ToolSet = Readonly<Record<string, AnyTool | ForeignTool>>;
+
+/** An AI SDK `tool()` object that was given a name: `{ ...tool(…), name: 'weather' }`. */
+export type NamedForeignTool = ForeignTool & { readonly name: string };
+
+/** What a list of tools may hold. */
+type ToolEntry = AnyTool | NamedForeignTool | ToolSet;
 
 /** The output that a schema describes; without a schema there is none. */
 type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : undefined;
@@ -65,23 +76,42 @@ export function definePrompt<Schema extends StandardSchemaV1 | undefined = undef
     ...(output && {
       output: {
         schema: output as StandardSchemaV1<unknown, OutputOf<Schema>>,
-        jsonSchema: toJsonSchema(output, definition.outputJsonSchema, `prompt ${ns}/${key}: output`),
+        jsonSchema:
+          definition.outputJsonSchema ?? closedSchema(toJsonSchema(output, undefined, `prompt ${ns}/${key}: output`)),
       },
     }),
   };
 }
 
-function listTools(tools: NonNullable<PromptDefinition<undefined>['tools']>): readonly AnyTool[] {
-  if (Array.isArray(tools)) {
-    const foreign = tools.find((tool) => isForeignTool(tool));
-    if (foreign) {
-      throw new HoldfastError(
-        'INVALID_ARGUMENT',
-        'an AI SDK tool has no name of its own; pass tools as { name: tool }',
-      );
-    }
-    return tools;
+function listTools(tools: ToolSet | readonly ToolEntry[]): readonly AnyTool[] {
+  return isList(tools) ? tools.flatMap(toolsIn) : toolsOf(tools);
+}
+
+/** `Array.isArray` does not narrow a list that is readonly. */
+function isList(tools: ToolSet | readonly ToolEntry[]): tools is readonly ToolEntry[] {
+  return Array.isArray(tools);
+}
+
+function toolsIn(entry: ToolEntry): readonly AnyTool[] {
+  if (isToolSet(entry)) return toolsOf(entry);
+  if (!isForeignTool(entry)) return [entry as AnyTool];
+  const { name } = entry as Partial<NamedForeignTool>;
+  if (name === undefined) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      'an AI SDK tool has no name of its own; pass it as { name: tool }, in the list or instead of it',
+    );
   }
+  checkToolName(name);
+  return [toTool(name, entry)];
+}
+
+function isToolSet(entry: unknown): entry is ToolSet {
+  const isTool = (value: unknown): boolean => isForeignTool(value) || (isRecord(value) && 'jsonSchema' in value);
+  return isRecord(entry) && Object.values(entry).every(isTool);
+}
+
+function toolsOf(tools: ToolSet): readonly AnyTool[] {
   return Object.entries(tools).map(([name, tool]) => {
     checkToolName(name);
     return isForeignTool(tool) ? toTool(name, tool) : { ...tool, name };

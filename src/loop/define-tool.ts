@@ -3,13 +3,14 @@ import { HoldfastError } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ProgressReport } from '../core/progress.ts';
+import type { AnySlice } from '../core/slices.ts';
 import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
 
-/** What a tool's handler is given besides its input. */
-export interface ToolContext {
+/** What a tool's handler is given besides its input. `Slices` are those that the tool declares. */
+export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySlice[]> {
   readonly callId: string;
   readonly turn: number;
   readonly evaluationId: string;
@@ -24,7 +25,7 @@ export interface ToolContext {
   /** Aborts on timeout, deadline, cancellation, and when the session was taken over. */
   readonly signal: AbortSignal;
   /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
-  readonly session: StagedSession;
+  readonly session: StagedSession<Slices>;
   /**
    * Reports how far the call is, to listeners (`tool/progress`) and to everyone who looks at the session, until its result is
    * recorded; never to the provider (D62). Text is appended; `percent` and `data` replace the last ones. Of the text the newest 64 kB
@@ -57,6 +58,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly name: string;
   readonly description: string;
   readonly input: StandardSchemaV1<unknown, Input>;
+  /** The slices that the tool dispatches to: an evaluation needs a session that was opened with them. */
+  readonly slices?: readonly AnySlice[];
   readonly jsonSchema: JsonSchema;
   readonly effect: ToolEffect;
   /** The definition named no effect, so it is `once`, and `ctx.evaluate` throws in it (D60). */
@@ -80,21 +83,33 @@ export interface Tool<Input = unknown, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a tool is contravariant in its input; lists of tools need the top type
 export type AnyTool = Tool<any, any>;
 
-export interface ToolDefinition<Schema extends StandardSchemaV1, Output> {
+export interface ToolDefinition<
+  Schema extends StandardSchemaV1,
+  Output,
+  Slices extends readonly AnySlice[] = readonly AnySlice[],
+> {
   readonly name: string;
   readonly description: string;
   /** Any Standard Schema. */
   readonly input: Schema;
+  /** The slices that `ctx.session` dispatches to: their events are checked as those of a session with these slices. */
+  readonly slices?: Slices;
   /** For schema libraries that do not convert themselves. */
   readonly jsonSchema?: JsonSchema;
   /** `once` unless given (D18, D60). A handler that runs child conversations with `ctx.evaluate` declares `idempotent`. */
   readonly effect?: ToolEffect;
-  readonly execute: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<Output> | Output;
+  readonly execute: (
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ToolContext<Slices>,
+  ) => Promise<Output> | Output;
   readonly reconcile?: (
     input: StandardSchemaV1.InferOutput<Schema>,
-    context: ToolContext,
+    context: ToolContext<Slices>,
   ) => Promise<Reconciliation<NoInfer<Output>>> | Reconciliation<NoInfer<Output>>;
-  readonly compensate?: (input: StandardSchemaV1.InferOutput<Schema>, context: ToolContext) => Promise<void> | void;
+  readonly compensate?: (
+    input: StandardSchemaV1.InferOutput<Schema>,
+    context: ToolContext<Slices>,
+  ) => Promise<void> | void;
   readonly needsApproval?:
     | ApprovalNeed
     | ((input: StandardSchemaV1.InferOutput<Schema>) => ApprovalNeed | Promise<ApprovalNeed>);
@@ -108,6 +123,7 @@ const KNOWN: KnownOptions<ToolDefinition<StandardSchemaV1, unknown>> = {
   name: true,
   description: true,
   input: true,
+  slices: true,
   jsonSchema: true,
   effect: true,
   execute: true,
@@ -119,9 +135,11 @@ const KNOWN: KnownOptions<ToolDefinition<StandardSchemaV1, unknown>> = {
 };
 
 /** Defines a tool. Its handler's input is what the schema says. */
-export function defineTool<Schema extends StandardSchemaV1, Output>(
-  definition: ToolDefinition<Schema, Output>,
-): Tool<StandardSchemaV1.InferOutput<Schema>, Output> {
+export function defineTool<
+  Schema extends StandardSchemaV1,
+  Output,
+  const Slices extends readonly AnySlice[] = readonly AnySlice[],
+>(definition: ToolDefinition<Schema, Output, Slices>): Tool<StandardSchemaV1.InferOutput<Schema>, Output> {
   refuseUnknownOptions('defineTool', definition, KNOWN);
   const { name, effect, input, execute, retries = 0, jsonSchema, ...rest } = definition;
   checkToolName(name);

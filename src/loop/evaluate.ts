@@ -22,6 +22,7 @@ import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record, runToEnd } from './run.ts';
 import { DraftPace, interruptLeftDraft } from './stream-answer.ts';
 import { describeError } from './tool-result.ts';
+import { requireSlices } from './tool-slices.ts';
 
 /** What an adapter brings to every evaluation. */
 export interface LoopSettings {
@@ -156,6 +157,7 @@ async function evaluateConversation(
 ): Promise<EvaluationResponse<unknown>> {
   const found = findEvaluation(around.session, prompt, options, place.conversationId);
   if (found && !isOpen(found)) return recordedAnswer(around.session, prompt, found);
+  requireSlices(around.session, prompt);
   const stop = found?.cancelRequest && cancelled(found.cancelRequest);
   if (found && stop && found.status === 'suspended' && options.resume === 'auto') {
     const { reason, message } = stop;

@@ -1,12 +1,13 @@
 import type { AdapterState } from '../core/adapter-state.ts';
 import type { HoldfastError } from '../core/errors.ts';
-import type { ProviderFailure, SessionEvent, SuspendReason } from '../core/events.ts';
+import type { ProviderFailure, SuspendReason } from '../core/events.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { ToolProgress } from '../core/progress.ts';
+import type { AnySlice, EventIn } from '../core/slices.ts';
 import type { Usage } from '../core/usage.ts';
 import type { History, Limits } from '../history/history-manager.ts';
 import type { Lease } from '../ports/store.ts';
-import type { AnySession } from '../session/session.ts';
+import type { AnySession, Session } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { Prices } from './prices.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
@@ -37,9 +38,9 @@ export type ResumeOption =
   | { readonly evaluationId: string }
   | { readonly adapterState: AdapterState };
 
-export interface EvaluateOptions {
+export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]> {
   /** Without one the conversation lives in memory. */
-  readonly session?: AnySession;
+  readonly session?: AnySession | Session<Slices>;
   readonly input?: string | readonly (TextPart | MediaPart)[];
   /** Values for `{{name}}` in the instructions. */
   readonly params?: Readonly<Record<string, unknown>>;
@@ -79,7 +80,7 @@ export interface EvaluateOptions {
   /** How often an answer against the output schema goes back to the model. */
   readonly outputRetries?: number;
   /** Told of everything as it happens: committed events and deltas. */
-  readonly onEvent?: (event: EvaluationEvent) => void;
+  readonly onEvent?: (event: EvaluationEvent<Slices>) => void;
 }
 
 /** Options of a child conversation (D52): it inherits session, deadline and signal. */
@@ -113,7 +114,7 @@ export interface MessageDelta {
   readonly offset: number;
 }
 
-/** Whether an event is a piece of an answer: a type of your own could have the same name, so the compiler cannot tell. */
+/** Whether an event is a piece of a response. */
 export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {
   return event.type === 'message/delta';
 }
@@ -133,8 +134,15 @@ export interface ModelRetried {
   readonly error: string;
 }
 
-/** What `onEvent` and `stream` tell: events of the log after their commit, and what happens between two commits. */
-export type EvaluationEvent = SessionEvent | MessageDelta | ToolProgress | ModelRetried;
+/**
+ * What `onEvent` and `stream` emit: events of the log after their commit, and what happens between two commits. `event.type === '…'`
+ * narrows it.
+ */
+export type EvaluationEvent<Slices extends readonly AnySlice[] = readonly AnySlice[]> =
+  | EventIn<Slices>
+  | MessageDelta
+  | ToolProgress
+  | ModelRetried;
 
 /** How an evaluation ended, or why it waits: `status` tells which. */
 export type EvaluationResponse<Output = undefined> = CompletedResponse<Output> | SuspendedResponse;
@@ -174,14 +182,15 @@ export interface SuspendedResponse extends ResponseBase {
 }
 
 /** An evaluation that is watched while it runs. */
-export interface EvaluationStream<Output> extends AsyncIterable<EvaluationEvent> {
+export interface EvaluationStream<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>
+  extends AsyncIterable<EvaluationEvent<Slices>> {
   readonly response: Promise<EvaluationResponse<Output>>;
 }
 
 /** Options of `run`: those of `evaluate`, without what the log decides. */
-export interface RunOptions
-  extends Omit<EvaluateOptions, 'session' | 'input' | 'resume' | 'evaluationId' | 'key' | 'continues'> {
-  readonly session: AnySession;
+export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]>
+  extends Omit<EvaluateOptions<Slices>, 'session' | 'input' | 'resume' | 'evaluationId' | 'key' | 'continues'> {
+  readonly session: AnySession | Session<Slices>;
   /** Resume an evaluation that was cancelled, instead of superseding it when something was sent since (D61). */
   readonly resumeCancelled?: boolean;
   /** Wait while another `run` has the session, at most so many milliseconds (`true`: until `deadline` or `signal`), before `busy`. */
@@ -209,11 +218,20 @@ export interface RunResult<Output = undefined> {
  * It returns `suspended` for everything that can go on later, and throws only when the evaluation failed or could not begin.
  */
 export interface ProviderAdapter {
-  evaluate<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): Promise<EvaluationResponse<Output>>;
-  stream<Output>(prompt: Prompt<Output>, options?: EvaluateOptions): EvaluationStream<Output>;
+  evaluate<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output>,
+    options?: EvaluateOptions<Slices>,
+  ): Promise<EvaluationResponse<Output>>;
+  stream<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output>,
+    options?: EvaluateOptions<Slices>,
+  ): EvaluationStream<Output, Slices>;
   /**
    * Does what the session has left: its open evaluation, then each input that was sent to it, in order (D61). Another `run` of the
    * same session is `busy`. Nothing that is sent while it runs is missed.
    */
-  run<Output>(prompt: Prompt<Output>, options: RunOptions): Promise<RunResult<Output>>;
+  run<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(
+    prompt: Prompt<Output>,
+    options: RunOptions<Slices>,
+  ): Promise<RunResult<Output>>;
 }

@@ -8,7 +8,7 @@ import { toModelError } from './ai-sdk/model-error.ts';
 import { toPrompt } from './ai-sdk/prompt.ts';
 import { type ProviderRules, rulesOf } from './ai-sdk/provider-rules.ts';
 import { optionsFor, SPECIFICATION_VERSIONS, type SpecificationVersion } from './ai-sdk/versions.ts';
-import { isClosedSchema } from './closed-schema.ts';
+import { isStrictSchema } from './closed-schema.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -288,7 +288,7 @@ function defaultsOf(provider: string, { output }: ModelRequest): Record<string, 
     [family]: {
       ...(api === 'responses' ? { store: false } : {}),
       // OpenAI refuses a schema with optional properties in strict mode, which is the client's default.
-      ...(output && !isClosedSchema(output.schema) ? { strictJsonSchema: false } : {}),
+      ...(output && !isStrictSchema(output.schema) ? { strictJsonSchema: false } : {}),
     },
   };
 }

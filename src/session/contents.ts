@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
-import { type InputQueued, isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events.ts';
+import type { InputQueued, NewEvent, SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { ContentWrite, Store } from '../ports/store.ts';
@@ -38,13 +38,12 @@ function isReference(part: ContentPart): part is MediaPart {
 
 /** The names of the contents stored apart that an event refers to. */
 export function eventContentHashes(event: SessionEvent): readonly string[] {
-  if (isBuiltInEvent(event) && event.type === 'input/queued') return contentHashes(event);
+  if (event.type === 'input/queued') return contentHashes(event);
   return messagesIn(event).flatMap(contentHashes);
 }
 
 /** The messages that an event brings into the log. */
 export function messagesIn(event: SessionEvent): readonly ConversationMessage[] {
-  if (!isBuiltInEvent(event)) return [];
   if (event.type === 'message/recorded') return [event.message];
   return event.type === 'session/restored' ? ((event.slices.messages ?? []) as readonly ConversationMessage[]) : [];
 }

@@ -1,15 +1,14 @@
 import { erased, erasedAttempt, erasedInput, erasedSettlement, erasedSummary } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
-import {
-  type HistorySummarized,
-  type InputQueued,
-  isBuiltInEvent,
-  type MessageInterrupted,
-  type MessageRecorded,
-  type SessionEvent,
-  type SessionRestored,
-  type ToolApproved,
-  type ToolSettled,
+import type {
+  HistorySummarized,
+  InputQueued,
+  MessageInterrupted,
+  MessageRecorded,
+  SessionEvent,
+  SessionRestored,
+  ToolApproved,
+  ToolSettled,
 } from '../core/events.ts';
 import { type CallRef, type ConversationMessage, callsOf } from '../core/messages.ts';
 import { foldRecord } from '../core/record.ts';
@@ -49,7 +48,6 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
   // A summary that a running evaluation recorded meanwhile may tell of it; after the erasure it records none that does.
   for await (const event of session.events({ from: lastSeq + 1, types: ['history/summarized', 'message/erased'] })) {
-    if (!isBuiltInEvent(event)) continue;
     if (event.type === 'message/erased' && event.messageId === messageId) break;
     if (event.type === 'history/summarized') await replace(erasedSummary(event));
   }
@@ -107,7 +105,6 @@ async function findTraces(session: AnySession, messageId: string): Promise<Trace
   let lastSeq = 0;
   for await (const event of session.events()) {
     lastSeq = event.seq;
-    if (!isBuiltInEvent(event)) continue;
     if (event.type === 'input/queued') inputs.push(event);
     if (event.type === 'message/interrupted') attempts.push(event);
     if (event.type === 'tool/settled') settlements.push(event);

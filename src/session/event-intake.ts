@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import type { NewEvent, SessionEvent, ToolApproved } from '../core/events.ts';
+import type { NewEvent, SessionEvent, ToolApproved, UnstoredEvent } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 import { checkUpcast, type Upcasters, upcast } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -23,7 +23,7 @@ const DEFAULT_MAX_INLINE_LENGTH = 256 * 1024;
 
 export interface EventIntakeOptions {
   readonly clock: Clock;
-  readonly redact?: (event: NewEvent) => NewEvent;
+  readonly redact?: (event: UnstoredEvent) => NewEvent;
   /** Whether the log holds redacted arguments of a call: then edited ones do not belong there either. */
   readonly isRedacted: (call: CallRef) => boolean;
   readonly maxEventLength?: number;
@@ -131,7 +131,9 @@ export class EventIntake {
     const given = edit?.event ?? ready;
     const before = argumentsIn(given);
     const identity = redact && identityOf(given);
-    const accepted = redact ? dated(redact(given), how.at, how.maxDepth) : { ready: given, characters };
+    const accepted = redact
+      ? dated(redact(given as UnstoredEvent), how.at, how.maxDepth)
+      : { ready: given, characters };
     if (redact) checkIdentity(identity, accepted.ready);
     // Whatever `redact` returned: without this mark the tool would run with the arguments that the person did not want.
     if (edit && accepted.ready.type === 'tool/approved') {

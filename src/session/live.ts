@@ -5,9 +5,9 @@ import { frozen } from '../core/frozen.ts';
 import { itemsOf } from '../core/session-view.ts';
 
 /** Called with each event after it was committed, in log order. May be asynchronous; the next event does not wait. */
-export type EventListener = (event: SessionEvent) => void | Promise<void>;
+export type EventListener<Event = SessionEvent> = (event: Event) => void | Promise<void>;
 /** Called after a commit that changed the slice. */
-export type SliceObserver<Item> = (before: readonly Item[], after: readonly Item[]) => void | Promise<void>;
+export type SliceObserver<State> = (before: State, after: State) => void | Promise<void>;
 
 interface Subscription {
   readonly listener: EventListener;
@@ -20,7 +20,7 @@ interface Subscription {
 /** Who listens to a session. One listener's error never reaches another, nor the session. */
 export class Listeners {
   readonly #subscriptions = new Set<Subscription>();
-  readonly #observers = new Set<{ readonly slice: string; readonly observer: SliceObserver<unknown> }>();
+  readonly #observers = new Set<{ readonly slice: string; readonly observer: SliceObserver<readonly unknown[]> }>();
   readonly #waiters = new Set<() => void>();
   readonly #onError: (error: unknown) => void;
 
@@ -32,7 +32,7 @@ export class Listeners {
     return this.#subscriptions.size + this.#observers.size + this.#waiters.size > 0;
   }
 
-  observe(slice: string, observer: SliceObserver<unknown>): () => void {
+  observe(slice: string, observer: SliceObserver<readonly unknown[]>): () => void {
     const entry = { slice, observer };
     this.#observers.add(entry);
     return () => this.#observers.delete(entry);

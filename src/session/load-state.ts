@@ -2,7 +2,7 @@ import type { SessionEvent, SessionRestored } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
 import { frozen } from '../core/frozen.ts';
 import { decodeRecord, RECORD_SLICES } from '../core/record-items.ts';
-import type { AnySlice, SliceItems } from '../core/slices.ts';
+import { type AnySlice, fitsSlice, initialItems, type SliceItems } from '../core/slices.ts';
 import { parseSnapshot, RECORD_VERSION, type SliceSnapshot, type Snapshot } from '../core/snapshot.ts';
 import { type UpcastErrorHandler, type Upcasters, upcastPage } from '../core/upcast.ts';
 import type { Store } from '../ports/store.ts';
@@ -76,8 +76,9 @@ function startFrom(snapshot: Snapshot, { fold, slices }: LoadOptions): Start {
   let keptFrom = Math.min(snapshot.seq, opaqueFrom);
   for (const slice of slices) {
     const kept = Object.hasOwn(snapshot.slices, slice.name) ? snapshot.slices[slice.name] : undefined;
-    const usable = slice.persist && kept?.version === slice.version ? kept : undefined;
-    const current = frozen(usable?.items ?? slice.initial);
+    const isUsable = slice.persist && kept?.version === slice.version && fitsSlice(slice, kept.items);
+    const usable = isUsable ? kept : undefined;
+    const current = frozen(usable?.items ?? initialItems(slice));
     items.set(slice.name, current);
     if (usable) keptFrom = Math.min(keptFrom, usable.seq);
     if (usable?.seq !== snapshot.seq) {

@@ -2,7 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent, SessionRestored } from '../core/events.ts';
 import type { Fold } from '../core/fold.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
-import { type AnySlice, itemsAsArray, type SliceItems } from '../core/slices.ts';
+import { type AnySlice, fitsSlice, initialItems, itemsAsArray, type SliceItems } from '../core/slices.ts';
 import { RECORD_VERSION, type Snapshot } from '../core/snapshot.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function restoredSlices(
       if (!empty) continue;
       if (kept.version !== RECORD_VERSION) throw otherVersion(snapshot);
     } else if (slice) {
-      if (kept.version !== slice.version || !(slice.rollback || empty)) continue;
+      if (kept.version !== slice.version || !fitsSlice(slice, kept.items) || !(slice.rollback || empty)) continue;
     } else if (kept.seq !== snapshot.seq && !empty) continue; // it had not been folded up to there
     restored[name] = kept.items;
     if (!slice && !record.has(name)) versions[name] = kept.version;
@@ -44,7 +44,7 @@ export async function restoredSlices(
   const result = { slices: restored, ...(Object.keys(versions).length > 0 && { versions }) };
   if (missing.length === 0 || empty) return result;
   const names = new Set(missing.map((slice) => slice.name));
-  let items: ReadonlyMap<string, SliceItems> = new Map(missing.map((slice) => [slice.name, slice.initial]));
+  let items: ReadonlyMap<string, SliceItems> = new Map(missing.map((slice) => [slice.name, initialItems(slice)]));
   for await (const event of into.read(snapshot.seq)) items = into.fold.applyToSlices(items, event, names);
   for (const [name, folded] of items) restored[name] = itemsAsArray(folded);
   return result;

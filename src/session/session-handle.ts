@@ -5,8 +5,8 @@ import type { InputContent, SessionDescribed, SessionEvent } from '../core/event
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import { itemsOf, type Selection, selectionOf } from '../core/session-view.ts';
-import type { AnySlice, ItemOf } from '../core/slices.ts';
+import { itemsOf, type SelectionOf, selectFrom } from '../core/session-view.ts';
+import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
 import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -212,28 +212,30 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return new StagedSession(this, this.#fold, this.#intake);
   }
 
-  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {
-    const items = itemsOf(this.state, slice.name);
-    if (!items) throw unknownSlice(slice.name);
-    return selectionOf(items as readonly ItemOf<S>[]);
+  select<S extends AnySlice>(slice: S): SelectionOf<S> {
+    const selection = selectFrom(this.state, slice);
+    if (!selection) throw unknownSlice(slice.name);
+    return selection;
   }
 
-  observe<S extends AnySlice>(slice: S, observer: SliceObserver<ItemOf<S>>): () => void {
+  observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void {
     this.#assertOpen();
     if (!itemsOf(this.state, slice.name)) throw unknownSlice(slice.name);
-    return this.#listening(this.#listeners.observe(slice.name, observer as SliceObserver<unknown>));
+    const observed = (before: readonly unknown[], after: readonly unknown[]): void | Promise<void> =>
+      observer(heldBy(slice, before), heldBy(slice, after));
+    return this.#listening(this.#listeners.observe(slice.name, observed));
   }
 
-  subscribe(listener: EventListener, options: SubscribeOptions = {}): () => void {
+  subscribe(listener: EventListener<EventIn<Slices>>, options: SubscribeOptions = {}): () => void {
     const { types, from } = options;
     this.#assertOpen();
     if (from !== undefined) checkFrom(from);
     const seq = (): number => this.seq;
     const read = (after: number): AsyncIterable<SessionEvent> => this.#log.read({ after });
-    return this.#listening(this.#listeners.subscribe(listener, { types, from, seq, read }));
+    return this.#listening(this.#listeners.subscribe(listener as EventListener, { types, from, seq, read }));
   }
 
-  async *events(options: EventsOptions = {}): AsyncIterable<SessionEvent> {
+  async *events(options: EventsOptions = {}): AsyncIterable<EventIn<Slices>> {
     const { from = 1, live = false, signal } = options;
     this.#assertOpen();
     checkFrom(from);
@@ -246,7 +248,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       try {
         for await (const event of this.#log.read({ after: cursor })) {
           cursor = event.seq;
-          if (!types || types.has(event.type)) yield event;
+          if (!types || types.has(event.type)) yield event as EventIn<Slices>;
           if (signal?.aborted) return;
         }
         if (!next) return;

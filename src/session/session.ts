@@ -6,14 +6,15 @@ import type {
   NewEvent,
   SessionDescribed,
   SessionEvent,
+  UnstoredEvent,
   Without,
 } from '../core/events.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import type { Selection, SessionView } from '../core/session-view.ts';
-import type { AnySlice, EventOf, ItemOf } from '../core/slices.ts';
+import type { SelectionOf, SessionView } from '../core/session-view.ts';
+import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
 import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
 import type { Upcasters } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -36,7 +37,7 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
    * Runs once on every event before it is appended: what it returns is what is recorded (D58). Tools still run with the exact arguments
    * of a call: they are stored outside the log until the call ends (D77).
    */
-  readonly redact?: (event: NewEvent) => NewEvent;
+  readonly redact?: (event: UnstoredEvent) => NewEvent;
   /**
    * Redacts a piece of a streamed text before it is stored as a draft. Pieces end at whitespace, so that no word is cut. Without it a
    * session that has `redact` stores no drafts at all (D77).
@@ -146,8 +147,8 @@ export interface AnySession extends SessionView {
   /** Opens a transaction for someone who appends it himself. */
   stage(): StagedSession;
 
-  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>>;
-  observe<S extends AnySlice>(slice: S, observer: SliceObserver<ItemOf<S>>): () => void;
+  select<S extends AnySlice>(slice: S): SelectionOf<S>;
+  observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void;
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
   events(options?: EventsOptions): AsyncIterable<SessionEvent>;
   /** Reads and folds what others have appended. */
@@ -176,11 +177,13 @@ export interface AnySession extends SessionView {
   close(): Promise<void>;
 }
 
-/** A session that knows its slices: what is dispatched to it is checked against their events. */
+/** A session that knows its slices: what is dispatched to it is checked against their events, and what is read from it has their fields. */
 export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends AnySession {
   /** Appends an event. */
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }>;
   transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T>;
+  subscribe(listener: EventListener<EventIn<Slices>>, options?: SubscribeOptions): () => void;
+  events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
   /** A session of its own that begins with this one's log, up to `at` if given (D55). */
   fork(options?: { readonly id?: string; readonly at?: number }): Promise<Session<Slices>>;
 }

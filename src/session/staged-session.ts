@@ -1,8 +1,8 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
-import { itemsOf, type Selection, type SessionView, selectionOf } from '../core/session-view.ts';
-import type { AnySlice, ItemOf } from '../core/slices.ts';
+import { type SelectionOf, type SessionView, selectFrom } from '../core/session-view.ts';
+import type { AnySlice } from '../core/slices.ts';
 import type { EventIntake } from './event-intake.ts';
 import type { Dispatched } from './session.ts';
 
@@ -68,10 +68,10 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     this.#warned = true;
   }
 
-  select<S extends AnySlice>(slice: S): Selection<ItemOf<S>> {
-    const items = itemsOf(this.state, slice.name);
-    if (!items) throw unknownSlice(slice.name);
-    return selectionOf(items as readonly ItemOf<S>[]);
+  select<S extends AnySlice>(slice: S): SelectionOf<S> {
+    const selection = selectFrom(this.state, slice);
+    if (!selection) throw unknownSlice(slice.name);
+    return selection;
   }
 
   /** Always refused: a restore is not part of a transaction (D21). */

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
-import { isBuiltInEvent, type SessionEvent } from '../core/events.ts';
+import type { SessionEvent } from '../core/events.ts';
 
 /**
  * What search means, for every store: which text of an event is searched, what a word is, when a query matches, and what a
@@ -40,7 +40,6 @@ export interface SearchableText {
 
 /** The searchable text of an event, if there is some: what was said, tool results, tool calls with their arguments. */
 export function searchableText(event: SessionEvent): SearchableText | undefined {
-  if (!isBuiltInEvent(event)) return undefined;
   if (event.type === 'message/interrupted') {
     return withText(
       'assistant',

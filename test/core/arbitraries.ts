@@ -9,7 +9,7 @@ interface Note {
   readonly text: string;
 }
 
-/** One slice of each kind: every ready-made reducer, one of the user's own, each axis of D5. */
+/** One slice of each kind: every ready-made reducer, one of the user's own, a value, each axis of D5. */
 export const SLICES = [
   defineSlice({ name: 'plan', initial: [], on: { 'plan/added': appendAll } }),
   defineSlice({ name: 'notes', initial: [] as Note[], on: { 'note/set': upsertBy<Note>((note) => note.id) } }),
@@ -23,6 +23,14 @@ export const SLICES = [
     },
   }),
   defineSlice({ name: 'focus', initial: [], persist: false, on: { 'plan/added': replaceLatest } }),
+  defineSlice({
+    name: 'progress',
+    initial: { steps: 0, last: null as string | null },
+    on: {
+      'plan/added': ({ steps }: { steps: number }, event: { step: string }) => ({ steps: steps + 1, last: event.step }),
+      'note/set': (progress: { steps: number; last: string | null }) => progress,
+    },
+  }),
 ] as const satisfies readonly AnySlice[];
 
 const text = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom('__proto__', 'constructor', '\ud800', '🎉', ''));
@@ -122,7 +130,12 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
       fc.dictionary(text, fc.oneof(text, fc.constant(null)), { maxKeys: 2 }),
     )
     .map(([title, tags, metadata]): Draft => ({ type: 'session/described', title, tags, metadata })),
-  fc.array(text, { maxLength: 2 }).map((audit): Draft => ({ type: 'session/restored', slices: { plan: [], audit } })),
+  fc.array(text, { maxLength: 2 }).map(
+    (audit): Draft => ({
+      type: 'session/restored',
+      slices: { plan: [], audit, progress: [{ steps: audit.length, last: audit[0] ?? null }] },
+    }),
+  ),
   {
     weight: 5,
     arbitrary: fc.tuple(text, fc.boolean()).map(([step, gone]) => discardable({ type: 'plan/added', step }, gone)),

@@ -122,7 +122,7 @@ describe('a fold is total', () => {
     const log = [
       ...logOf(started(), recorded(messageOf('user', 'hi', 0))),
       { ...hostile, seq: 3, at: timeOf(3) } as SessionEvent,
-      { seq: 4, at: timeOf(4), type: 'plan/added', step: 'on' },
+      { seq: 4, at: timeOf(4), type: 'plan/added' as string, step: 'on' } as SessionEvent,
     ];
     const state = log.reduce((before, event) => fold.apply(before, event), fold.initial);
     expect(state.seq).toBe(4);
@@ -147,7 +147,7 @@ describe('a fold is total', () => {
     const sound = defineSlice({ name: 'sound', initial: [] as number[], on: { 'a/b': (items) => [...items, 1] } });
     const reported: string[] = [];
     const fold = createFold([broken, sound], (slice) => reported.push(slice));
-    const state = fold.apply(fold.initial, { seq: 1, at: timeOf(1), type: 'a/b' });
+    const state = fold.applyAll(fold.initial, logOf({ type: 'a/b' }));
     expect([...state.slices]).toEqual([
       ['broken', [1]],
       ['sound', [1]],

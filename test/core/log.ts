@@ -3,8 +3,8 @@ import type { BuiltInEvent, SessionEvent, ToolEffect, Without } from '../../src/
 import { createFold, type SessionState } from '../../src/core/fold.ts';
 import type { AssistantMessage, CallRef, ConversationMessage, ToolCall } from '../../src/core/messages.ts';
 import { encodeRecord } from '../../src/core/record-items.ts';
-import { itemsOf, type SessionView, selectionOf } from '../../src/core/session-view.ts';
-import { type AnySlice, type ItemOf, itemsAsArray } from '../../src/core/slices.ts';
+import { type SelectionOf, type SessionView, selectFrom } from '../../src/core/session-view.ts';
+import { type AnySlice, itemsAsArray } from '../../src/core/slices.ts';
 
 export type Draft = Without<BuiltInEvent, 'seq' | 'at'> | { readonly type: string; readonly [field: string]: unknown };
 
@@ -116,7 +116,7 @@ export function viewOf(log: Iterable<SessionEvent>, slices: readonly AnySlice[] 
   return {
     id: 's1',
     state,
-    select: <S extends AnySlice>(slice: S) => selectionOf((itemsOf(state, slice.name) ?? []) as readonly ItemOf<S>[]),
+    select: <S extends AnySlice>(slice: S) => selectFrom(state, slice) as SelectionOf<S>,
   };
 }
 

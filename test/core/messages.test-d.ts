@@ -2,9 +2,11 @@ import { describe, expectTypeOf, test } from 'vitest';
 import {
   type BuiltInEvent,
   isBuiltInEvent,
+  isUserEvent,
   type MessageRecorded,
   type SessionEvent,
   type ToolStarted,
+  type UserEvent,
 } from '../../src/core/events.ts';
 import type {
   AssistantMessage,
@@ -45,7 +47,41 @@ describe('a message narrows by its role', () => {
   });
 });
 
-describe('an event narrows by its type once it is known to be ours', () => {
+describe('an event narrows by its type', () => {
+  test('to the built-in event of that type', () => {
+    if (event.type === 'message/recorded') {
+      expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      expectTypeOf(event.message.role).toEqualTypeOf<'system' | 'user' | 'assistant' | 'tool'>();
+    }
+    switch (event.type) {
+      case 'tool/started':
+        expectTypeOf(event).toEqualTypeOf<ToolStarted>();
+        break;
+      case 'message/recorded':
+      case 'evaluation/failed':
+        expectTypeOf(event.type).toEqualTypeOf<'message/recorded' | 'evaluation/failed'>();
+        break;
+      default:
+        // @ts-expect-error: those were the ones with a message
+        event satisfies MessageRecorded;
+    }
+    expectTypeOf([event].filter((one) => one.type === 'tool/started')).toEqualTypeOf<ToolStarted[]>();
+  });
+
+  test('an event of a type that the compiler does not know has unknown fields, and its type is a string', () => {
+    if (isBuiltInEvent(event)) return;
+    expectTypeOf(event).toEqualTypeOf<UserEvent>();
+    expectTypeOf(event.title).toEqualTypeOf<unknown>();
+    expectTypeOf(event.seq).toEqualTypeOf<number>();
+    expectTypeOf(event.type).toExtend<string>();
+  });
+
+  test('a type that the compiler does not know cannot be compared with, so that a misspelt one is found', () => {
+    // @ts-expect-error: message/recorded
+    event.type === 'mesage/recorded';
+    if (isUserEvent(event, 'my/own')) expectTypeOf(event).toEqualTypeOf<UserEvent>();
+  });
+
   test('isBuiltInEvent splits ours from the user’s', () => {
     if (!isBuiltInEvent(event)) return;
     expectTypeOf(event).toEqualTypeOf<BuiltInEvent>();

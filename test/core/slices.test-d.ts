@@ -1,6 +1,15 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { UserEvent } from '../../src/core/events.ts';
-import { appendAll, defineSlice, type EventOf, type ItemOf, replaceLatest, upsertBy } from '../../src/core/slices.ts';
+import type { Selection, SelectionOf, ValueSelection } from '../../src/core/session-view.ts';
+import {
+  appendAll,
+  defineSlice,
+  type EventOf,
+  type ItemOf,
+  replaceLatest,
+  type StateOf,
+  upsertBy,
+} from '../../src/core/slices.ts';
 
 interface Step {
   readonly title: string;
@@ -26,6 +35,56 @@ interface Note {
   readonly id: string;
   readonly text: string;
 }
+
+describe('a slice may hold any JSON value', () => {
+  const budget = defineSlice({
+    name: 'budget',
+    initial: { cents: 0, owner: null as string | null },
+    on: {
+      'budget/raised': (value, event: { readonly by: number }) => {
+        expectTypeOf(value).toEqualTypeOf<{ cents: number; owner: string | null }>();
+        return { ...value, cents: value.cents + event.by };
+      },
+      'budget/closed': () => ({ cents: 0, owner: null }),
+    },
+  });
+
+  test('its state is the value, its events are those of its handlers', () => {
+    expectTypeOf<StateOf<typeof budget>>().toEqualTypeOf<{ cents: number; owner: string | null }>();
+    expectTypeOf<StateOf<typeof plan>>().toEqualTypeOf<readonly Step[]>();
+    expectTypeOf<SelectionOf<typeof budget>>().toEqualTypeOf<ValueSelection<{ cents: number; owner: string | null }>>();
+    expectTypeOf<SelectionOf<typeof plan>>().toEqualTypeOf<Selection<Step>>();
+    type Of<T> = Extract<EventOf<typeof budget>, { readonly type: T }>;
+    expectTypeOf<Of<'budget/raised'>['by']>().toEqualTypeOf<number>();
+    expectTypeOf<keyof Of<'budget/closed'>>().toEqualTypeOf<'type'>();
+  });
+
+  test('numbers, texts, booleans and null are values', () => {
+    const count = defineSlice({ name: 'count', initial: 0, on: { 'a/b': (n) => n + 1 } });
+    const mode = defineSlice({
+      name: 'mode',
+      initial: 'idle' as 'idle' | 'busy',
+      on: { 'a/b': (): 'busy' => 'busy' },
+    });
+    const last = defineSlice({
+      name: 'last',
+      initial: null as Note | null,
+      on: { 'note/added': (_, event: Note) => ({ id: event.id, text: event.text }) },
+    });
+    expectTypeOf<StateOf<typeof count>>().toEqualTypeOf<number>();
+    expectTypeOf<StateOf<typeof mode>>().toEqualTypeOf<'idle' | 'busy'>();
+    expectTypeOf<StateOf<typeof last>>().toEqualTypeOf<Note | null>();
+  });
+
+  test('a handler that returns another type does not compile', () => {
+    // @ts-expect-error: a text is no number
+    defineSlice({ name: 'wrong', initial: 0, on: { 'a/b': () => 'x' } });
+    // @ts-expect-error: a reducer is synchronous
+    defineSlice({ name: 'wrong', initial: 0, on: { 'a/b': async () => 1 } });
+    // @ts-expect-error: undefined is no JSON value
+    defineSlice({ name: 'wrong', initial: { n: 0 }, on: { 'a/b': () => undefined } });
+  });
+});
 
 describe('a slice’s types come from its definition', () => {
   test('its items are those it begins with', () => {

@@ -62,15 +62,37 @@ describe('defineSlice', () => {
     );
   });
 
-  test('what it begins with is a list', () => {
-    expect(() => defineSlice({ name: 'plan', initial: {} as [], on: {} })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  test.for([
+    undefined,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1n,
+    Symbol('a'),
+    () => 1,
+    new Map(),
+    new Set(),
+    Promise.resolve([]),
+  ])('the initial value must be a JSON value: %s is refused', (initial) => {
+    expect(() => defineSlice({ name: 'plan', initial, on: {} })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a JSON value') }),
     );
+  });
+
+  test('a slice that starts with an array is a list, one that starts with any other JSON value is a value', () => {
+    const on = {};
+    for (const initial of [[], ['a']]) expect(defineSlice({ name: 'a', initial, on }).holds).toBeUndefined();
+    for (const initial of [null, 0, '', false, {}, { list: [] }])
+      expect(defineSlice({ name: 'a', initial, on })).toMatchObject({ holds: 'value', initial });
   });
 });
 
 describe('ready-made reducers', () => {
-  const event = (seq: number, id: number): UserEvent => ({ seq, at: timeOf(seq), type: 'a/b', id });
+  const event = (seq: number, id: number): UserEvent => ({
+    seq,
+    at: timeOf(seq),
+    type: 'a/b' as UserEvent['type'],
+    id,
+  });
 
   test.for([
     ['appendAll', appendAll, (items: readonly UserEvent[], item: UserEvent) => [...items, item]],

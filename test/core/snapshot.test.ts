@@ -71,6 +71,7 @@ describe('D6: a snapshot is the state', () => {
         'plan',
         'notes',
         'audit',
+        'progress',
       ].sort(),
     );
   });
@@ -86,11 +87,13 @@ describe('D6: a snapshot is the state', () => {
       opaque: new Map([['foreign', foreign]]),
     });
     expect(taken.slices.foreign).toEqual(foreign);
-    expect(refusal(text, { strict: true, known: ['plan', 'notes', 'audit'] }).message).toContain('"foreign"');
+    expect(refusal(text, { strict: true, known: ['plan', 'notes', 'audit', 'progress'] }).message).toContain(
+      '"foreign"',
+    );
   });
 
   test('strict takes a snapshot whose slices are all known, our own among them', () => {
-    expect(parseSnapshot(small, { strict: true, known: ['plan', 'notes', 'audit'] }).seq).toBe(small.seq);
+    expect(parseSnapshot(small, { strict: true, known: ['plan', 'notes', 'audit', 'progress'] }).seq).toBe(small.seq);
     expect(refusal(small, { strict: true }).message).toContain('unknown here');
   });
 });

@@ -55,7 +55,7 @@ test.for<readonly [string, object, object, boolean]>([
 });
 
 test('the time of the first event is when the session began; the time of another is no part of the summary', () => {
-  const event = (seq: number, at: string) => ({ type: 'a/b', seq, at }) as SessionEvent;
+  const event = (seq: number, at: string) => ({ type: 'a/b' as string, seq, at }) as SessionEvent;
   expect(changesSummary(event(1, 'a'), event(1, 'b'))).toBe(true);
   expect(changesSummary(event(2, 'a'), event(2, 'b'))).toBe(false);
 });

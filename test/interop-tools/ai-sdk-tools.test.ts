@@ -64,6 +64,44 @@ describe('tool() objects', () => {
     expect(prompt.tools.map(({ name, effect }) => `${name} ${effect}`)).toEqual(['theirs once', 'ours once']);
   });
 
+  test('may be mixed with tools of ours in a list: under a name, or with a name of their own', () => {
+    const weather = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city });
+    const count = aiTool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => n });
+    const search = openai.tools.webSearch();
+    const ours = tool('ours', () => 'ours');
+    const tools = [{ weather, search }, ours, { ...count, name: 'count' }, {}, { id: weather, renamed: ours }];
+    const prompt = definePrompt({ ns: 'n', key: 'k', instructions: '', tools });
+    const names = prompt.tools.map(({ name }) => name);
+    expect(names).toEqual(['weather', 'search', 'ours', 'count', 'id', 'renamed']);
+    expect(prompt.tools.find(({ name }) => name === 'search')?.provider).toMatchObject({ id: 'openai.web_search' });
+    const same = {
+      ns: 'n',
+      key: 'k',
+      instructions: '',
+      tools: { weather, search, ours, count, id: weather, renamed: ours },
+    };
+    expect(prompt.hash).toBe(definePrompt(same).hash);
+  });
+
+  test.for<readonly [string, object, RegExp]>([
+    [
+      'without a name in a list',
+      [aiTool({ inputSchema: z.object({}) })],
+      /no name of its own; pass it as \{ name: tool \}/,
+    ],
+    [
+      'under a name that providers refuse',
+      [{ 'a b': aiTool({ inputSchema: z.object({}) }) }],
+      /"a b" cannot name a tool/,
+    ],
+    ['under a name that is taken', [tool('a', () => ''), { a: tool('b', () => '') }], /two tools called "a"/],
+  ])('I10: %s are a typed error', ([, tools, message]) => {
+    const definition = { ns: 'n', key: 'k', instructions: '', tools: tools as readonly [] };
+    expect(() => definePrompt(definition)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) }),
+    );
+  });
+
   test('that yield preliminary results: the last one counts', async () => {
     const counting = aiTool({
       inputSchema: z.object({}),

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { createAdapter, getMessages, isBuiltInEvent, openSession } from '../../src/index.ts';
+import { createAdapter, getMessages, openSession } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { CRASH_TURN, promptWith } from './provider-agent.ts';
 
@@ -36,7 +36,7 @@ const response = await adapter.evaluate(prompt, {
   resume: 'auto',
   onEvent(event) {
     if (crash === 'in mid-stream' && event.type === 'message/delta' && event.turn === CRASH_TURN) die();
-    if (!isBuiltInEvent(event) || event.type !== 'message/recorded') return;
+    if (event.type !== 'message/recorded') return;
     const { role, turn } = event.message;
     if (crash === 'before the request' && role === 'tool' && turn === CRASH_TURN - 1) die();
     if (crash === 'after the answer' && role === 'assistant' && turn === CRASH_TURN) die();

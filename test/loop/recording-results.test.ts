@@ -9,7 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ErrorCode, HoldfastError, isHoldfastError, memoryStore, type Store } from '../../src/index.ts';
+import {
+  type ErrorCode,
+  HoldfastError,
+  isHoldfastError,
+  memoryStore,
+  type SessionEvent,
+  type Store,
+} from '../../src/index.ts';
 import { type SqliteStoreOptions, sqliteStore } from '../../src/sqlite.ts';
 import { agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
 
@@ -108,7 +115,7 @@ test('a result is recorded when a database that was full has room again', async 
   const large = await openStore(path);
   const ballast = { type: 'note/added', at: '2026-01-01T00:00:00.000Z', text: 'x'.repeat(1_000_000) };
   await large.append('ballast', [ballast], { id: 'a', expectedSeq: 0 });
-  await large.replaceEvent('ballast', { ...ballast, seq: 1 }); // which moves everything into the file
+  await large.replaceEvent('ballast', { ...ballast, seq: 1 } as SessionEvent); // which moves everything into the file
   const { store, refusals } = traced(await openStore(path, { maxBytes: statSync(path).size + 50 * 4096 }));
   let makeRoom: Promise<unknown> | undefined;
   const receipt = 'y'.repeat(500_000);

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { definePrompt, type EvaluationEvent, isBuiltInEvent, openSession, scriptedModel } from '../../src/index.ts';
+import { definePrompt, type EvaluationEvent, openSession, scriptedModel } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, tool } from './agent.ts';
 
@@ -11,7 +11,7 @@ const look = tool('look', () => 'seen', { effect: 'idempotent' });
 /** An event in one line. */
 function line(event: EvaluationEvent): string {
   if (event.type === 'message/delta') return `${event.kind}@${event.offset}: ${event.delta}`;
-  if (event.type === 'message/recorded' && isBuiltInEvent(event)) return `recorded ${event.message.role}`;
+  if (event.type === 'message/recorded') return `recorded ${event.message.role}`;
   return event.type;
 }
 

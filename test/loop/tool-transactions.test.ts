@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { defineSlice, type SessionEvent, type ToolContext, toolContent } from '../../src/index.ts';
+import { defineSlice, isUserEvent, type SessionEvent, type ToolContext, toolContent } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { until } from '../session/log-of.ts';
 import { advancing, agent, call, deferred, resultText, tool } from './agent.ts';
@@ -53,7 +53,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     await response;
     expect(seen).toEqual(['a,b added']);
     const log = await logOf(session);
-    const at = log.findIndex((event) => event.type === 'note/added');
+    const at = log.findIndex((event) => isUserEvent(event, 'note/added'));
     expect(log.slice(at, at + 3).map(({ type }) => type)).toEqual(['note/added', 'note/added', 'message/recorded']);
   });
 
@@ -98,7 +98,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     await evaluate();
     expect(session.select(notes).all()).toEqual([]);
     expect(session.select(tries).all()).toEqual(['tried']);
-    expect((await logOf(session)).find(({ type }) => type === 'note/added')).toMatchObject({ discarded: true });
+    expect((await logOf(session)).find((event) => isUserEvent(event, 'note/added'))).toMatchObject({ discarded: true });
   });
 
   test('of a tool that reports an error: likewise', async () => {
@@ -147,7 +147,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
       code: 'SESSION_CLOSED',
       message: expect.stringContaining('dispatch before the tool returns'),
     });
-    expect((await logOf(session)).some(({ type }) => type === 'note/added')).toBe(false);
+    expect((await logOf(session)).some((event) => isUserEvent(event, 'note/added'))).toBe(false);
   });
 
   test('one that dispatches after its time was up: likewise', async () => {

@@ -1,21 +1,31 @@
-import { tool as aiTool, jsonSchema } from 'ai';
+import { openai } from '@ai-sdk/openai';
+import { type ToolSet as AiToolSet, tool as aiTool, dynamicTool, jsonSchema } from 'ai';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
   type AnySession,
   type CallRef,
+  type CompletedResponse,
   createAdapter,
   definePrompt,
+  defineSlice,
   defineTool,
   type EvaluationEvent,
   type EvaluationResponse,
   MainLoop,
   type McpClient,
+  type MessageDelta,
+  type MessageRecorded,
+  memoryStore,
+  openSession,
   type Prompt,
+  type ProviderFailure,
+  type SuspendedResponse,
   type SuspendReason,
   scriptedModel,
   type Tool,
   type ToolContext,
+  type ToolProgress,
 } from '../../src/index.ts';
 
 const adapter = createAdapter({ model: scriptedModel([]) });
@@ -46,6 +56,35 @@ describe('defineTool', () => {
         expectTypeOf(context.session.dispatch).parameter(0).toMatchTypeOf<{ readonly type: string }>();
       },
     });
+  });
+
+  test('what is dispatched to the context’s session is checked against the tool’s slices', () => {
+    const notes = defineSlice({
+      name: 'notes',
+      initial: [] as string[],
+      on: { 'note/added': (all, event: { readonly text: string }) => [...all, event.text] },
+    });
+    const made = defineTool({
+      ...base,
+      input: z.object({ n: z.number() }),
+      slices: [notes],
+      async execute({ n }, { session }) {
+        await session.dispatch({ type: 'note/added', text: String(n) });
+        await session.dispatch({ type: 'my/own', anything: n });
+        // @ts-expect-error: a field is missing
+        await session.dispatch({ type: 'note/added' });
+        // @ts-expect-error: a field is wrong
+        await session.dispatch({ type: 'note/added', text: n });
+        expectTypeOf(session.select(notes).all()).toEqualTypeOf<readonly string[]>();
+      },
+      async reconcile(_, { session }) {
+        // @ts-expect-error: a field is wrong
+        await session.dispatch({ type: 'note/added', text: 1 });
+        return { happened: 'unknown' };
+      },
+    });
+    expectTypeOf(made).toEqualTypeOf<Tool<{ n: number }, void>>();
+    definePrompt({ ...named, tools: [made] });
   });
 
   test('reconcile, compensate and needsApproval take the same input; reconcile gives what execute gives', () => {
@@ -102,6 +141,16 @@ describe('definePrompt and evaluate', () => {
     expectTypeOf(adapter.stream(prompt).response).resolves.toEqualTypeOf<typeof response>();
   });
 
+  test('the output of z.object has its properties and no others; that of z.looseObject may have more', async () => {
+    const strict = await adapter.evaluate(definePrompt({ ...named, output: z.object({ n: z.number() }) }));
+    if (strict.status !== 'completed') return;
+    expectTypeOf(strict.output).toEqualTypeOf<{ n: number }>();
+    // @ts-expect-error: stripped
+    strict.output.extra;
+    const loose = await adapter.evaluate(definePrompt({ ...named, output: z.looseObject({ n: z.number() }) }));
+    if (loose.status === 'completed') expectTypeOf(loose.output.extra).toEqualTypeOf<unknown>();
+  });
+
   test('without a schema there is none', async () => {
     const prompt = definePrompt(named);
     expectTypeOf(prompt).toEqualTypeOf<Prompt<undefined>>();
@@ -125,6 +174,33 @@ describe('definePrompt and evaluate', () => {
     }
   });
 
+  test('a response is one of two, and its status tells which', async () => {
+    const response = await adapter.evaluate(definePrompt({ ...named, output: z.object({ n: z.number() }) }));
+    expectTypeOf(response).toEqualTypeOf<CompletedResponse<{ n: number }> | SuspendedResponse>();
+    switch (response.status) {
+      case 'completed':
+        expectTypeOf(response).toEqualTypeOf<CompletedResponse<{ n: number }>>();
+        expectTypeOf(response.message).toEqualTypeOf<undefined>();
+        expectTypeOf(response.failure).toEqualTypeOf<undefined>();
+        break;
+      case 'suspended':
+        expectTypeOf(response).toEqualTypeOf<SuspendedResponse>();
+        expectTypeOf(response.failure).toEqualTypeOf<ProviderFailure | undefined>();
+        expectTypeOf(response.failure?.provider).toEqualTypeOf<string | undefined>();
+        // @ts-expect-error: it has none yet
+        response.output.n;
+        // @ts-expect-error: no reason of ours
+        response.reason === 'TIRED';
+        break;
+      default:
+        response satisfies never;
+    }
+    // @ts-expect-error: it may be suspended
+    response.output.n;
+    // @ts-expect-error: it may be completed
+    response.reason.length;
+  });
+
   test('a response says how it stands', async () => {
     const response = await adapter.evaluate(definePrompt(named));
     expectTypeOf(response.status).toEqualTypeOf<'completed' | 'suspended'>();
@@ -144,12 +220,65 @@ describe('definePrompt and evaluate', () => {
     void adapter.evaluate(prompt, { onEvent: (event) => expectTypeOf(event).toEqualTypeOf<EvaluationEvent>() });
   });
 
-  test('tools: ours in a list, ours and the AI SDK’s by name', () => {
+  test('the events of an evaluation narrow by their type: ours, those of the session’s slices, and what is not in the log', async () => {
+    const notes = defineSlice({
+      name: 'notes',
+      initial: [] as string[],
+      on: { 'note/added': (all, event: { readonly text: string }) => [...all, event.text] },
+    });
+    const prompt = definePrompt(named);
+    const open = () => openSession({ store: memoryStore(), id: 's1', slices: [notes] });
+    const session = {} as Awaited<ReturnType<typeof open>>;
+    const heard = (event: EvaluationEvent<readonly [typeof notes]>): void => {
+      if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      if (event.type === 'message/delta') expectTypeOf(event).toEqualTypeOf<MessageDelta>();
+      if (event.type === 'tool/progress') expectTypeOf(event).toEqualTypeOf<ToolProgress>();
+    };
+    void adapter.evaluate(prompt, { session, onEvent: heard });
+    void adapter.evaluate(prompt, {
+      session,
+      onEvent(event) {
+        if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
+      },
+    });
+    void adapter.run(prompt, { session, onEvent: heard });
+    for await (const event of adapter.stream(prompt, { session })) heard(event);
+    for await (const event of adapter.stream(prompt, { session: session as AnySession })) {
+      expectTypeOf(event).toEqualTypeOf<EvaluationEvent>();
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      // @ts-expect-error: which slices the session has is not known any more
+      event.type === 'note/added';
+    }
+  });
+
+  test('tools of ours and of the AI SDK, of different inputs, in a list and by name', () => {
     const ours = defineTool({ ...base, input: z.object({ n: z.number() }), execute: ({ n }) => n });
     const zod = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city.length });
     const json = aiTool({ inputSchema: jsonSchema<{ a: string }>({}), execute: async ({ a }) => a });
+    const dynamic = dynamicTool({ inputSchema: z.object({ b: z.boolean() }), execute: async (input) => input });
+    const search = openai.tools.webSearch();
+    const set: AiToolSet = { zod, json };
     definePrompt({ ...named, tools: [ours] });
-    definePrompt({ ...named, tools: { ours, zod, json } });
+    definePrompt({ ...named, tools: { ours, zod, json, dynamic, search } });
+    definePrompt({ ...named, tools: [ours, { zod, json }, { dynamic, search }, set] });
+    definePrompt({ ...named, tools: [{ ...zod, name: 'zod' }, ours, { ...search, name: 'search' }] });
+    definePrompt({
+      ...named,
+      tools: [
+        defineTool({
+          ...base,
+          input: z.object({ n: z.number() }),
+          execute: ({ n }) => expectTypeOf(n).toEqualTypeOf<number>() as unknown,
+        }),
+        {
+          inline: aiTool({
+            inputSchema: z.object({ city: z.string() }),
+            execute: async ({ city }) => expectTypeOf(city).toEqualTypeOf<string>() as unknown,
+          }),
+        },
+      ],
+    });
     // @ts-expect-error: in a list a tool of the AI SDK has no name
     definePrompt({ ...named, tools: [zod] });
   });

@@ -34,8 +34,7 @@ describe('upcasters', () => {
     on: { 'plan/added': (items, event: { step: string }) => [...items, event.step] },
   });
   const upcasters = {
-    'step/added': (event: SessionEvent) =>
-      ({ ...event, type: 'plan/added', step: (event as { what?: string }).what }) as SessionEvent,
+    'step/added': (event: SessionEvent) => ({ ...event, type: 'plan/added', step: (event as { what?: string }).what }),
   };
 
   test('old events are read under their new name everywhere, and stay as they were written', async () => {

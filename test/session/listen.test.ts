@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import { isUserEvent, type SessionEvent } from '../../src/core/events.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { collect, logIn, rejection, until } from './log-of.ts';
@@ -156,7 +156,7 @@ describe('subscribe', () => {
     const seen: string[] = [];
     session.subscribe(async (event) => {
       seen.push(event.type);
-      if (event.type === 'ping/sent') await session.dispatch({ type: 'pong/sent' });
+      if (isUserEvent(event, 'ping/sent')) await session.dispatch({ type: 'pong/sent' });
     });
     await session.dispatch({ type: 'ping/sent' });
     await until(() => seen.length === 2);

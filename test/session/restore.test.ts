@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { InboxItem } from '../../src/core/inbox.ts';
-import { type AnySlice, appendAll, defineSlice } from '../../src/core/slices.ts';
+import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/slices.ts';
 import { getMessages } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -126,7 +126,7 @@ describe('into an empty session', () => {
 });
 
 describe('D6: a slice that the snapshot lacks or has in another version', () => {
-  test.for<readonly [string, AnySlice, AnySlice | undefined]>([
+  test.for<readonly [string, Slice<string>, Slice<string> | undefined]>([
     ['added since', plan, undefined],
     ['changed since', { ...plan, version: 2 }, { ...plan, on: { 'plan/added': () => ['by the old reducer'] } }],
     ['never in a snapshot', { ...plan, persist: false }, undefined],

@@ -1,8 +1,9 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluations.ts';
+import { type EventEnvelope, isBuiltInEvent, type MessageRecorded, type SessionEvent } from '../../src/core/events.ts';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import { evaluations, messages } from '../../src/core/session-view.ts';
-import { appendAll, defineSlice } from '../../src/core/slices.ts';
+import { appendAll, defineSlice, type EventIn, type UnlistedEvent } from '../../src/core/slices.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { type AnySession, openSession, type Session } from '../../src/session/session.ts';
 
@@ -25,7 +26,12 @@ const notes = defineSlice({
 });
 
 declare const store: Store;
-const open = () => openSession({ store, id: 's1', slices: [plan, notes] });
+const mood = defineSlice({
+  name: 'mood',
+  initial: { level: 0 },
+  on: { 'mood/set': (_, event: { readonly level: number }) => ({ level: event.level }) },
+});
+const open = () => openSession({ store, id: 's1', slices: [plan, notes, mood] });
 declare const session: Awaited<ReturnType<typeof open>>;
 declare const bare: Session;
 
@@ -74,12 +80,101 @@ describe('dispatch is checked against the session’s slices', () => {
   });
 });
 
+describe('an event that is read narrows by its type', () => {
+  type Read = Parameters<Parameters<typeof session.subscribe>[0]>[0];
+
+  test('to the event of a slice, with the fields that its handler takes and the envelope', () => {
+    session.subscribe((event) => {
+      if (event.type === 'plan/added') {
+        expectTypeOf(event.step).toEqualTypeOf<Step>();
+        expectTypeOf(event.seq).toEqualTypeOf<number>();
+        expectTypeOf(event.discarded).toEqualTypeOf<true | undefined>();
+        expectTypeOf(event.type).toExtend<'plan/added'>();
+        // @ts-expect-error: the other slice's
+        event.text;
+      }
+      if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
+      if (event.type === 'plan/cleared')
+        expectTypeOf<keyof typeof event>().toEqualTypeOf<keyof EventEnvelope | 'type'>();
+    });
+  });
+
+  test('to a built-in event, in every session', async () => {
+    session.subscribe((event) => {
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+    });
+    for await (const event of session.events()) {
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+      if (event.type === 'plan/added') expectTypeOf(event.step).toEqualTypeOf<Step>();
+    }
+    for await (const event of bare.events())
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+    for await (const event of (bare as AnySession).events())
+      if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
+  });
+
+  test('to none of them: its fields are unknown', () => {
+    session.subscribe((event) => {
+      if (isBuiltInEvent(event)) return;
+      if (event.type === 'plan/added' || event.type === 'plan/cleared') return;
+      if (event.type === 'note/added' || event.type === 'mood/set') return;
+      expectTypeOf(event).toEqualTypeOf<UnlistedEvent>();
+      expectTypeOf(event.anything).toEqualTypeOf<unknown>();
+    });
+    // @ts-expect-error: neither one of ours nor of its slices
+    session.subscribe((event) => event.type === 'plan/aded');
+  });
+
+  test('a slice that folds a built-in event does not change that event’s type', () => {
+    const titles = defineSlice({
+      name: 'titles',
+      initial: [] as string[],
+      on: { 'session/described': (all, event: { readonly title: string }) => [...all, event.title] },
+    });
+    const event = {} as EventIn<readonly [typeof titles]>;
+    if (event.type === 'session/described') expectTypeOf(event.title).toEqualTypeOf<string | undefined>();
+  });
+
+  test('what is read from a session with slices goes wherever events go', () => {
+    expectTypeOf<Read>().toExtend<SessionEvent>();
+    expectTypeOf<Read>().toEqualTypeOf<EventIn<readonly [typeof plan, typeof notes, typeof mood]>>();
+    session.subscribe((event: SessionEvent) => void event.seq);
+  });
+});
+
+test('redact and upcasters narrow the event that they get, and return one of any type', () => {
+  void openSession({
+    store,
+    id: 's1',
+    redact: (event) =>
+      event.type === 'message/recorded' ? { ...event, message: { ...event.message, providerMessageId: 'x' } } : event,
+    upcasters: {
+      'step/added': (event) => ({ ...event, type: 'plan/added', step: { title: 'x' } }),
+      'session/described': (event) =>
+        event.type === 'session/described' ? { ...event, title: event.title ?? 'untitled' } : event,
+    },
+  });
+});
+
 describe('what is read has the slice’s items', () => {
   test('select and observe', () => {
     expectTypeOf(session.select(plan).all()).toEqualTypeOf<readonly Step[]>();
     expectTypeOf(session.select(plan).latest()).toEqualTypeOf<Step | undefined>();
     expectTypeOf(session.select(messages).all()).toEqualTypeOf<readonly ConversationMessage[]>();
     expectTypeOf(session.select(evaluations).latest()).toEqualTypeOf<Evaluation | undefined>();
+    expectTypeOf(session.select(mood).get()).toEqualTypeOf<{ level: number }>();
+    // @ts-expect-error: a value has no items
+    session.select(mood).all();
+    session.observe(mood, (before, after) => {
+      expectTypeOf(before).toEqualTypeOf<{ level: number }>();
+      expectTypeOf(after).toEqualTypeOf<{ level: number }>();
+    });
+    session.subscribe((event) => {
+      if (event.type === 'mood/set') expectTypeOf(event.level).toEqualTypeOf<number>();
+    });
+    session.dispatch({ type: 'mood/set', level: 1 });
+    // @ts-expect-error: a field is wrong
+    session.dispatch({ type: 'mood/set', level: 'x' });
     session.select(plan).where((step) => step.title !== '');
     session.observe(plan, (before, after) => {
       expectTypeOf(before).toEqualTypeOf<readonly Step[]>();

@@ -19,7 +19,13 @@ import { claudeSessionStore } from './claude-session-store.ts';
 import { importTranscript, linesSince, prepareTranscript } from './claude-transcript.ts';
 import { loadClaudeSdk } from './load-sdk.ts';
 import { announceCopy, removeLeftCopies } from './resume-copy.ts';
-import type { ClaudeAgentSdk, ClaudeMessage, ClaudeSessionStore, ClaudeTranscriptEntry } from './sdk-types.ts';
+import type {
+  ClaudeAgentSdk,
+  ClaudeMessage,
+  ClaudeQueryOptions,
+  ClaudeSessionStore,
+  ClaudeTranscriptEntry,
+} from './sdk-types.ts';
 
 /** What the Claude Agent SDK needs to continue: the name of its session, and what tells whether it still fits (D25). */
 export interface ClaudeAgentState extends AgentState {
@@ -43,7 +49,7 @@ export interface ClaudeAgentOptions extends StatefulOptions {
   /** Whether the prompt's instructions follow Claude Code's own (the default) or take their place. */
   readonly systemPrompt?: 'append' | 'replace';
   /** Further options for the SDK's `query`: permissions, tools, settings, MCP servers, hooks, subagents. */
-  readonly query?: Readonly<Record<string, unknown>>;
+  readonly query?: ClaudeQueryOptions;
   /** The SDK's module, to bring a version of your own; by default the installed package. */
   readonly sdk?: ClaudeAgentSdk;
   /** Told every message of the SDK's stream, before it is recorded. */

@@ -1,7 +1,27 @@
 /**
- * The parts of the Claude Agent SDK that the adapter uses, as far as it uses them. The SDK is an optional peer and large, so its
- * own types are not imported here; `test/agents` holds these to them.
+ * The parts of the Claude Agent SDK that the adapter uses, as far as it uses them. The SDK is an optional peer and large, so only its
+ * options are imported, where it is installed; `test/agents` holds the others to its own types.
  */
+
+// biome-ignore lint/suspicious/noTsIgnore: it is an error only where the SDK is not installed
+/** @ts-ignore: `any` where the SDK is not installed. This comment must reach the declarations, and a line comment does not. */
+type InstalledOptions = import('@anthropic-ai/claude-agent-sdk').Options;
+
+/** Options of the SDK's `query` that the adapter sets itself. */
+type SetByAdapter =
+  | 'cwd'
+  | 'resume'
+  | 'sessionId'
+  | 'sessionStore'
+  | 'sessionStoreFlush'
+  | 'spawnClaudeCodeProcess'
+  | 'includePartialMessages'
+  | 'forwardSubagentText';
+
+/** The options of the SDK's `query`, beside those that the adapter sets; any options where the SDK is not installed. */
+export type ClaudeQueryOptions = 0 extends 1 & InstalledOptions
+  ? Readonly<Record<string, unknown>>
+  : Readonly<Omit<InstalledOptions, SetByAdapter>>;
 
 /** Names a transcript: the session's own, or with a subpath one of its subagents'. */
 export interface ClaudeSessionKey {

@@ -6,10 +6,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
-import { isBuiltInEvent } from '../../core/events.ts';
 import { textOf } from '../../core/messages.ts';
 import { createAdapter } from '../../loop/create-adapter.ts';
-import { type EvaluationEvent, isMessageDelta } from '../../loop/provider-adapter.ts';
+import type { EvaluationEvent } from '../../loop/provider-adapter.ts';
 import { openSession } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
 import { expensePrompt, REQUEST, ruleModel } from './job.ts';
@@ -68,12 +67,11 @@ function orphaned(): never {
 }
 
 function report(event: EvaluationEvent): void {
-  if (isMessageDelta(event)) {
+  if (event.type === 'message/delta') {
     const { kind, delta, turn } = event;
     if (kind === 'text') tell({ type: 'said', delta, turn });
     return;
   }
-  if (!isBuiltInEvent(event)) return;
   if (event.type === 'message/interrupted')
     tell({ type: 'interrupted', text: event.blocks.map((block) => block.text).join('') });
   if (event.type !== 'message/recorded') return;

@@ -9,7 +9,7 @@ import { reduceConversationEvents } from '../../conversation/reduce-conversation
 import { reviveConversationState } from '../../conversation/revive.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
-import { isBuiltInEvent, type SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/events.ts';
 import type { ConversationMessage } from '../../core/messages.ts';
 import { TOO_DEEP } from '../json-access.ts';
 import { messagesToEvents } from '../own-log.ts';
@@ -107,7 +107,7 @@ function chatOf(source: ExportSource, losses: LossReport): ChatMessage[] {
 
 function messageIn(item: ConversationMessage | SessionEvent): ConversationMessage[] {
   if (!('seq' in item)) return [item as ConversationMessage];
-  return isBuiltInEvent(item) && item.type === 'message/recorded' ? [item.message] : [];
+  return item.type === 'message/recorded' ? [item.message] : [];
 }
 
 function isList(source: ExportSource): source is readonly ConversationMessage[] | readonly SessionEvent[] {
