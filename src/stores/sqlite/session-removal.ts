@@ -33,6 +33,8 @@ export class SessionRemoval {
   readonly #staleForks: ValueStatement<[number], number>;
   readonly #nextStale: ValueStatement<[], number>;
   readonly #belongings: readonly Belongings[];
+  /** Keys whose rows this process removes: beside another removal, whoever deletes could not empty the write-ahead log. */
+  readonly #removing = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -77,10 +79,15 @@ export class SessionRemoval {
 
   /** Removes the rows of a doomed key. Resolves when none is left. */
   async removeAll(key: number): Promise<void> {
-    await this.#checkpoints.during(async () => {
-      while (!this.#stopped && !(await this.#queue.submitSlice(() => this.#slice(key))))
-        await this.#checkpoints.checkpoint();
-    });
+    this.#removing.add(key);
+    try {
+      await this.#checkpoints.during(async () => {
+        while (!this.#stopped && !(await this.#queue.submitSlice(() => this.#slice(key))))
+          await this.#checkpoints.checkpoint();
+      });
+    } finally {
+      this.#removing.delete(key);
+    }
   }
 
   /** Removes what other processes left behind, a while after the store was opened and when a fork turns out to be abandoned. */
@@ -108,7 +115,7 @@ export class SessionRemoval {
         for (const key of this.#staleForks.all(now)) this.#sessions.doom(key, 0);
       });
     }
-    for (const key of this.#doomed.all()) await this.removeAll(key);
+    for (const key of this.#doomed.all()) if (!this.#removing.has(key)) await this.removeAll(key);
     if (this.#stopped) return undefined;
     const next = this.#nextStale.get() ?? undefined;
     return next === undefined ? undefined : next + 1;
