@@ -33,7 +33,7 @@ export class SessionRemoval {
   readonly #staleForks: ValueStatement<[number], number>;
   readonly #nextStale: ValueStatement<[], number>;
   readonly #belongings: readonly Belongings[];
-  /** Keys whose rows this process removes: beside another removal, whoever deletes could not empty the write-ahead log. */
+  /** Keys whose rows this process is removing. A second removal of one would use the write-ahead log while the deletion empties it. */
   readonly #removing = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
