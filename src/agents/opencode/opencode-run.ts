@@ -8,6 +8,7 @@ import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
 import { argumentsOf } from '../../loop/call-arguments.ts';
 import { pause, Suspension } from '../../loop/limits.ts';
+import { placeSteers } from '../../loop/place-steers.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
@@ -231,6 +232,20 @@ class OpenCodeRun {
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
     checkRun(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
+    if (sessionId === this.#sessionId) await this.#steer();
+  }
+
+  /**
+   * Between two requests: steers that were sent meanwhile are placed, and the run is planned again, which asks OpenCode with them
+   * (D61). OpenCode takes a prompt while it works, but not before the request that it is about to make, and the log could not tell
+   * after a crash which of its answers had seen it.
+   */
+  async #steer(): Promise<void> {
+    const { session } = this.#run;
+    await session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
+    if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'tool') return; // the first request of the run
+    await placeSteers(this.#run);
+    if (currentEvaluation(this.#run).messages.at(-1)?.role === 'user') await this.#tools.stop({ plan: true });
   }
 
   async #call(name: string, args: unknown): Promise<ToolOutcome> {
