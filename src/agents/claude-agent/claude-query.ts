@@ -223,7 +223,7 @@ class ClaudeQueryRun {
       return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store
     }
     const calls = input.tool_calls?.map(({ tool_use_id: id }) => id) ?? [];
-    await this.#steers.place(this.#query, this.#threads.main, calls);
+    await this.#steers.place(this.#query, this.#threads, calls);
     return {};
   }
 

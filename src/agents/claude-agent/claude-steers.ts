@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
-import { pause } from '../../loop/limits.ts';
+import { pause, Suspension } from '../../loop/limits.ts';
 import type { Run } from '../../loop/run.ts';
-import type { ThreadRecorder } from '../thread-recorder.ts';
 import { writeContent } from './claude-blocks.ts';
+import type { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk-types.ts';
 
 /** How long Claude Code may take to confirm a message. An older one confirms none: it has read the message by then. */
@@ -28,10 +29,13 @@ export class ClaudeSteers {
   }
 
   /** Places the steers that were sent by now. `calls` are those of the turn. Without a way to hand them over they stay queued. */
-  async place(query: ClaudeQuery | undefined, recorder: ThreadRecorder, calls: readonly string[]): Promise<void> {
+  async place(query: ClaudeQuery | undefined, threads: ClaudeThreads, calls: readonly string[]): Promise<void> {
+    const recorder = threads.main;
     if (!query?.streamInput) return;
     await this.#run.session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
     if (!recorder.hasSteers()) return;
+    // A call that Claude Code refused by itself had no hook that waited for it to be recorded.
+    await Promise.all(calls.map((callId) => threads.recorded(callId)));
     await recorder.resultsOf(calls);
     const steers = await recorder.steers();
     if (steers.length > 0) await this.#handOver(query, steers);
@@ -59,7 +63,7 @@ export class ClaudeSteers {
     })();
     // It resolves when the agent has ended: a failure before that is one of the hand-over.
     query.streamInput?.(input).then(written.resolve, written.reject);
-    await written.promise;
+    await written.promise.catch(notHandedOver);
     const waiting = new AbortController();
     const { session, limits } = this.#run;
     const late = pause(session.clock, CONFIRM_MS, AbortSignal.any([waiting.signal, limits.signal])).catch(() => {});
@@ -67,4 +71,10 @@ export class ClaudeSteers {
     waiting.abort();
     for (const { uuid } of messages) this.#unconfirmed.delete(uuid);
   }
+}
+
+/** The steer is in the log, so the agent must not go on without it: a resume tells it. */
+function notHandedOver(cause: unknown): never {
+  const why = `Claude Code could not be handed a message: ${messageOf(cause)}; resume to go on`;
+  throw new Suspension('PROVIDER_FAILED', why, { cause });
 }
