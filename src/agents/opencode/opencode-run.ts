@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { openCalls } from '../../core/evaluations.ts';
 import { textOf } from '../../core/messages.ts';
 import { argumentsOf } from '../../loop/call-arguments.ts';
 import { pause, Suspension } from '../../loop/limits.ts';
@@ -236,14 +237,14 @@ class OpenCodeRun {
   }
 
   /**
-   * Between two requests: steers that were sent meanwhile are placed, and the run is planned again, which asks OpenCode with them
-   * (D61). OpenCode takes a prompt while it works, but not before the request that it is about to make, and the log could not tell
-   * after a crash which of its answers had seen it.
+   * Between two requests: places the steers that were sent meanwhile and ends this run of OpenCode; the loop plans again and asks
+   * with them (D61). A prompt to the running OpenCode would miss the request that it is about to make: after a crash the log could
+   * not tell which response has seen the steer.
    */
   async #steer(): Promise<void> {
-    const { session } = this.#run;
-    await session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
-    if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'tool') return; // the first request of the run
+    await this.#run.session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
+    const evaluation = currentEvaluation(this.#run);
+    if (evaluation.messages.at(-1)?.role !== 'tool' || openCalls(evaluation).length > 0) return; // not between two turns
     await placeSteers(this.#run);
     if (currentEvaluation(this.#run).messages.at(-1)?.role === 'user') await this.#tools.stop({ plan: true });
   }
