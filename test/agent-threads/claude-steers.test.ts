@@ -15,7 +15,7 @@ type Hook = (input: unknown) => Promise<Readonly<Record<string, unknown>>>;
 interface Player {
   tell(message: ClaudeMessage): void;
   /** Calls the hook that comes after the calls of a turn. */
-  afterTools(...callIds: readonly string[]): Promise<void>;
+  afterTools(callId: string, name?: string): Promise<void>;
   /** Ends the stream. */
   end(): void;
 }
@@ -51,8 +51,8 @@ function sdkOf({ play, streamInput }: Play): ClaudeAgentSdk {
           told.push(message);
           wake();
         },
-        afterTools: async (...callIds) => {
-          const tool_calls = callIds.map((id) => ({ tool_use_id: id }));
+        afterTools: async (callId, name = 'Read') => {
+          const tool_calls = [{ tool_use_id: callId, tool_name: name }];
           await hooks.PostToolBatch[0]?.hooks[0]?.({ hook_event_name: 'PostToolBatch', tool_calls });
         },
       };
@@ -160,6 +160,18 @@ test('D61: an SDK that takes no input while it runs leaves the steer queued, and
   }));
   expect(result).toMatchObject({ status: 'idle', responses: [{ status: 'completed' }, { status: 'completed' }] });
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
+});
+
+test('D61: a steer that comes while a structured answer is made is not handed over, and is run next', async () => {
+  const { result, session } = await run((sender) => ({
+    play: async (claude) => {
+      await steer(sender);
+      await claude.afterTools('toolu_1', 'StructuredOutput');
+    },
+    streamInput: () => Promise.reject(new Error('never called')),
+  }));
+  expect(result).toMatchObject({ status: 'idle', responses: [{ status: 'completed' }, { status: 'completed' }] });
+  expect(rolesOf(session)).toEqual(['user', 'assistant', 'user', 'assistant']);
 });
 
 test('D61: a steer that was withdrawn is not handed over, and neither is a follow-up', async () => {

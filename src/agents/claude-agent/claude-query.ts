@@ -222,8 +222,10 @@ class ClaudeQueryRun {
       this.#limit = error;
       return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store
     }
-    const calls = input.tool_calls?.map(({ tool_use_id: id }) => id) ?? [];
-    await this.#steers.place(this.#query, this.#threads, calls);
+    const calls = input.tool_calls ?? [];
+    if (calls.some(({ tool_name: name }) => name === OUTPUT_TOOL)) return {}; // the final response: a steer comes too late
+    const ids = calls.map(({ tool_use_id: id }) => id);
+    await this.#steers.place(this.#query, this.#threads, ids);
     return {};
   }
 

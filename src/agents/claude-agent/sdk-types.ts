@@ -85,7 +85,7 @@ export interface ClaudeHookInput {
   readonly tool_use_id?: string;
   readonly agent_id?: string;
   /** The calls of a turn that have ended. */
-  readonly tool_calls?: readonly { readonly tool_use_id: string }[];
+  readonly tool_calls?: readonly { readonly tool_use_id: string; readonly tool_name: string }[];
 }
 
 /** A child process as the SDK handles it; Node's own fits. */
