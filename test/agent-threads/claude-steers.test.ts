@@ -101,7 +101,7 @@ async function run(play: (sender: Session) => Play): Promise<{ session: Session;
 const steer = (sender: Session, text = 'steer') => sender.send(text, { mode: 'steer' });
 const rolesOf = (session: Session) => getMessages(session).map(({ role }) => role);
 
-test('D61: a steer is in the log before it is handed over, and the hook returns when Claude Code has queued it', async () => {
+test('D61: a steer is in the log before it is sent to Claude Code, and the hook returns when Claude Code has queued it', async () => {
   const order: string[] = [];
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
@@ -162,7 +162,7 @@ test('D61: an SDK that takes no input while it runs leaves the steer queued, and
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
 });
 
-test('D61: a steer that comes while a structured answer is made is not handed over, and is run next', async () => {
+test('D61: a steer that comes while a structured answer is made is not sent to it, and is run next', async () => {
   const { result, session } = await run((sender) => ({
     play: async (claude) => {
       await steer(sender);
@@ -174,7 +174,7 @@ test('D61: a steer that comes while a structured answer is made is not handed ov
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'user', 'assistant']);
 });
 
-test('D61: a steer that was withdrawn is not handed over, and neither is a follow-up', async () => {
+test('D61: a steer that was withdrawn is not sent to Claude Code, and neither is a follow-up', async () => {
   const handed: unknown[] = [];
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
@@ -198,7 +198,7 @@ test('D61: a steer that was withdrawn is not handed over, and neither is a follo
   ).toEqual(['go', 'later']);
 });
 
-test('D61: a steer that could not be handed over suspends the evaluation: the agent does not go on without it', async () => {
+test('D61: a steer that could not be sent suspends the evaluation: the agent does not go on without it', async () => {
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
       claude.tell(CALL);

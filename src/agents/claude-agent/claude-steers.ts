@@ -7,17 +7,17 @@ import { writeContent } from './claude-blocks.ts';
 import type { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk-types.ts';
 
-/** How long Claude Code may take to confirm a message. An older one confirms none: it has read the message by then. */
+/** How long the hook waits for Claude Code to confirm a message. Versions that confirm none have read it by then. */
 const CONFIRM_MS = 5_000;
 
 /**
- * Hands steers to Claude Code between two of its requests (D61). A steer is in the log first and reaches the agent afterwards; its
- * hook waits meanwhile, so that the next request has it.
+ * Sends steers to Claude Code between two of its requests (D61). The adapter records a steer first and sends it afterwards; Claude
+ * Code's hook waits meanwhile, so the next request contains the steer.
  *
- *     results of the turn ──▶ hook ──▶ record ──▶ hand over ──▶ Claude Code has queued it ──▶ the hook returns ──▶ next request
+ *     results of the turn ──▶ hook ──▶ record ──▶ send ──▶ Claude Code confirms ──▶ the hook returns ──▶ next request
  *
- * After a crash the log and the transcript are compared. A steer that the transcript lacks is what the agent is told next; one that
- * it has, as the line of a queued command, is not told again.
+ * After a crash the adapter compares the log with the transcript. It sends a steer that the transcript lacks as the next prompt, and
+ * does not repeat one that the transcript has, as a line of type `queued_command`.
  */
 export class ClaudeSteers {
   readonly #run: Run;
@@ -28,7 +28,7 @@ export class ClaudeSteers {
     this.#run = run;
   }
 
-  /** Places the steers that were sent by now. `calls` are those of the turn. Without a way to hand them over they stay queued. */
+  /** Places the steers that are queued. `calls` are those of the turn. With an SDK that takes no input they stay queued. */
   async place(query: ClaudeQuery | undefined, threads: ClaudeThreads, calls: readonly string[]): Promise<void> {
     const recorder = threads.main;
     if (!query?.streamInput) return;
@@ -38,15 +38,15 @@ export class ClaudeSteers {
     await Promise.all(calls.map((callId) => threads.recorded(callId)));
     await recorder.resultsOf(calls);
     const steers = await recorder.steers();
-    if (steers.length > 0) await this.#handOver(query, steers);
+    if (steers.length > 0) await this.#send(query, steers);
   }
 
-  /** Takes in what Claude Code tells about a message that it was handed. */
+  /** Reads a message of the stream: Claude Code may confirm a steer with it. */
   take({ type, command_uuid: uuid }: ClaudeMessage): void {
     if (type === 'command_lifecycle') this.#unconfirmed.get(String(uuid))?.();
   }
 
-  async #handOver(query: ClaudeQuery, steers: readonly UserMessage[]): Promise<void> {
+  async #send(query: ClaudeQuery, steers: readonly UserMessage[]): Promise<void> {
     const messages = steers.map(({ content }) => ({
       type: 'user',
       uuid: randomUUID(),
@@ -59,11 +59,11 @@ export class ClaudeSteers {
     const written = Promise.withResolvers<void>();
     const input = (async function* () {
       yield* messages;
-      written.resolve(); // the SDK asks for more when it has written what it was given
+      written.resolve(); // the SDK asks for the next message when it has written this one
     })();
-    // It resolves when the agent has ended: a failure before that is one of the hand-over.
+    // It resolves when the agent has ended; if it rejects before that, the message was not written.
     query.streamInput?.(input).then(written.resolve, written.reject);
-    await written.promise.catch(notHandedOver);
+    await written.promise.catch(notSent);
     const waiting = new AbortController();
     const { session, limits } = this.#run;
     const late = pause(session.clock, CONFIRM_MS, AbortSignal.any([waiting.signal, limits.signal])).catch(() => {});
@@ -73,8 +73,8 @@ export class ClaudeSteers {
   }
 }
 
-/** The steer is in the log, so the agent must not go on without it: a resume tells it. */
-function notHandedOver(cause: unknown): never {
-  const why = `Claude Code could not be handed a message: ${messageOf(cause)}; resume to go on`;
+/** The steer is in the log, so the agent must not continue without it. A resume sends it again. */
+function notSent(cause: unknown): never {
+  const why = `a message could not be sent to Claude Code: ${messageOf(cause)}; resume to go on`;
   throw new Suspension('PROVIDER_FAILED', why, { cause });
 }
