@@ -14,7 +14,7 @@ import type {
   RunOptions,
   RunResult,
 } from '../loop/provider-adapter.ts';
-import type { Agent, Run } from '../loop/run.ts';
+import { type Agent, currentEvaluation, type Run } from '../loop/run.ts';
 import { runSession } from '../loop/run-session.ts';
 import { slicesOf } from '../loop/tool-slices.ts';
 import type { Model } from '../ports/model.ts';
@@ -22,6 +22,7 @@ import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import { endOrphans } from './agent-process.ts';
+import { continuedEvaluations } from './continued-evaluations.ts';
 import { type BuiltInTools, runOpenCalls } from './run-open-calls.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
 import { interruptLeftSubagents } from './subagent-run.ts';
@@ -90,7 +91,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     refuseHistory(given);
     kind.check(prompt as Prompt<unknown>);
     const { session } = given;
-    const settings = settingsFor(session, prompt as Prompt<unknown>, undefined);
+    const settings = settingsFor(session, prompt as Prompt<unknown>, { isRun: true });
     try {
       const result = await runSession(settings, prompt, { ...relaxation(), ...given });
       return { ...result, responses: result.responses.map((response) => withState<Output>(session, response)) };
@@ -156,13 +157,27 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
   }
 
   function start(session: AnySession, prompt: Prompt<unknown>, how: Start<T>): Promise<EvaluationResponse<unknown>> {
-    return evaluateInSession(settingsFor(session, prompt, how.from), session, prompt, how.options);
+    return evaluateInSession(settingsFor(session, prompt, { origin: how.from }), session, prompt, how.options);
   }
 
   /** What the loop asks instead of a model. `origin` is a state that was captured elsewhere. */
-  function settingsFor(session: AnySession, prompt: Prompt<unknown>, origin: T | undefined): LoopSettings {
+  function settingsFor(
+    session: AnySession,
+    prompt: Prompt<unknown>,
+    { origin, isRun = false }: { readonly origin?: T | undefined; readonly isRun?: boolean },
+  ): LoopSettings {
     const newestOf = (evaluationId: string): T | undefined =>
       latestSnapshot(session, evaluationId, adapterType)?.state as T | undefined;
+    /** Where the agent left off before the evaluation. One that was cancelled before the agent began has no state. */
+    const earlierState = (running: Run): T | undefined => {
+      for (const { id } of continuedEvaluations(session, currentEvaluation(running)).slice(1)) {
+        const state = newestOf(id);
+        if (state) return state;
+      }
+      return undefined;
+    };
+    /** Sessions of the agent that may not be resumed here: a new one is told what the log has. */
+    const refused = new Set<string>();
     const agent: Agent = {
       adapterType,
       async prepare(running) {
@@ -171,7 +186,9 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
           try {
             validateState(state, surroundings(session, prompt));
           } catch (cause) {
-            throw new StateRefused(cause);
+            // An input is placed once, so `run` keeps its evaluation and restarts only the agent (D29, D61).
+            if (!isRun || options.onInvalid !== 'restart') throw new StateRefused(cause);
+            refused.add(state.sessionId);
           }
         }
         await endOrphans(session);
@@ -180,13 +197,13 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
         await kind.catchUp(running, state);
       },
       async ask(running, turn) {
-        const evaluation = session.state.record.evaluations.get(running.evaluationId);
-        const earlier = evaluation?.continues === undefined ? undefined : newestOf(evaluation.continues);
         const own = newestOf(running.evaluationId);
+        const isRefused = own !== undefined && refused.has(own.sessionId);
         const remember: AskContext<T>['running'] = (capture) => void captures.set(session.id, capture);
-        const from = own ?? earlier ?? origin;
+        const from = isRefused ? undefined : (own ?? earlierState(running) ?? origin);
+        const isOwn = own !== undefined && !isRefused;
         try {
-          await kind.ask(running, { turn, from, isOwn: own !== undefined, running: remember });
+          await kind.ask(running, { turn, from, isOwn, running: remember });
         } finally {
           captures.delete(session.id);
         }

@@ -1,8 +1,10 @@
-import type { CallState } from '../core/evaluations.ts';
+import { type CallState, hasResult } from '../core/evaluations.ts';
 import type { MessageRecorded, NewEvent, ToolEffect, Without } from '../core/events.ts';
 import type { AssistantMessage, MediaPart, TextPart, ToolCall, UserMessage } from '../core/messages.ts';
+import { steersFor } from '../core/run-plan.ts';
 import type { Usage } from '../core/usage.ts';
 import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/call-guards.ts';
+import { placeSteers } from '../loop/place-steers.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
 import { type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
@@ -122,6 +124,30 @@ export class ThreadRecorder {
     await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0, at), role: 'user', content } }]);
   }
 
+  /** Whether steers wait to be placed in this conversation. */
+  hasSteers(): boolean {
+    return steersFor(this.run.session.state, currentEvaluation(this.run)).length > 0;
+  }
+
+  /** Records the steers that were sent by now, after the results of the turn; returns what the agent is to be told (D61). */
+  async steers(): Promise<readonly UserMessage[]> {
+    const before = currentEvaluation(this.run).messages.length;
+    await placeSteers(this.run);
+    const { messages, nextSequence } = currentEvaluation(this.run);
+    this.#sequence = nextSequence;
+    const placed = await this.run.session.resolve(messages.slice(before));
+    return placed.filter((message) => message.role === 'user');
+  }
+
+  /** Resolves when the calls have their results in the log; calls of another conversation count as ended. */
+  async resultsOf(callIds: readonly string[]): Promise<void> {
+    const isOpen = (callId: string): boolean => {
+      const call = this.call(callId);
+      return call !== undefined && !hasResult(call);
+    };
+    while (callIds.some(isOpen)) await this.nextEnd();
+  }
+
   /** Records a call's outcome, with what its tool dispatched. A call that has one keeps it, and the answer is false. */
   async result(
     callId: string,
@@ -144,7 +170,10 @@ export class ThreadRecorder {
       await record(this.run, events, { discarded, guard, untilStored: true, ...(ending && { endsDrafts }) });
       this.run.callDrafts.forget(ref);
     } catch (error) {
-      if (error instanceof PlanChanged) return false; // its message was erased, and the call closed
+      if (error instanceof PlanChanged) {
+        this.ended();
+        return false; // its message was erased, and the call closed
+      }
       call.done = false; // it has none yet: another one may be recorded in its place
       throw error;
     }

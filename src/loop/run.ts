@@ -106,7 +106,7 @@ export async function runToEnd(run: Run): Promise<void> {
       case 'nothing':
         return;
       case 'call-model':
-        if (!run.agent && (await placeSteers(run))) break;
+        if (await placeSteers(run)) break;
         if (run.agent) await askAgent(run, run.agent, plan.turn);
         else await askModel(run, plan.turn);
         break;

@@ -10,6 +10,7 @@ import { checkRun, costLimitOf } from '../../loop/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
+import { continuedEvaluations } from '../continued-evaluations.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
 import { asContent, ThreadRecorder } from '../thread-recorder.ts';
@@ -223,15 +224,9 @@ async function prepareSession(
 
 /** The messages of an evaluation and of those that it continues (D50), without their instructions. */
 function conversationOf(session: SessionView, evaluation: Evaluation): readonly ConversationMessage[] {
-  const { evaluations } = session.state.record;
-  const chain: Evaluation[] = [evaluation];
-  for (let id = evaluation.continues; id !== undefined; ) {
-    const earlier = evaluations.get(id);
-    if (!earlier || chain.includes(earlier)) break;
-    chain.unshift(earlier);
-    id = earlier.continues;
-  }
-  return chain.flatMap((one) => one.messages.filter((message) => message.role !== 'system'));
+  return continuedEvaluations(session, evaluation)
+    .toReversed()
+    .flatMap((one) => one.messages.filter((message) => message.role !== 'system'));
 }
 
 /** Brings our log up to what the SDK had mirrored before the crash: its own conversation, and its subagents'. */

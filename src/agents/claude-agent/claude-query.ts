@@ -11,6 +11,7 @@ import type { CheckpointStrategy } from '../stateful-adapter.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
+import { ClaudeSteers } from './claude-steers.ts';
 import { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeQuery, ClaudeSpawnOptions } from './sdk-types.ts';
 import { toolServer } from './tool-server.ts';
@@ -48,6 +49,7 @@ class ClaudeQueryRun {
   readonly #threads: ClaudeThreads;
   readonly #checkpoints: Checkpoints;
   readonly #tools: ToolRunner;
+  readonly #steers: ClaudeSteers;
   /** The process is in the log: from then on it may act. */
   readonly #registered = Promise.withResolvers<void>();
   #process: OwnedProcess | undefined;
@@ -65,6 +67,7 @@ class ClaudeQueryRun {
     this.#run = run;
     this.#given = given;
     this.#threads = new ClaudeThreads(run);
+    this.#steers = new ClaudeSteers(run);
     const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
     this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
     this.#tools = new ToolRunner(run, {
@@ -110,6 +113,7 @@ class ClaudeQueryRun {
   }
 
   async #take(message: ClaudeMessage): Promise<void> {
+    this.#steers.take(message);
     const toolUsed = await this.#threads.take(message);
     if (toolUsed) await this.#checkpoints.toolUsed();
     if (message.type === 'system' && message.subtype === 'init') await this.#checkpoints.begun();
@@ -204,7 +208,7 @@ class ClaudeQueryRun {
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
   }
 
-  /** Between two requests to the model: whether another one may be made (D23). */
+  /** Between two requests to the model: whether another one may be made (D23), and what the user has sent meanwhile (D61). */
   async #afterTools(input: ClaudeHookInput): Promise<Record<string, unknown>> {
     const { turn } = currentEvaluation(this.#run);
     if (input.agent_id !== undefined) {
@@ -214,11 +218,15 @@ class ClaudeQueryRun {
     }
     try {
       checkRun(this.#run, turn + 1);
-      return {};
     } catch (error) {
       this.#limit = error;
       return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store
     }
+    const calls = input.tool_calls ?? [];
+    if (calls.some(({ tool_name: name }) => name === OUTPUT_TOOL)) return {}; // the final response: a steer comes too late
+    const ids = calls.map(({ tool_use_id: id }) => id);
+    await this.#steers.place(this.#query, this.#threads, ids);
+    return {};
   }
 
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */

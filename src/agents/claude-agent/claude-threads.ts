@@ -57,6 +57,11 @@ export class ClaudeThreads {
     return this.#threads().find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
 
+  /** The agent's own conversation. */
+  get main(): ThreadRecorder {
+    return this.#main.recorder;
+  }
+
   /** Every conversation that goes on. */
   get recorders(): readonly ThreadRecorder[] {
     return this.#threads().map(({ recorder }) => recorder);

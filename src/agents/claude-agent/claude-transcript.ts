@@ -27,6 +27,7 @@ interface Line extends ClaudeTranscriptEntry {
     readonly stop_reason?: string | null;
     readonly usage?: unknown;
   };
+  readonly attachment?: { readonly type?: string; readonly prompt?: unknown };
 }
 
 /** Writes into our log what the transcript has of this conversation after the newest thing that the agent was told. */
@@ -62,7 +63,7 @@ export function linesSince(
   const newest = evaluation.messages.filter((message) => message.role === 'user').at(-1);
   if (!newest) return [];
   const wanted = textOf(newest);
-  const at = entries.findLastIndex((entry) => isPrompt(entry as Line) && promptText(entry as Line) === wanted);
+  const at = entries.findLastIndex((entry) => placeIn(toldIn(entry as Line), wanted) !== undefined);
   return at < 0 ? [] : entries.slice(at + 1);
 }
 
@@ -142,10 +143,32 @@ function isPrompt(line: Line): boolean {
   );
 }
 
-function promptText(line: Line): string {
-  return blocksOf(line.message)
-    .map((block) => (block.type === 'text' ? String(block.text) : ''))
-    .join('');
+/** The texts that a line says the agent was told: as a prompt, or while it worked (D61). Undefined: it is no such line. */
+function toldIn(line: Line): readonly string[] | undefined {
+  const { type, attachment } = line;
+  if (type === 'attachment' && attachment?.type === 'queued_command') return textsOf({ content: attachment.prompt });
+  return isPrompt(line) ? textsOf(line.message) : undefined;
+}
+
+function textsOf(message: unknown): readonly string[] {
+  return blocksOf(message).flatMap((block) => (block.type === 'text' ? [String(block.text)] : []));
+}
+
+/** Where a message stands among the texts of a line: several messages may have been told as one. */
+function placeIn(
+  texts: readonly string[] | undefined,
+  wanted: string,
+): { readonly from: number; readonly count: number } | undefined {
+  if (texts?.length === 0 && wanted === '') return { from: 0, count: 0 };
+  for (const from of texts?.keys() ?? []) {
+    let text = '';
+    for (const [i, piece] of texts?.slice(from).entries() ?? []) {
+      text += piece;
+      if (text === wanted) return { from, count: i + 1 };
+      if (!wanted.startsWith(text)) break;
+    }
+  }
+  return undefined;
 }
 
 /** Writes lines as Claude Code would have, after those that are there. */
@@ -154,7 +177,8 @@ class LineWriter {
   readonly #context: LineContext;
   readonly #answers = new Set<string>();
   readonly #results = new Set<string>();
-  readonly #prompts: string[] = [];
+  /** What the agent was told, line by line, and was not found in our log yet. */
+  readonly #told: (readonly string[])[] = [];
   /** The line of each call: its result hangs off it. */
   readonly #calls = new Map<string, string>();
   readonly #version: unknown;
@@ -166,17 +190,23 @@ class LineWriter {
     for (const line of lines) {
       if (line.uuid !== undefined && 'parentUuid' in line) this.#leaf = line.uuid;
       if (line.type === 'assistant' && line.message?.id !== undefined) this.#answers.add(line.message.id);
-      if (isPrompt(line)) this.#prompts.push(promptText(line));
+      const told = toldIn(line);
+      if (told) this.#told.push(told);
       for (const block of blocksOf(line.message)) this.#note(block, line.uuid);
     }
   }
 
   /** Whether the transcript has this prompt; each is found once. */
   takePrompt(message: UserMessage): boolean {
-    const at = this.#prompts.indexOf(textOf(message));
-    if (at < 0) return false;
-    this.#prompts.splice(at, 1);
-    return true;
+    const wanted = textOf(message);
+    for (const [i, texts] of this.#told.entries()) {
+      const place = placeIn(texts, wanted);
+      if (!place) continue;
+      const rest = texts.toSpliced(place.from, place.count);
+      this.#told.splice(i, 1, ...(rest.length > 0 ? [rest] : []));
+      return true;
+    }
+    return false;
   }
 
   write(message: ConversationMessage): void {

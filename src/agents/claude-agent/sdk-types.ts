@@ -84,6 +84,8 @@ export interface ClaudeHookInput {
   readonly tool_input?: unknown;
   readonly tool_use_id?: string;
   readonly agent_id?: string;
+  /** The calls of a turn that have ended. */
+  readonly tool_calls?: readonly { readonly tool_use_id: string; readonly tool_name: string }[];
 }
 
 /** A child process as the SDK handles it; Node's own fits. */
@@ -97,6 +99,8 @@ export interface ClaudeSpawnOptions {
 /** A query in progress. */
 export interface ClaudeQuery extends AsyncIterable<ClaudeMessage> {
   close?(): void;
+  /** Hands user messages to the agent while it runs. */
+  streamInput?(stream: AsyncIterable<unknown>): Promise<void>;
 }
 
 /** The module `@anthropic-ai/claude-agent-sdk`, as far as it is used. */

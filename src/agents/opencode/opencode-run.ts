@@ -5,9 +5,11 @@ import { pathToFileURL } from 'node:url';
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { openCalls } from '../../core/evaluations.ts';
 import { textOf } from '../../core/messages.ts';
 import { argumentsOf } from '../../loop/call-arguments.ts';
 import { pause, Suspension } from '../../loop/limits.ts';
+import { placeSteers } from '../../loop/place-steers.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
@@ -231,6 +233,20 @@ class OpenCodeRun {
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
     checkRun(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
+    if (sessionId === this.#sessionId) await this.#steer();
+  }
+
+  /**
+   * Between two requests: places the steers that were sent meanwhile and ends this run of OpenCode; the loop plans again and asks
+   * with them (D61). A prompt to the running OpenCode would miss the request that it is about to make: after a crash the log could
+   * not tell which response has seen the steer.
+   */
+  async #steer(): Promise<void> {
+    await this.#run.session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
+    const evaluation = currentEvaluation(this.#run);
+    if (evaluation.messages.at(-1)?.role !== 'tool' || openCalls(evaluation).length > 0) return; // not between two turns
+    await placeSteers(this.#run);
+    if (currentEvaluation(this.#run).messages.at(-1)?.role === 'user') await this.#tools.stop({ plan: true });
   }
 
   async #call(name: string, args: unknown): Promise<ToolOutcome> {

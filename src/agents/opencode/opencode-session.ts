@@ -3,6 +3,7 @@ import { type ConversationMessage, textOf, type UserMessage } from '../../core/m
 import { Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { mediaOf } from '../../models/media.ts';
+import { continuedEvaluations } from '../continued-evaluations.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function openOpenCodeSession(
   /** Messages that are there already. */
   readonly old: ReadonlySet<string>;
 }> {
-  const messages = await run.session.resolve(currentEvaluation(run).messages.filter(({ role }) => role !== 'system'));
+  const messages = await run.session.resolve(unfinishedMessages(run));
   const there = how.from === undefined ? undefined : (await client.session.get({ path: { id: how.from } })).data;
   if (how.from !== undefined && !there && !how.restart) {
     throw new HoldfastError(
@@ -53,10 +54,21 @@ export async function openOpenCodeSession(
   };
 }
 
-/** What OpenCode was told and has not answered. */
+/**
+ * The messages that OpenCode may lack: of the evaluation, and of those that it continues and that did not complete. One that was
+ * cancelled may have ended before OpenCode was told its prompt, and its open calls got their results afterwards (D61).
+ */
+function unfinishedMessages(run: Run): readonly ConversationMessage[] {
+  const chain = continuedEvaluations(run.session, currentEvaluation(run));
+  const completed = chain.findIndex(({ status }) => status === 'completed');
+  const unfinished = completed < 0 ? chain : chain.slice(0, completed);
+  return unfinished.toReversed().flatMap(({ messages }) => messages.filter(({ role }) => role !== 'system'));
+}
+
+/** What OpenCode was told and has not answered. An answer that was cut off may have left an empty text. */
 function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
   const isAnswer = ({ info, parts }: OpenCodeEntry): boolean =>
-    info.role === 'assistant' && parts.some(({ type }) => type === 'text' || type === 'tool');
+    info.role === 'assistant' && parts.some(({ type, text }) => type === 'tool' || (type === 'text' && text !== ''));
   const waiting = entries.slice(entries.findLastIndex(isAnswer) + 1).filter(({ info }) => info.role === 'user');
   return new Set(waiting.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')));
 }

@@ -40,6 +40,8 @@ export interface SeenRequest {
   readonly script: string;
   readonly turn: number;
   readonly body: Body;
+  /** The body as it came, with the messages that have a role of their own. */
+  readonly sent: Body;
   readonly results: Asked['results'];
 }
 
@@ -68,7 +70,8 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
     if (path.endsWith('/count_tokens')) return json(response, 200, { input_tokens: 100 });
     if (incoming.method !== 'POST' || !path.endsWith('/v1/messages'))
       return json(response, 404, error('not_found_error', path));
-    const body = withoutSystemRole(await readBody(incoming));
+    const sent = await readBody(incoming);
+    const body = withoutSystemRole(sent);
     const refusal = checkAnthropic({ ...body, stream: true });
     if (refusal) {
       refusals.push(refusal.message);
@@ -77,7 +80,7 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
     const asked = readRequest(body);
     const script = scripts[asked.script];
     if (!script) return json(response, 400, error('invalid_request_error', `no script "${asked.script}"`));
-    requests.push({ ...asked, body });
+    requests.push({ ...asked, body, sent });
     const turn = script({ ...asked, body });
     const said = typeof turn === 'object' && 'said' in turn ? turn.said : turn;
     const hold = typeof turn === 'object' && 'hold' in turn ? turn.hold : undefined;
