@@ -14,6 +14,7 @@ import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
+import { insideEvaluation } from './inside-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
@@ -106,7 +107,7 @@ export async function evaluateUnderLease(
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
     };
-    return await evaluateConversation(base, prompt, options, place);
+    return await insideEvaluation(session, () => evaluateConversation(base, prompt, options, place));
   } finally {
     unsubscribe();
     cancels?.stop();

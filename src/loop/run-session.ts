@@ -12,6 +12,7 @@ import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
 import type { Prompt } from './define-prompt.ts';
 import { evaluateUnderLease, type Hold, type LoopSettings, waitOf } from './evaluate.ts';
+import { isInsideEvaluation } from './inside-evaluation.ts';
 import { checkOptions, EVALUATE_OPTIONS } from './limits.ts';
 import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
 import { respond } from './respond.ts';
@@ -77,21 +78,24 @@ function newSessionRun(given: RunOptions): SessionRun {
   return { session, options, resumeCancelled, tried: new Set(), responses: [] };
 }
 
-/** Takes the lease; another `run` is in the way, an `evaluate` is waited for. */
+/** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */
 async function takeLease(
   { leaseTtlMs, maxBlockedMs }: LoopSettings,
   { session, options }: SessionRun,
 ): Promise<HeldLease | { readonly inTheWay: Lease }> {
   const { clock } = session;
-  const { deadline, wait, signal } = options;
+  const { deadline, wait = false, signal } = options;
+  const isInside = isInsideEvaluation(session);
+  const most = (given: boolean | number): number =>
+    isInside ? 0 : waitOf({ wait: given, ...(deadline !== undefined && { deadline }) }, clock.now());
   try {
     return await holdLease(session.store, session.id, {
       clock,
       ttlMs: leaseTtlMs,
       maxBlockedMs,
       runs: true,
-      waitMs: waitOf({ ...(wait !== undefined && { wait }), ...(deadline !== undefined && { deadline }) }, clock.now()),
-      waitForEvaluateMs: waitOf({ wait: true, ...(deadline !== undefined && { deadline }) }, clock.now()),
+      waitMs: most(wait),
+      waitForEvaluateMs: most(true),
       signal,
     });
   } catch (error) {
