@@ -11,6 +11,7 @@ import {
   openSession,
   resumeEvaluation,
   type ScriptedTurn,
+  type Session,
   type Store,
   textOf,
 } from '../../src/index.ts';
@@ -81,7 +82,7 @@ describe('a decision that comes right before the suspension', () => {
 describe('a cancelled evaluation that an input is about to supersede', () => {
   async function stopped(): Promise<{
     readonly store: ReturnType<typeof racedStore>;
-    readonly session: AnySession;
+    readonly session: Session;
     run(): ReturnType<Awaited<ReturnType<typeof agent>>['adapter']['run']>;
   }> {
     const store = racedStore();
