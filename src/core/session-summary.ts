@@ -189,14 +189,16 @@ function withRestored(
 /** What a runner could do for the newest evaluation of a snapshot: decisions and requests that came before it are in it. */
 function restoredWork(
   newest: Pick<Evaluation, 'status' | 'reason' | 'resumeRequest'>,
-  evaluations: readonly Pick<Evaluation, 'status' | 'calls'>[],
+  evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
 ): SessionSummary['work'] {
   if (newest.status === 'running') return 'evaluation';
   if (newest.status !== 'suspended') return undefined;
   if (newest.resumeRequest) return 'resume';
   if (newest.reason === 'CANCELLED') return undefined;
   const isWork = (call: CallState): boolean => !hasResult(call) && isDecided(call);
-  return evaluations.some(({ status, calls }) => status === 'suspended' && calls.some(isWork)) ? 'decision' : undefined;
+  return evaluations.some(({ status, calls = [] }) => status === 'suspended' && calls.some(isWork))
+    ? 'decision'
+    : undefined;
 }
 
 /** Follows the newest evaluation; what has ended stays as it ended. */
