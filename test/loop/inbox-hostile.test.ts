@@ -4,11 +4,13 @@ import {
   approveToolCall,
   getPendingToolCalls,
   getQueuedInputs,
+  HoldfastError,
   type ModelRequest,
   memoryStore,
   openSession,
   resumeEvaluation,
   type ScriptedTurn,
+  type Store,
   textOf,
 } from '../../src/index.ts';
 import { agent, call, deferred, tool } from './agent.ts';
@@ -187,4 +189,26 @@ test('ids that are names of object fields, or hard to print, name inputs like an
   const { responses } = await adapter.run(prompt, { session: again });
   expect(responses.map(({ text }) => text)).toEqual([0, 2, 3, 4, 5, 6, 7, 8].map((n) => `You said: the text of ${n}`));
   expect(again.summary).not.toHaveProperty('queued');
+});
+
+test('a store that fails once when the lease is given back loses no wake-up', async () => {
+  const raw = memoryStore();
+  let failures = 1;
+  const store = new Proxy(raw, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== 'function') return value;
+      if (property !== 'releaseLease') return value.bind(target);
+      return async (...args: Parameters<Store['releaseLease']>) => {
+        if (failures-- > 0) throw new HoldfastError('STORE_FAILED', 'the disk is away for a moment');
+        return target.releaseLease(...args);
+      };
+    },
+  });
+  const { session, adapter, prompt } = await agent({ store, script: ECHO });
+  const other = await openSession({ store: raw, id: 'session' });
+  await session.send('One.');
+  expect(await adapter.run(prompt, { session })).toMatchObject({ status: 'idle', responses: [{}] });
+  await other.send('Two.');
+  expect(await adapter.run(prompt, { session: other })).toMatchObject({ status: 'idle', responses: [{}] });
 });
