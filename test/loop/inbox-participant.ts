@@ -147,8 +147,10 @@ export class Participant {
     } catch (error) {
       if (!isHoldfastError(error) || !CODES.has(error.code)) throw error;
     }
+    this.#checkWork();
     await this.#outside.pause();
     if (this.#random() < 0.8) await this.run();
+    this.#checkWork();
   }
 
   async #send(mode: InputMode, id = `${this.#name}-${this.#sent.length}`): Promise<void> {
@@ -194,6 +196,17 @@ export class Participant {
     return this.#adapter.run(this.#prompt, { session: this.#session });
   }
 
+  /** What a listing says about work is what a runner would do: else a worker would sleep for ever, or never. */
+  #checkWork(): void {
+    const { state } = this.#session;
+    const step = planRun(state, { now: Date.now(), tried: new Set() });
+    const work = state.summary?.work;
+    const expected = workOf(step);
+    if (!expected.includes(work)) {
+      throw new Error(`seq ${state.seq}: the summary has work ${work}, and a runner would ${step.do} (${expected})`);
+    }
+  }
+
   /** What a runner would do now. */
   async left(): Promise<{ readonly step: RunStep; readonly work: string | undefined }> {
     await this.#session.refresh();
@@ -223,6 +236,16 @@ export class Participant {
       if (!isHoldfastError(error, 'INVALID_ARGUMENT')) throw error; // it was decided about
     }
   }
+}
+
+/** What a step may be listed as. An evaluation that is tried again without a reason may be listed or not. */
+function workOf(step: RunStep): readonly (string | undefined)[] {
+  if (step.do === 'begin') return ['input'];
+  if (step.do !== 'resume') return [undefined];
+  const { status, reason, resumeRequest } = step.evaluation;
+  if (status === 'running') return ['evaluation'];
+  const isTriedAgain = reason === 'PROVIDER_FAILED' && !resumeRequest;
+  return isTriedAgain ? [undefined, 'decision'] : ['resume', 'decision'];
 }
 
 /** Lets others go first, for a random while. */
