@@ -142,6 +142,13 @@ export function hasResult(call: CallState): boolean {
   return call.status === 'completed' || call.status === 'failed';
 }
 
+/** Whether a call that waited for a person waits no more. A pending call that may run again still needs its approval. */
+export function isDecided(call: CallState): boolean {
+  const { status, approval, settlement } = call;
+  if (hasResult(call) || (settlement && 'result' in settlement)) return true;
+  return status === 'started' ? settlement !== undefined : approval !== undefined;
+}
+
 /** What an evaluation says of one of its newest turn's calls. */
 export function findCall(
   evaluations: { get(id: string): Evaluation | undefined },

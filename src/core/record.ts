@@ -237,11 +237,12 @@ function resume(evaluation: Evaluation, { attempt, after, seq }: EvaluationResum
   return cancelRequest && cancelRequest.seq <= (after ?? seq) ? rest : resumed;
 }
 
-/** A suspended evaluation has nothing to stop: it is cancelled at once. */
+/** A suspended evaluation has nothing to stop: it is cancelled at once, and an earlier request to resume it is void. */
 function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested): Evaluation {
   const { seq, at, by, reason } = event;
   const cancelRequest = { seq, at, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const requested: Evaluation = { ...evaluation, cancelRequest };
+  const { resumeRequest: _, ...rest } = evaluation;
+  const requested: Evaluation = { ...rest, cancelRequest };
   return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
 }
 

@@ -1,5 +1,5 @@
 import { type ApprovalDeadlines, earliestDeadline, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
-import type { Evaluation } from './evaluations.ts';
+import { type CallState, type Evaluation, hasResult, isDecided } from './evaluations.ts';
 import { type BuiltInEvent, isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
 
 /**
@@ -170,17 +170,35 @@ function withRestored(
 ): SessionSummary {
   const all = evaluations as readonly Pick<
     Evaluation,
-    'id' | 'conversationId' | 'status' | 'reason' | 'calls' | 'cancelRequest'
+    'id' | 'conversationId' | 'status' | 'reason' | 'calls' | 'cancelRequest' | 'resumeRequest'
   >[];
   const newest = all.findLast((evaluation) => evaluation.conversationId === 'main');
   if (!newest) return summary;
-  const work = newest.status === 'running' ? 'evaluation' : undefined;
   const isOpen = newest.status === 'running' || newest.status === 'suspended';
-  const cancelled = isOpen && newest.cancelRequest && { cancelRequestSeq: seq };
-  const restored = withWork({ ...summary, status: newest.status, evaluationId: newest.id, ...cancelled }, work);
+  const isStopped = newest.status === 'suspended' && newest.reason === 'CANCELLED';
+  const stopped = isOpen && newest.cancelRequest ? { cancelRequestSeq: seq } : isStopped && { stoppedSeq: seq };
+  const restored = withWork(
+    { ...summary, status: newest.status, evaluationId: newest.id, ...stopped },
+    restoredWork(newest, all),
+  );
   const open = isOpen ? withDeadlines(restored, restoredDeadlines(all)) : restored;
   const waits = newest.status === 'suspended' && newest.reason !== undefined && WAITS_FOR_PERSON.has(newest.reason);
   return waits ? withWakeAt(open) : open;
+}
+
+/** What a runner could do for the newest evaluation of a snapshot: decisions and requests that came before it are in it. */
+function restoredWork(
+  newest: Pick<Evaluation, 'status' | 'reason' | 'resumeRequest'>,
+  evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
+): SessionSummary['work'] {
+  if (newest.status === 'running') return 'evaluation';
+  if (newest.status !== 'suspended') return undefined;
+  if (newest.resumeRequest) return 'resume';
+  if (newest.reason === 'CANCELLED') return undefined;
+  const isWork = (call: CallState): boolean => !hasResult(call) && isDecided(call);
+  return evaluations.some(({ status, calls = [] }) => status === 'suspended' && calls.some(isWork))
+    ? 'decision'
+    : undefined;
 }
 
 /** Follows the newest evaluation; what has ended stays as it ended. */

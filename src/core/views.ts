@@ -1,5 +1,12 @@
 import { evaluationMessages } from './evaluation-messages.ts';
-import { type CallState, type Evaluation, latestEvaluation, openCalls, openChildren } from './evaluations.ts';
+import {
+  type CallState,
+  type Evaluation,
+  endedEvaluation,
+  latestEvaluation,
+  openCalls,
+  openChildren,
+} from './evaluations.ts';
 import type { InputContent, InputMode, SuspendReason } from './events.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import { queuedAfter } from './inbox.ts';
@@ -42,12 +49,15 @@ export function getLatestEvaluation(
 
 /**
  * Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. In the place of a
- * call whose child conversation has such calls are those: the call itself only waits for them (D52).
+ * call whose child conversation has such calls are those: the call itself only waits for them (D52). An evaluation that has ended, an
+ * abandoned one too, waits for nothing.
  */
 export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
   const evaluation =
     evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
-  return frozen(evaluation ? pendingCalls(session.state.record.evaluations.items, evaluation) : []);
+  const { evaluations } = session.state.record;
+  const isOver = evaluation && endedEvaluation(evaluations, evaluation.id) !== undefined;
+  return frozen(evaluation && !isOver ? pendingCalls(evaluations.items, evaluation) : []);
 }
 
 function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): readonly CallState[] {

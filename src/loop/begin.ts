@@ -4,11 +4,11 @@ import type { NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import { bindTemplate } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
+import type { AppendGuard } from '../session/append-queue.ts';
 import { closingResults } from '../session/close-calls.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { inputHash, paramsHash } from './evaluation-identity.ts';
-import { whileQueued } from './place-steers.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
@@ -18,8 +18,8 @@ export interface Place {
   readonly conversationId: string;
   /** The call that asked for a child conversation, and the run that it belongs to. */
   readonly parent?: { readonly call: CallRef; readonly run: Run };
-  /** The queued input that the evaluation begins with (D61). */
-  readonly inputId?: string;
+  /** The queued input that the evaluation begins with, and a guard for the append that places it (D61). */
+  readonly placing?: { readonly inputId: string; readonly guard: AppendGuard };
   /** The cancelled evaluation that it supersedes, whose open calls are closed as stopped (D61). */
   readonly stopped?: Evaluation;
 }
@@ -53,7 +53,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
     await interruptLeftDraft(run, evaluation);
     for (const draftId of run.callDrafts.leftUnder(evaluation.id)) run.staleDrafts.add(draftId);
   }
-  const { inputId } = place;
+  const { placing } = place;
   const events: Without<NewEvent, 'at'>[] = [
     ...(place.stopped ? stoppedCalls(place.stopped, at) : []),
     ...older.map(
@@ -81,11 +81,11 @@ export async function begin(run: Run, place: Place): Promise<void> {
       (message): Without<NewEvent, 'at'> => ({
         type: 'message/recorded',
         message,
-        ...(message.role === 'user' && inputId !== undefined && { inputId }),
+        ...(message.role === 'user' && placing && { inputId: placing.inputId }),
       }),
     ),
   ];
-  await record(run, events, inputId === undefined ? {} : { guard: whileQueued([inputId]) });
+  await record(run, events, placing ? { guard: placing.guard } : {});
 }
 
 function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Place): readonly Evaluation[] {

@@ -1,4 +1,4 @@
-import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
+import { type CallState, findCall, hasResult, isDecided } from '../core/evaluations.ts';
 import type { CallRef } from '../core/messages.ts';
 import { planCall } from '../core/resume-plan.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
@@ -44,5 +44,19 @@ export function unlessAnswered(call: CallRef): AppendGuard {
   return (state) => {
     const now = findCall(state.record.evaluations, call);
     if (now && hasResult(now)) throw new PlanChanged(`call ${call.callId} has its result`);
+  };
+}
+
+/**
+ * A guard for a suspension that waits for a person: throws when the person has decided about one of the calls since. The decision came
+ * while the evaluation was running, so it would wake no runner.
+ */
+export function unlessAnyDecided(calls: readonly CallRef[]): AppendGuard {
+  return ({ record: { evaluations } }) => {
+    const decided = calls.find((call) => {
+      const now = findCall(evaluations, call);
+      return now !== undefined && isDecided(now);
+    });
+    if (decided) throw new PlanChanged(`call ${decided.callId} was decided about before the evaluation was suspended`);
   };
 }

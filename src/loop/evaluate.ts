@@ -7,12 +7,14 @@ import { type HeldLease, holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { begin, type Place } from './begin.ts';
+import { PlanChanged, unlessAnyDecided } from './call-guards.ts';
 import { CallDrafts } from './call-progress.ts';
 import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
+import { insideEvaluation } from './inside-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
@@ -105,7 +107,7 @@ export async function evaluateUnderLease(
         if (work) background.push(work.catch(() => {})); // a draft left behind is found and removed by the next resume
       },
     };
-    return await evaluateConversation(base, prompt, options, place);
+    return await insideEvaluation(session, () => evaluateConversation(base, prompt, options, place));
   } finally {
     unsubscribe();
     cancels?.stop();
@@ -232,24 +234,41 @@ function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions)
 
 /** Runs to the end; whatever stops it on the way is recorded, so that the next process knows (D13). */
 async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
-  try {
-    await runToEnd(run).finally(() => run.history.close());
-  } catch (error) {
-    if (!(error instanceof Suspension)) throw error;
-    const { reason, message, cause } = error;
-    const pending = Array.isArray(cause) ? (cause as readonly CallRef[]) : [];
-    const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
-    const why = { reason, message, pending, ...(failure && { failure }) };
-    const { evaluationId } = run;
-    await record(run, [...neverBegan(run), { type: 'evaluation/suspended', evaluationId, ...why }]);
-    // A request to cancel may have come right before the suspension: then no decision of a person continues it (D73).
-    const { cancelRequest } = currentEvaluation(run);
-    const stop = cancelRequest && cancelled(cancelRequest);
-    const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
-    return respond(run.session, evaluationId, { status: 'suspended', ...told });
+  for (;;) {
+    try {
+      await runToEnd(run).finally(() => run.history.close());
+      break;
+    } catch (error) {
+      if (!(error instanceof Suspension)) throw error;
+      const response = await suspend(run, error);
+      if (response) return response;
+    }
   }
   const evaluation = run.session.state.record.evaluations.get(run.evaluationId);
   return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
+}
+
+/** Records a suspension and answers with it; nothing when a person has decided about a call that it waits for: there is more to do. */
+async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
+  const { reason, message, cause } = suspension;
+  const pending = Array.isArray(cause) ? (cause as readonly CallRef[]) : [];
+  const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
+  const why = { reason, message, pending, ...(failure && { failure }) };
+  const { evaluationId } = run;
+  try {
+    const suspended = { type: 'evaluation/suspended', evaluationId, ...why } as const;
+    // An agent with a loop of its own does not plan by the log: it would run into the same suspension again.
+    const guard = run.agent || pending.length === 0 ? undefined : unlessAnyDecided(pending);
+    await record(run, [...neverBegan(run), suspended], guard ? { guard } : {});
+  } catch (error) {
+    if (error instanceof PlanChanged) return undefined;
+    throw error;
+  }
+  // A request to cancel may have come right before the suspension: then no decision of a person continues it (D73).
+  const { cancelRequest } = currentEvaluation(run);
+  const stop = cancelRequest && cancelled(cancelRequest);
+  const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
+  return respond(run.session, evaluationId, { status: 'suspended', ...told });
 }
 
 /** Which provider failed; nothing for an agent with a loop of its own, which asks providers itself. */

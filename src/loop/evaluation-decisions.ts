@@ -1,16 +1,17 @@
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import type { EvaluationResumeRequested, RaisedBudget, Without } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { newestRunnable } from '../core/run-plan.ts';
-import { liveLease } from '../session/live-lease.ts';
+import type { Lease } from '../ports/store.ts';
+import { type HeldLease, holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { budgetProblem } from './limits.ts';
 
 /**
- * What a person decides about an evaluation that waits or has failed, from any process and without a lease (D61, D73). Each is one
- * event, which the next `run` obeys.
+ * What a person decides about an evaluation that waits or has failed, from any process (D61, D73). Each is one event, which the next
+ * `run` obeys.
  */
 
 /** Which evaluation is abandoned, and what is recorded with it. */
@@ -26,25 +27,38 @@ const ABANDON: KnownOptions<AbandonOptions> = { evaluationId: true, reason: true
 
 /**
  * Gives up an evaluation that is suspended or has failed, so that the queue goes on: the next input continues what this one continued
- * (D61). One that a process runs is `SESSION_BUSY`: cancel it first.
+ * (D61). While a process runs the session it is `SESSION_BUSY`: cancel the evaluation first. The lease is held for the append, because
+ * a runner that resumes a suspended evaluation asks the model before the log says so.
  */
 export async function abandonEvaluation(session: AnySession, options: AbandonOptions = {}): Promise<void> {
   refuseUnknownOptions('abandonEvaluation', options, ABANDON);
   const { reason, by } = options;
   await session.refresh();
-  const { id: evaluationId, status } = evaluationToChange(session, session.state, options.evaluationId, 'abandon');
-  const lease = status === 'running' ? await liveLease(session) : undefined;
-  if (lease) {
+  const { id: evaluationId } = evaluationToChange(session, session.state, options.evaluationId, 'abandon');
+  const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { abandonedBy: by }) };
+  const lease = await leaseToAbandon(session, evaluationId);
+  try {
+    await session.append([{ type: 'evaluation/superseded', evaluationId, ...evidence }], {
+      fence: lease.fence,
+      guard: (state) => void evaluationToChange(session, state, evaluationId, 'abandon'),
+    });
+  } finally {
+    await lease.release();
+  }
+}
+
+async function leaseToAbandon(session: AnySession, evaluationId: string): Promise<HeldLease> {
+  try {
+    return await holdLease(session.store, session.id, { clock: session.clock });
+  } catch (error) {
+    if (!isHoldfastError(error, 'SESSION_BUSY')) throw error;
+    const { holder } = error.data as Lease;
     throw new HoldfastError(
       'SESSION_BUSY',
-      `evaluation ${evaluationId} is being run by process ${lease.holder.pid} on ${lease.holder.host}; cancelEvaluation first`,
-      { data: lease },
+      `session ${session.id} is being run by process ${holder.pid} on ${holder.host}; cancelEvaluation first, or wait for its end, then abandon evaluation ${evaluationId}`,
+      { data: error.data },
     );
   }
-  const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { abandonedBy: by }) };
-  await session.append([{ type: 'evaluation/superseded', evaluationId, ...evidence }], {
-    guard: (state) => void evaluationToChange(session, state, evaluationId, 'abandon'),
-  });
 }
 
 /** Which evaluation is resumed, and with which limits. */

@@ -35,8 +35,8 @@ export async function placeSteers(run: Run): Promise<boolean> {
   return true;
 }
 
-/** A guard for the append that places inputs: throws `PlanChanged` when one of them was withdrawn. */
-export function whileQueued(inputIds: readonly string[]): AppendGuard {
+/** A guard for the append that places steers: throws `PlanChanged` when one of them was withdrawn. */
+function whileQueued(inputIds: readonly string[]): AppendGuard {
   return ({ record: { inbox } }) => {
     const gone = inputIds.find((id) => inbox.items.get(id)?.status !== 'queued');
     if (gone !== undefined) throw new PlanChanged(`input ${gone} is not queued any more`);

@@ -1,6 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { SuspendReason } from '../core/events.ts';
+import type { SessionState } from '../core/fold.ts';
 import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { UserMessage } from '../core/messages.ts';
 import { newestRunnable, planRun, type RunStep } from '../core/run-plan.ts';
@@ -11,6 +12,7 @@ import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
 import type { Prompt } from './define-prompt.ts';
 import { evaluateUnderLease, type Hold, type LoopSettings, waitOf } from './evaluate.ts';
+import { isInsideEvaluation } from './inside-evaluation.ts';
 import { checkOptions, EVALUATE_OPTIONS } from './limits.ts';
 import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
 import { respond } from './respond.ts';
@@ -35,8 +37,7 @@ export async function runSession<Output>(
     for (;;) {
       await session.refresh();
       const { seq } = session;
-      const { tried, resumeCancelled } = run;
-      const step = planRun(session.state, { now: session.clock.now(), resumeCancelled, tried });
+      const step = nextStep(run, session.state);
       if ((step.do === 'resume' || step.do === 'begin') && !isOver(run)) {
         await act({ settings, session, lease }, prompt as Prompt<unknown>, run, step);
         continue;
@@ -77,21 +78,24 @@ function newSessionRun(given: RunOptions): SessionRun {
   return { session, options, resumeCancelled, tried: new Set(), responses: [] };
 }
 
-/** Takes the lease; another `run` is in the way, an `evaluate` is waited for. */
+/** Takes the lease; another `run` is in the way, an `evaluate` is waited for, unless that one waits for this very call. */
 async function takeLease(
   { leaseTtlMs, maxBlockedMs }: LoopSettings,
   { session, options }: SessionRun,
 ): Promise<HeldLease | { readonly inTheWay: Lease }> {
   const { clock } = session;
-  const { deadline, wait, signal } = options;
+  const { deadline, wait = false, signal } = options;
+  const isInside = isInsideEvaluation(session);
+  const most = (given: boolean | number): number =>
+    isInside ? 0 : waitOf({ wait: given, ...(deadline !== undefined && { deadline }) }, clock.now());
   try {
     return await holdLease(session.store, session.id, {
       clock,
       ttlMs: leaseTtlMs,
       maxBlockedMs,
       runs: true,
-      waitMs: waitOf({ ...(wait !== undefined && { wait }), ...(deadline !== undefined && { deadline }) }, clock.now()),
-      waitForEvaluateMs: waitOf({ wait: true, ...(deadline !== undefined && { deadline }) }, clock.now()),
+      waitMs: most(wait),
+      waitForEvaluateMs: most(true),
       signal,
     });
   } catch (error) {
@@ -103,6 +107,10 @@ async function takeLease(
 /** Whether nothing more may be begun: the caller does not want it any more, or its time is up. */
 function isOver({ session, options: { signal, deadline } }: SessionRun): boolean {
   return signal?.aborted === true || (deadline !== undefined && Number(deadline) <= session.clock.now());
+}
+
+function nextStep({ session, resumeCancelled, tried }: SessionRun, state: SessionState): RunStep {
+  return planRun(state, { now: session.clock.now(), resumeCancelled, tried });
 }
 
 /** Resumes or begins one evaluation. One that fails is in the log: the next plan finds it there. */
@@ -121,7 +129,7 @@ async function act(
     tried.add(response.evaluationId);
     responses.push(response);
   } catch (error) {
-    if (error instanceof PlanChanged) return; // the input was withdrawn
+    if (error instanceof PlanChanged) return; // the input was withdrawn, or a person has decided otherwise
     await session.refresh();
     if (newestRunnable(session.state.record.evaluations)?.status !== 'failed') throw error;
   }
@@ -129,21 +137,41 @@ async function act(
 
 const MAIN = { conversationId: 'main' } as const;
 
+type Beginning = Extract<RunStep, { readonly do: 'begin' }>;
+
 async function begin(
   hold: Hold,
   prompt: Prompt<unknown>,
-  { options }: SessionRun,
-  { input, continues, supersedes }: Extract<RunStep, { readonly do: 'begin' }>,
+  run: SessionRun,
+  step: Beginning,
 ): Promise<EvaluationResponse<unknown>> {
+  const { input, continues, supersedes } = step;
   // Content that is stored apart is put back: the session stores it again, for the message.
   const [said] = await hold.session.resolve([{ content: input.content } as UserMessage]);
   const content = (said as UserMessage).content;
   return evaluateUnderLease(
     hold,
     prompt,
-    { ...options, input: content, key: input.id, resume: false, ...(continues !== undefined && { continues }) },
-    { ...MAIN, inputId: input.id, ...(supersedes && { stopped: supersedes }) },
+    { ...run.options, input: content, key: input.id, resume: false, ...(continues !== undefined && { continues }) },
+    {
+      ...MAIN,
+      placing: { inputId: input.id, guard: (state) => unlessPlannedOtherwise(step, nextStep(run, state)) },
+      ...(supersedes && { stopped: supersedes }),
+    },
   );
+}
+
+/**
+ * Throws `PlanChanged` when the log says by now that something else is to be done: the input was withdrawn, or the evaluation that it
+ * would supersede was abandoned, is to be resumed, or was cancelled again after the input was sent.
+ */
+function unlessPlannedOtherwise(step: Beginning, now: RunStep): void {
+  const isSame =
+    now.do === 'begin' &&
+    now.input.id === step.input.id &&
+    now.continues === step.continues &&
+    now.supersedes === step.supersedes;
+  if (!isSame) throw new PlanChanged(`input ${step.input.id} is not what comes next any more`);
 }
 
 /** Why the run stops here. */

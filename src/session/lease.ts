@@ -68,13 +68,26 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
     async release(given = {}) {
       if (isReleased) return true;
       isReleased = true;
-      // A lease that cannot be given back expires; that is no reason to lose the answer of what ran under it.
-      const released = await store.releaseLease(sessionId, fence, given).catch(() => true);
+      const released = await releaseOrExpire(() => store.releaseLease(sessionId, fence, given));
       if (released) keeper.stop();
       else isReleased = false;
       return released;
     },
   };
+}
+
+/** How often a release is tried: until the lease expires, whoever calls `run` is told that the session is being run. */
+const RELEASE_TRIES = 3;
+
+/** A lease that cannot be given back expires; that is no reason to lose the response of what ran under it. */
+async function releaseOrExpire(release: () => Promise<boolean>): Promise<boolean> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await release();
+    } catch {
+      if (tries === RELEASE_TRIES) return true;
+    }
+  }
 }
 
 interface Acquiring extends HoldLeaseOptions {

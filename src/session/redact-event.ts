@@ -36,11 +36,15 @@ export function withoutEdit(event: Omit<ToolApproved, 'seq'>): { event: NewEvent
 export function identityOf(event: NewEvent): string | undefined {
   if (!isBuiltInEvent(event as SessionEvent)) return undefined;
   const { type, message, ...fields } = event as unknown as Readonly<Record<string, unknown>>;
-  if (!isRecord(message)) return JSON.stringify([type, ABOUT.map((name) => fields[name])]);
+  if (!isRecord(message)) {
+    // Without `by` a superseded evaluation would be an abandoned one (D61); in other events it names a person.
+    const successor = type === 'evaluation/superseded' ? fields.by : undefined;
+    return JSON.stringify([type, ABOUT.map((name) => fields[name]), successor]);
+  }
   const calls = Array.isArray(message.toolCalls)
     ? message.toolCalls.map((call) => (isRecord(call) ? call.callId : call))
     : [];
-  return JSON.stringify([type, ABOUT.map((name) => message[name]), calls]);
+  return JSON.stringify([type, ABOUT.map((name) => message[name]), calls, fields.inputId]);
 }
 
 const ABOUT = [

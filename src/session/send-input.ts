@@ -104,9 +104,13 @@ class DoneAlready extends Error {}
 
 function contentOf(input: string | InputContent): InputContent {
   const content = typeof input === 'string' ? [{ type: 'text' as const, text: input }] : input;
-  const problem = input === '' ? 'it is empty' : inputProblem(content);
+  const problem = inputProblem(content) ?? (content.every(isEmpty) ? 'it is empty' : undefined);
   if (problem) throw invalid(`this input cannot be sent: ${problem}`);
   return content;
+}
+
+function isEmpty(part: InputContent[number]): boolean {
+  return part.type === 'text' && part.text === '';
 }
 
 function checkId(id: unknown): void {

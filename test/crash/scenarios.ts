@@ -23,6 +23,8 @@ import {
   type FileCheckpoints,
   fileCheckpoints,
   getMessages,
+  getPendingToolCalls,
+  getQueuedInputs,
   type HistorySummarized,
   isHoldfastError,
   MainLoop,
@@ -30,6 +32,7 @@ import {
   type ModelRequest,
   type NewEvent,
   type OpenSessionOptions,
+  type RunResult,
   readCallArguments,
   readCallProgress,
   type ScriptedTurn,
@@ -167,6 +170,37 @@ async function request(
     });
   await untilDone(world, options.tools, evaluate, options.people);
 }
+
+/** A chat by `adapter.run`: does what the session has left (D61). */
+function chat(
+  world: World,
+  { tools, script }: { readonly tools: readonly AnyTool[]; readonly script: Script },
+): () => Promise<RunResult<unknown>> {
+  const prompt = definePrompt({ ns: 'crash', key: 'chat', instructions: 'Chat.', tools });
+  const adapter = createAdapter({ model: model(world, script, { drafts: false }), leaseTtlMs: LEASE_MS });
+  return () => adapter.run(prompt, { session: world.session });
+}
+
+/** Runs the chat to its end, where every input that was not withdrawn is placed. */
+async function untilIdle(world: World, run: () => Promise<RunResult<unknown>>): Promise<void> {
+  const { status } = await run();
+  if (status !== 'idle') throw new Error(`the run is ${status}`);
+  const left = getQueuedInputs(world.session);
+  if (left.length > 0) throw new Error(`${left.length} inputs are still queued`);
+}
+
+async function withdrawn(session: AnySession, inputId: string): Promise<void> {
+  if (!(await session.withdraw(inputId))) throw new Error(`input ${inputId} was placed, and it was withdrawn before`);
+}
+
+/** Calls `first` in the first turn of the first evaluation, and else says what was said last. */
+const firstCalls =
+  (first: ReturnType<typeof call>): Script =>
+  (turn, _, { messages }) => {
+    const users = messages.filter(({ role }) => role === 'user');
+    if (turn === 1 && users.length === 1) return { toolCalls: [first] };
+    return `You said: ${users.map(textOf).at(-1)}`;
+  };
 
 /** Begins or continues the request; one that was cancelled is resumed explicitly (D73). */
 type Evaluate = (how?: { readonly isCancelled?: boolean }) => Promise<EvaluationResponse<unknown>>;
@@ -683,6 +717,77 @@ export const SCENARIOS: readonly Scenario[] = [
           adapter.evaluate(prompt, { session, input: 'Go on.', continues: true, resume: 'auto', key }),
         );
       }
+    },
+  },
+  {
+    name: 'a steer and a follow-up while a tool runs',
+    async drive(world) {
+      const { session } = world;
+      const work = tool(world, 'work', {
+        effect: 'idempotent',
+        execute: async (_, context) => {
+          await session.send('Then this.', { id: 'follow-up' });
+          await session.send('Differently!', { id: 'steer', mode: 'steer' });
+          world.act(context);
+          return 'worked';
+        },
+      });
+      const run = chat(world, { tools: [work], script: firstCalls(call('work', 'a')) });
+      await session.send('Work.', { id: 'first' });
+      await untilIdle(world, run);
+    },
+  },
+  {
+    name: 'inputs that are withdrawn, one of them as it is placed',
+    async drive(world) {
+      const { session } = world;
+      const work = tool(world, 'work', {
+        effect: 'idempotent',
+        execute: async (_, context) => {
+          await session.send('Never this.', { id: 'never', mode: 'steer' });
+          await session.send('Then this.', { id: 'follow-up' });
+          await withdrawn(session, 'never');
+          world.act(context);
+          return 'worked';
+        },
+      });
+      const run = chat(world, { tools: [work], script: firstCalls(call('work', 'a')) });
+      await session.send('Nor this.', { id: 'too-late' });
+      await session.send('Work.', { id: 'first' });
+      // Another person takes it back while this process begins the evaluation with it.
+      world.meanwhile('evaluation/started', (other) => withdrawn(other, 'too-late'));
+      await untilIdle(world, run);
+    },
+  },
+  {
+    name: 'a once tool that is cancelled, then another message',
+    async drive(world) {
+      const { session, clock } = world;
+      const pay = tool(world, 'pay', {
+        effect: 'once',
+        execute: async (_, context) => {
+          world.act(context);
+          await cancelEvaluation(session, { by: 'Ann' });
+          for (;;) {
+            context.signal.throwIfAborted();
+            clock.advance(200);
+            await setImmediate();
+          }
+        },
+      });
+      const run = chat(world, { tools: [pay], script: firstCalls(call('pay', 'a')) });
+      await session.send('Pay.', { id: 'first' });
+      let response = (await run()).responses.at(-1);
+      // After a crash its outcome may be unknown: it runs again if it did not pay, and is cancelled here if it did.
+      for (; response?.reason === 'TOOL_OUTCOME_UNKNOWN'; response = (await run()).responses.at(-1)) {
+        const [pending] = response.pending;
+        if (!pending) throw new Error('no call waits');
+        if (world.effects() > 0) await cancelEvaluation(session);
+        else await settleToolCall(session, pending, { rerun: true });
+      }
+      await session.send('Do not pay.', { id: 'second' });
+      await untilIdle(world, run);
+      if (getPendingToolCalls(session).length > 0) throw new Error('the evaluation that was superseded has open calls');
     },
   },
 ];

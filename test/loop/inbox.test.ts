@@ -357,6 +357,23 @@ describe('after a stop', () => {
   });
 });
 
+test('of a request to resume and one to cancel, the later one counts', async () => {
+  const { session, run } = await chat({
+    adapter: { maxModelRetries: 0 },
+    script: (request) => (failures-- > 0 ? { error: { status: 500 } } : ECHO(request)),
+  });
+  let failures = 1;
+  await session.send('Go.');
+  await run();
+  await resumeEvaluation(session);
+  await cancelEvaluation(session);
+  expect(session.summary?.work).toBeUndefined();
+  expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
+  await resumeEvaluation(session);
+  expect(session.summary?.work).toBe('resume');
+  expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Go.' }] });
+});
+
 describe('what stands in the way of the queue', () => {
   test('a failed evaluation blocks it until it is abandoned; the next input continues what that one continued', async () => {
     const { session, run, said } = await chat({

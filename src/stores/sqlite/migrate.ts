@@ -18,9 +18,10 @@ const APPLICATION_ID = 0x486f6c64;
  * Holdfast has written.
  */
 export function identify(database: Database, path: string): 'new' | 'outdated' | 'current' {
-  const application = database.pragma('application_id');
-  const version = Number(database.pragma('user_version'));
+  // Another process may create it between two of these: the mark comes last, so that what was seen before is marked by then.
   const tables = database.prepareValue<[], number>('SELECT count(*) FROM sqlite_schema').get();
+  const version = Number(database.pragma('user_version'));
+  const application = database.pragma('application_id');
   if (application === 0 && version === 0 && tables === 0) return 'new';
   if (application !== APPLICATION_ID) {
     throw new HoldfastError('STORE_UNSUPPORTED', `${path} is the database of another program; choose another path`);

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type AnySession,
+  abandonEvaluation,
+  approveToolCall,
+  cancelEvaluation,
+  getPendingToolCalls,
+  getQueuedInputs,
+  type ModelRequest,
+  memoryStore,
+  openSession,
+  resumeEvaluation,
+  type ScriptedTurn,
+  type Session,
+  type Store,
+  textOf,
+} from '../../src/index.ts';
+import { agent, call, deferred, eventTypes, tool } from './agent.ts';
+
+/** D61: what happens between the moment in which a runner plans and the append that acts on the plan. */
+
+/** A store in which another handle acts once, right before the next append of an event of this type. */
+function racedStore(): Store & { before: (type: string, act: (session: AnySession) => Promise<unknown>) => void } {
+  const raw = memoryStore();
+  let race: { readonly type: string; readonly act: (session: AnySession) => Promise<unknown> } | undefined;
+  return new Proxy(raw, {
+    get(target, property) {
+      if (property === 'before') {
+        return (type: string, act: (session: AnySession) => Promise<unknown>) => {
+          race = { type, act };
+        };
+      }
+      const value: unknown = Reflect.get(target, property);
+      if (typeof value !== 'function') return value;
+      if (property !== 'append') return value.bind(target);
+      return async (...args: Parameters<Store['append']>) => {
+        const { type, act } = race ?? {};
+        if (act && args[1].some((event) => event.type === type)) {
+          race = undefined;
+          await act(await openSession({ store: raw, id: 'session' }));
+        }
+        return target.append(...args);
+      };
+    },
+  }) as ReturnType<typeof racedStore>;
+}
+
+const isUser = ({ role }: { readonly role: string }): boolean => role === 'user';
+const ECHO = ({ messages }: ModelRequest): ScriptedTurn => `You said: ${textOf(messages.findLast(isUser) as never)}`;
+
+describe('a decision that comes right before the suspension', () => {
+  test('is acted on by the run that would have suspended', async () => {
+    const store = racedStore();
+    const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
+    const { session, adapter, prompt, results } = await agent({
+      store,
+      tools: [pay],
+      script: [{ toolCalls: [call('pay', {}, 'p')] }, 'done'],
+    });
+    await session.send('Pay.');
+    store.before('evaluation/suspended', async (other) => {
+      const [pending] = getPendingToolCalls(other);
+      if (pending) await approveToolCall(other, pending);
+    });
+    expect(await adapter.run(prompt, { session })).toMatchObject({ status: 'idle', responses: [{ text: 'done' }] });
+    expect(results()).toMatchObject({ p: { isError: false } });
+    expect(await eventTypes(session)).not.toContain('evaluation/suspended');
+  });
+
+  test('is acted on by evaluate, too', async () => {
+    const store = racedStore();
+    const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
+    const { evaluate } = await agent({ store, tools: [pay], script: [{ toolCalls: [call('pay')] }, 'done'] });
+    store.before('evaluation/suspended', async (other) => {
+      const [pending] = getPendingToolCalls(other);
+      if (pending) await approveToolCall(other, pending);
+    });
+    expect(await evaluate()).toMatchObject({ status: 'completed', text: 'done' });
+  });
+});
+
+describe('a cancelled evaluation that an input is about to supersede', () => {
+  async function stopped(): Promise<{
+    readonly store: ReturnType<typeof racedStore>;
+    readonly session: Session;
+    run(): ReturnType<Awaited<ReturnType<typeof agent>>['adapter']['run']>;
+  }> {
+    const store = racedStore();
+    const began = deferred();
+    let runs = 0;
+    const work = tool(
+      'work',
+      (_, { signal }) => {
+        if (++runs > 1) return 'worked';
+        began.resolve();
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+      { effect: 'idempotent' },
+    );
+    const script = (request: ModelRequest): ScriptedTurn =>
+      request.turn === 1 && request.messages.filter(isUser).length === 1
+        ? { toolCalls: [call('work')] }
+        : ECHO(request);
+    const { session, adapter, prompt } = await agent({ store, tools: [work], script });
+    const run = (): ReturnType<typeof adapter.run> => adapter.run(prompt, { session });
+    await session.send('Work.');
+    await session.send('Queued before the stop.', { id: 'before' });
+    const running = run();
+    await began.promise;
+    await cancelEvaluation(session);
+    await running;
+    await session.send('Sent after the stop.', { id: 'after' });
+    return { store, session, run };
+  }
+
+  test('is resumed when that is requested meanwhile', async () => {
+    const { store, session, run } = await stopped();
+    store.before('evaluation/started', (other) => resumeEvaluation(other));
+    expect((await run()).responses.map(({ text }) => text)).toEqual([
+      'You said: Work.',
+      'You said: Queued before the stop.',
+      'You said: Sent after the stop.',
+    ]);
+    expect(await eventTypes(session)).not.toContain('evaluation/superseded');
+  });
+
+  test('waits on when the input that was sent after the stop is withdrawn meanwhile', async () => {
+    const { store, session, run } = await stopped();
+    store.before('evaluation/started', (other) => other.withdraw('after'));
+    expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
+    expect(getQueuedInputs(session)).toMatchObject([{ id: 'before', waitsFor: 'CANCELLED' }]);
+  });
+
+  test('waits on when it is cancelled again meanwhile', async () => {
+    const { store, session, run } = await stopped();
+    store.before('evaluation/started', (other) => cancelEvaluation(other));
+    expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
+    expect(getQueuedInputs(session)).toHaveLength(2);
+  });
+});
+
+test('an evaluation that a runner is resuming cannot be abandoned, although the log has it as suspended', async () => {
+  const store = memoryStore();
+  const asked = deferred();
+  const goOn = deferred();
+  let requests = 0;
+  const { session, adapter, prompt } = await agent({
+    store,
+    adapter: { maxModelRetries: 0 },
+    script: {
+      provider: 'test',
+      modelId: 'test',
+      async *stream() {
+        if (++requests === 1) throw new Error('not now');
+        asked.resolve();
+        await goOn.promise;
+        yield { type: 'finish', answer: { content: [{ type: 'text', text: 'ok' }], toolCalls: [] } };
+      },
+    },
+  });
+  const other = await openSession({ store, id: 'session' });
+  await session.send('Go.');
+  expect(await adapter.run(prompt, { session })).toMatchObject({ status: 'suspended' });
+  const running = adapter.run(prompt, { session });
+  await asked.promise;
+  await expect(abandonEvaluation(other)).rejects.toMatchObject({ code: 'SESSION_BUSY', data: { holder: {} } });
+  goOn.resolve();
+  expect(await running).toMatchObject({ status: 'idle', responses: [{ text: 'ok' }] });
+});
