@@ -5,13 +5,14 @@ import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import { bindTemplate } from '../core/prompt-identity.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
-import { closingResults } from '../session/close-calls.ts';
+import { closingResults, failed } from '../session/close-calls.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { inputHash, paramsHash } from './evaluation-identity.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
+import { settledOutcome } from './tool-result.ts';
 
 /** Where a conversation stands in its session. */
 export interface Place {
@@ -98,10 +99,14 @@ function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Pl
 /** The results of calls that the cancelled evaluation left open: the model is told what is known of them. */
 function stoppedCalls(evaluation: Evaluation, at: string): readonly Without<NewEvent, 'at'>[] {
   return closingResults(evaluation, openCalls(evaluation), {
-    text: ({ status }) =>
-      status === 'started'
-        ? 'The user stopped this before its result was recorded. It may have taken effect.'
-        : 'The user stopped this before it began. It did not run.',
+    closing: ({ settlement, status, name }) => {
+      if (settlement && 'result' in settlement) return settledOutcome(settlement, name);
+      return failed(
+        status === 'started'
+          ? 'The user stopped this before its result was recorded. It may have taken effect.'
+          : 'The user stopped this before it began. It did not run.',
+      );
+    },
     at,
   });
 }

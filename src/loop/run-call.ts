@@ -10,7 +10,7 @@ import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
 import { confirmLease, type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
-import { describeError, failure, resultOf, type ToolOutcome } from './tool-result.ts';
+import { describeError, failure, resultOf, settledOutcome, type ToolOutcome } from './tool-result.ts';
 
 /** What came of a call: an outcome to record with what the tool dispatched, or nothing before a person has spoken. */
 export type CallResult =
@@ -60,8 +60,7 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   const { call } = planned;
   const { settlement } = call;
   if (planned.action === 'settle' && settlement && !('rerun' in settlement)) {
-    const outcome = resultOf(settlement.result, call.name);
-    return done(settlement.isError ? { ...outcome, isError: true } : outcome);
+    return done(settledOutcome(settlement, call.name));
   }
   if (planned.action === 'deny') {
     return done(failure(call.deniedBecause ? `This call was denied: ${call.deniedBecause}` : 'This call was denied.'));

@@ -1,4 +1,5 @@
 import { messageOf } from '../core/errors.ts';
+import type { Settlement } from '../core/events.ts';
 import type { MediaPart, TextPart } from '../core/messages.ts';
 
 /** What a call came to: the content and whether it reports an error. */
@@ -41,6 +42,15 @@ export function resultOf(value: unknown, toolName: string): ToolOutcome {
   } catch (error) {
     return failure(`"${toolName}" ran, but what it returned is not JSON: ${describeError(error)}`);
   }
+}
+
+/** What a person said came of a call. */
+export function settledOutcome(
+  settlement: Exclude<Settlement, { readonly rerun: true }>,
+  toolName: string,
+): ToolOutcome {
+  const outcome = resultOf(settlement.result, toolName);
+  return settlement.isError ? { ...outcome, isError: true } : outcome;
 }
 
 /** What an error says, whatever was thrown: a tool may throw anything, also something that cannot be read. */

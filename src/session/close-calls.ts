@@ -2,11 +2,17 @@ import type { CallState, Evaluation } from '../core/evaluations.ts';
 import type { MessageRecorded, Without } from '../core/events.ts';
 import type { ToolMessage } from '../core/messages.ts';
 
-/** The results that close calls of one evaluation as failed: they never run, and every call has its result (I4). */
+/** What a call is closed with. */
+type Closing = Pick<ToolMessage, 'content' | 'isError'>;
+
+/**
+ * The results that close calls of one evaluation: they never run, and every call has its result (I4). A text closes all of them as
+ * failed.
+ */
 export function closingResults(
   evaluation: Evaluation,
   calls: readonly CallState[],
-  { text, at }: { readonly text: string | ((call: CallState) => string); readonly at: string },
+  { closing, at }: { readonly closing: string | ((call: CallState) => Closing); readonly at: string },
 ): readonly Without<MessageRecorded, 'seq' | 'at'>[] {
   return calls.map((call, i) => {
     const sequence = evaluation.nextSequence + i;
@@ -22,9 +28,13 @@ export function closingResults(
       createdAt: at,
       toolCallId: call.callId,
       toolName: call.name,
-      content: [{ type: 'text', text: typeof text === 'string' ? text : text(call) }],
-      isError: true,
+      ...(typeof closing === 'string' ? failed(closing) : closing(call)),
     };
     return { type: 'message/recorded', message };
   });
+}
+
+/** A failure with this text. */
+export function failed(text: string): Closing {
+  return { content: [{ type: 'text', text }], isError: true };
 }

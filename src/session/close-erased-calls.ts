@@ -32,7 +32,7 @@ export async function closeErasedCalls(session: AnySession, message: Conversatio
     if (!evaluation || calls.length === 0) return;
     try {
       const text = 'This call never ran: the message that asked for it was erased.';
-      const results = closingResults(evaluation, calls, { text, at: isoTime(session.clock) });
+      const results = closingResults(evaluation, calls, { closing: text, at: isoTime(session.clock) });
       await session.append(results, {
         endsDrafts: calls.map(callKey), // what a running one has reported goes, too
         guard: (state) => {

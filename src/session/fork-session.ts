@@ -39,7 +39,7 @@ export async function forkSession(
   for (const evaluation of state.record.evaluations) {
     if (!isOpen(evaluation)) continue;
     const text = 'This conversation was forked before the call finished; its outcome belongs to the original.';
-    for (const result of closingResults(evaluation, openCalls(evaluation), { text, at: now })) {
+    for (const result of closingResults(evaluation, openCalls(evaluation), { closing: text, at: now })) {
       closing.push({ ...result, at: now });
     }
   }

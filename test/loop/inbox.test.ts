@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   abandonEvaluation,
   approveToolCall,
+  type CallRef,
   cancelEvaluation,
   getLatestEvaluation,
   getMessages,
@@ -18,6 +19,7 @@ import {
   resumeEvaluation,
   type ScriptedTurn,
   type Store,
+  settleToolCall,
   textOf,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
@@ -300,6 +302,24 @@ describe('after a stop', () => {
     ]);
     expect(requests).toHaveLength(3);
     expect((await eventTypes(session)).filter((type) => type === 'evaluation/superseded')).toHaveLength(1);
+  });
+
+  test('a call that a person settled before the cancellation keeps that result', async () => {
+    const store = memoryStore();
+    const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
+    const { session, run, said } = await chat({
+      store,
+      tools: [pay],
+      script: ({ turn, messages }) =>
+        turn === 1 && messages.filter(isUser).length === 1 ? { toolCalls: [call('pay', {}, 'p')] } : 'ok',
+    });
+    await session.send('Pay.');
+    const [response] = (await run()).responses;
+    await settleToolCall(session, response?.pending[0] as CallRef, { result: 'paid by hand' });
+    await cancelEvaluation(session);
+    await session.send('Thank you.');
+    await run();
+    expect(said()).toContain('tool: paid by hand');
   });
 
   test('a message that is sent after an aborted signal does the same; resumeCancelled resumes it instead', async () => {
