@@ -17,6 +17,8 @@ export interface HeldLease {
   ensure(): Promise<void> | undefined;
   /** Gives the lease back. With `seq`: false, and it is still held and renewed, when anything was appended since (D61). */
   release(options?: { readonly seq?: number }): Promise<boolean>;
+  /** The number of the next draft chunk: chunks are counted over everything that is written under this lease (D74). */
+  nextChunk(): number;
 }
 
 export interface HoldLeaseOptions {
@@ -61,9 +63,11 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
       if (!renewed) throw leaseLost(sessionId);
     }
   };
+  let chunks = 0;
   return {
     fence,
     lost: lost.signal,
+    nextChunk: () => ++chunks,
     ensure: () => (keeper.remainingMs() > ttlMs * LATE ? undefined : renewFirst()),
     async release(given = {}) {
       if (isReleased) return true;

@@ -1,0 +1,129 @@
+import { compareDraftPositions, type DraftPosition } from '../core/draft-position.ts';
+import type { SessionEvent } from '../core/events.ts';
+import type { MessageDelta } from '../core/message-delta.ts';
+import { decodeProgress, type ToolProgress } from '../core/progress.ts';
+import type { DraftReset } from '../core/tail.ts';
+import type { DraftChunk } from '../ports/store.ts';
+
+/** What a reader is shown of one chunk, or of several that were merged. */
+export interface Piece {
+  readonly draftId: string;
+  /** The piece comes after this event and before the later ones. */
+  readonly after: number;
+  readonly position: DraftPosition;
+  readonly event: MessageDelta | ToolProgress;
+  /** The reader drops what it has of the draft first. */
+  readonly isReset: boolean;
+  /** A reader that continues after this piece has read everything before it. */
+  readonly isPlace: boolean;
+}
+
+/** Chunks as pieces: neighbours of the same block are one piece. */
+export function piecesOf(chunks: readonly DraftChunk[]): readonly Piece[] {
+  const pieces: Piece[] = [];
+  for (const chunk of chunks) {
+    const piece = pieceOf(chunk, chunk.offset ?? 0);
+    const last = pieces.at(-1);
+    const merged = last && piece && mergedPiece(last, piece);
+    if (merged) pieces[pieces.length - 1] = merged;
+    else if (piece) pieces.push(piece);
+  }
+  return pieces;
+}
+
+/**
+ * All drafts of which something lies after `position`, from their beginning: each block of a response is one piece, and each draft begins
+ * with a reset. Only the last piece is a place to continue after: the chunks of the blocks lie among each other.
+ */
+export function freshPieces(chunks: readonly DraftChunk[], position: DraftPosition | undefined): readonly Piece[] {
+  const isUnread = (chunk: DraftChunk): boolean => !position || compareDraftPositions(chunk, position) > 0;
+  const unread = new Set(chunks.filter(isUnread).map(({ draftId }) => draftId));
+  const blocks = new Map<string, Piece>();
+  for (const chunk of chunks) {
+    if (!unread.has(chunk.draftId)) continue;
+    const { draftId, turn, attempt, blockId, kind, fence, n } = chunk;
+    const key = JSON.stringify(kind === 'progress' ? [fence, n] : [draftId, turn, attempt, blockId]);
+    const known = blocks.get(key);
+    const end = known?.event.type === 'message/delta' ? known.event.delta.length : 0;
+    const piece = pieceOf(chunk, end);
+    if (piece) blocks.set(key, (known && mergedPiece(known, piece)) ?? piece);
+  }
+  const pieces = [...blocks.values()].sort((a, b) => compareDraftPositions(a.position, b.position));
+  const begun = new Set<string>();
+  return pieces.map((piece, i) => {
+    const isReset = !begun.has(piece.draftId);
+    begun.add(piece.draftId);
+    return { ...piece, isReset, isPlace: i === pieces.length - 1 };
+  });
+}
+
+/** Events and pieces in the order in which they were written. Pieces that follow an event of a later page are left out. */
+export function* inOrder(
+  events: readonly SessionEvent[],
+  pieces: readonly Piece[],
+  { isPartial }: { readonly isPartial: boolean },
+): Iterable<SessionEvent | Piece> {
+  let next = 0;
+  const before = function* (seq: number): Iterable<Piece> {
+    for (let piece = pieces[next]; piece && piece.after < seq; piece = pieces[next]) {
+      next++;
+      yield piece;
+    }
+  };
+  for (const event of events) {
+    yield* before(event.seq);
+    yield event;
+  }
+  const last = events.at(-1)?.seq ?? 0;
+  if (isPartial) yield* before(last + 1);
+  else yield* pieces.slice(next);
+}
+
+/** The reset that comes before a piece. */
+export function resetBefore({ event, position }: Piece): DraftReset {
+  const { evaluationId, conversationId, turn } = event;
+  const callId = event.type === 'tool/progress' && { callId: event.callId };
+  return { type: 'draft/reset', evaluationId, conversationId, turn, ...callId, position };
+}
+
+function pieceOf(chunk: DraftChunk, offset: number): Piece | undefined {
+  const { draftId, after = Number.POSITIVE_INFINITY, fence, n } = chunk;
+  const position = { fence, n };
+  const event = chunk.kind === 'progress' ? progressOf(chunk, position) : deltaOf(chunk, offset, position);
+  return event && { draftId, after, position, event, isReset: false, isPlace: true };
+}
+
+function deltaOf(chunk: DraftChunk, offset: number, position: DraftPosition): MessageDelta {
+  const { evaluationId, conversationId = 'main', turn, attempt, blockId, kind, toolName, delta } = chunk;
+  return {
+    type: 'message/delta',
+    ...{ evaluationId, conversationId, turn, attempt, blockId },
+    kind: kind === undefined || kind === 'progress' ? 'text' : kind,
+    ...(toolName !== undefined && { toolName }),
+    ...{ delta, offset, position },
+  };
+}
+
+/** Progress says where it belongs itself. Undefined for a chunk that this version does not understand. */
+function progressOf(chunk: DraftChunk, position: DraftPosition): ToolProgress | undefined {
+  const { evaluationId, conversationId = 'main', turn, attempt, blockId, toolName = '', delta } = chunk;
+  const piece = decodeProgress(delta);
+  if (!piece) return undefined;
+  const callId = blockId.slice(`${evaluationId}/${turn}/`.length);
+  return {
+    type: 'tool/progress',
+    ...{ evaluationId, conversationId, turn, callId, attempt, toolName },
+    ...piece,
+    position,
+  };
+}
+
+/** Two pieces as one, when the second continues the block of the first. Stores drop progress by chunks, so its pieces stay apart. */
+function mergedPiece(first: Piece, second: Piece): Piece | undefined {
+  const { event: a } = first;
+  const { event: b } = second;
+  if (a.type !== 'message/delta' || b.type !== 'message/delta' || first.draftId !== second.draftId) return undefined;
+  if (a.blockId !== b.blockId || a.turn !== b.turn || a.attempt !== b.attempt) return undefined;
+  if (a.offset + a.delta.length !== b.offset) return undefined;
+  return { ...second, event: { ...b, offset: a.offset, delta: a.delta + b.delta } };
+}
