@@ -9,7 +9,7 @@ import type { MessageDelta } from './message-delta.ts';
 import type { ToolProgress } from './progress.ts';
 
 /**
- * The reader drops what it was shown of a draft: of the call's progress when there is a `callId`, else of the response of this turn. The
+ * The reader drops what it has of one draft: of the call's progress when there is a `callId`, else of the response of this turn. The
  * pieces that follow begin the draft again, or the recorded message replaces it.
  */
 export interface DraftReset {
@@ -22,13 +22,27 @@ export interface DraftReset {
   readonly position?: DraftPosition;
 }
 
-/** The cursor belonged to another log, such as an earlier incarnation of the session: the reader drops everything, and the log follows from its first event. */
+/**
+ * The reader was too slow for pieces: it drops what it has of all drafts, and takes them as they are now. Each block of a response is one
+ * piece from offset 0.
+ */
+export interface DraftsReplaced {
+  readonly type: 'drafts/replaced';
+  readonly pieces: readonly (MessageDelta | ToolProgress)[];
+  /** Of the newest chunk among them. */
+  readonly position: DraftPosition;
+}
+
+/**
+ * The cursor belonged to another log, such as an earlier incarnation of the session: the reader drops everything, and the log follows from
+ * its first event.
+ */
 export interface SessionReset {
   readonly type: 'session/reset';
 }
 
 /** What a tail yields. Committed events have a `seq`; pieces and resets have none. */
-export type TailEvent = SessionEvent | MessageDelta | ToolProgress | DraftReset | SessionReset;
+export type TailEvent = SessionEvent | MessageDelta | ToolProgress | DraftReset | DraftsReplaced | SessionReset;
 
 /** An event or a piece, and the cursor that continues after it. */
 export interface TailItem {

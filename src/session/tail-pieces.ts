@@ -1,8 +1,8 @@
-import { compareDraftPositions, type DraftPosition } from '../core/draft-position.ts';
+import type { DraftPosition } from '../core/draft-position.ts';
 import type { SessionEvent } from '../core/events.ts';
 import type { MessageDelta } from '../core/message-delta.ts';
 import { decodeProgress, type ToolProgress } from '../core/progress.ts';
-import type { DraftReset } from '../core/tail.ts';
+import type { DraftReset, DraftsReplaced } from '../core/tail.ts';
 import type { DraftChunk } from '../ports/store.ts';
 
 /** What a reader is shown of one chunk, or of several that were merged. */
@@ -12,10 +12,6 @@ export interface Piece {
   readonly after: number;
   readonly position: DraftPosition;
   readonly event: MessageDelta | ToolProgress;
-  /** The reader drops what it has of the draft first. */
-  readonly isReset: boolean;
-  /** A reader that continues after this piece has read everything before it. */
-  readonly isPlace: boolean;
 }
 
 /** Chunks as pieces: neighbours of the same block are one piece. */
@@ -31,30 +27,21 @@ export function piecesOf(chunks: readonly DraftChunk[]): readonly Piece[] {
   return pieces;
 }
 
-/**
- * All drafts of which something lies after `position`, from their beginning: each block of a response is one piece, and each draft begins
- * with a reset. Only the last piece is a place to continue after: the chunks of the blocks lie among each other.
- */
-export function freshPieces(chunks: readonly DraftChunk[], position: DraftPosition | undefined): readonly Piece[] {
-  const isUnread = (chunk: DraftChunk): boolean => !position || compareDraftPositions(chunk, position) > 0;
-  const unread = new Set(chunks.filter(isUnread).map(({ draftId }) => draftId));
-  const blocks = new Map<string, Piece>();
+/** All drafts as they are now, each block of a response as one piece, in the order in which they began. */
+export function replacedDrafts(chunks: readonly DraftChunk[]): DraftsReplaced | undefined {
+  const pieces = new Map<string, Piece>();
   for (const chunk of chunks) {
-    if (!unread.has(chunk.draftId)) continue;
     const { draftId, turn, attempt, blockId, kind, fence, n } = chunk;
     const key = JSON.stringify(kind === 'progress' ? [fence, n] : [draftId, turn, attempt, blockId]);
-    const known = blocks.get(key);
+    const known = pieces.get(key);
+    // Chunks of earlier versions have no offset: they continue the ones before them.
     const end = known?.event.type === 'message/delta' ? known.event.delta.length : 0;
     const piece = pieceOf(chunk, end);
-    if (piece) blocks.set(key, (known && mergedPiece(known, piece)) ?? piece);
+    if (piece) pieces.set(key, (known && mergedPiece(known, piece)) ?? piece);
   }
-  const pieces = [...blocks.values()].sort((a, b) => compareDraftPositions(a.position, b.position));
-  const begun = new Set<string>();
-  return pieces.map((piece, i) => {
-    const isReset = !begun.has(piece.draftId);
-    begun.add(piece.draftId);
-    return { ...piece, isReset, isPlace: i === pieces.length - 1 };
-  });
+  const last = chunks.at(-1);
+  const events = [...pieces.values()].map(({ event }) => event);
+  return last && { type: 'drafts/replaced', pieces: events, position: { fence: last.fence, n: last.n } };
 }
 
 /** Events and pieces in the order in which they were written. Pieces that follow an event of a later page are left out. */
@@ -90,7 +77,7 @@ function pieceOf(chunk: DraftChunk, offset: number): Piece | undefined {
   const { draftId, after = Number.POSITIVE_INFINITY, fence, n } = chunk;
   const position = { fence, n };
   const event = chunk.kind === 'progress' ? progressOf(chunk, position) : deltaOf(chunk, offset, position);
-  return event && { draftId, after, position, event, isReset: false, isPlace: true };
+  return event && { draftId, after, position, event };
 }
 
 function deltaOf(chunk: DraftChunk, offset: number, position: DraftPosition): MessageDelta {

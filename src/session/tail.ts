@@ -12,11 +12,11 @@ import { HoldfastError } from '../core/errors.ts';
 import { isBuiltInEvent, type SessionEvent } from '../core/events.ts';
 import { frozen } from '../core/frozen.ts';
 import type { ToolProgress } from '../core/progress.ts';
-import type { DraftReset, TailEvent, TailItem } from '../core/tail.ts';
+import type { DraftReset, DraftsReplaced, TailEvent, TailItem } from '../core/tail.ts';
 import { formatTailCursor, parseTailCursor, type TailCursor } from '../core/tail-cursor.ts';
 import type { Store } from '../ports/store.ts';
 import type { TailOptions } from './session.ts';
-import { freshPieces, inOrder, type Piece, piecesOf, resetBefore } from './tail-pieces.ts';
+import { inOrder, type Piece, piecesOf, replacedDrafts, resetBefore } from './tail-pieces.ts';
 import { type TailBatch, TailSource } from './tail-source.ts';
 
 /** What a tail needs of its session. */
@@ -47,6 +47,8 @@ export function tail(session: TailedSession, options: TailOptions): AsyncIterabl
     },
   };
 }
+
+const PIECES: readonly string[] = ['message/delta', 'tool/progress'];
 
 class Tail {
   readonly #session: TailedSession;
@@ -82,13 +84,14 @@ class Tail {
         const { version } = source;
         const isLast = !live || closed.aborted;
         // While whole pages of events are missing, the drafts can wait.
-        const batch = await source.read({ seq: this.#seq, position: this.#position }, !isBehind);
+        const withDrafts = !isBehind;
+        const batch = await source.read({ seq: this.#seq, position: this.#position }, withDrafts);
         for await (const item of this.#itemsOf(batch, source)) {
           if (this.#isOver) return;
-          if (!this.#types || this.#types.has(item.event.type)) yield item;
+          if (this.#isWanted(item.event)) yield item;
         }
         isBehind = batch.isPartial;
-        if (isBehind) continue;
+        if (isBehind || !withDrafts || (batch.isFresh && batch.events.length > 0)) continue;
         this.#known = undefined;
         if (isLast) return;
         await source.changed(version, [signal, closed, this.#stopped]);
@@ -96,6 +99,13 @@ class Tail {
     } finally {
       if (live) source.release();
     }
+  }
+
+  /** Resets belong to the pieces that they are about. */
+  #isWanted({ type }: TailEvent): boolean {
+    if (!this.#types) return true;
+    const isReset = type === 'draft/reset' || type === 'drafts/replaced';
+    return (isReset ? PIECES : [type]).some((each) => this.#types?.has(each));
   }
 
   get #isOver(): boolean {
@@ -124,11 +134,21 @@ class Tail {
       this.#isContinued = false;
       this.#ends.clear();
     }
-    const pieces = batch.isFresh ? freshPieces(batch.chunks, this.#position) : piecesOf(batch.chunks);
-    for (const next of inOrder(batch.events, pieces, batch)) {
+    const { events, chunks, isFresh } = batch;
+    for (const next of inOrder(events, isFresh ? [] : piecesOf(chunks), batch)) {
       if ('seq' in next) yield* this.#eventItems(next);
-      else yield* this.#pieceItems(next, batch.isFresh ? undefined : source);
+      else yield* this.#pieceItems(next, source);
     }
+    // Drafts that are replaced as a whole must be those of this moment: an event may have ended one of them.
+    const replaced = isFresh && events.length === 0 && replacedDrafts(chunks);
+    if (replaced) yield this.#replace(replaced);
+  }
+
+  #replace(replaced: DraftsReplaced): TailItem {
+    this.#position = replaced.position;
+    this.#ends.clear();
+    this.#isContinued = true;
+    return this.#item(replaced);
   }
 
   *#eventItems(stored: SessionEvent): Iterable<TailItem> {
@@ -139,16 +159,15 @@ class Tail {
     yield this.#item(event);
   }
 
-  /** The source is asked what became of a call's progress, unless all of it follows anyway. */
-  async *#pieceItems(piece: Piece, source: TailSource | undefined): AsyncIterable<TailItem> {
+  async *#pieceItems(piece: Piece, source: TailSource): AsyncIterable<TailItem> {
     const { event, position, draftId } = piece;
     this.#known?.add(event.evaluationId);
-    const isCut = source && event.type === 'tool/progress' && (await this.#isCut(event, draftId, source));
-    if (piece.isReset || isCut) yield this.#item(resetBefore(piece));
+    const isCut = event.type === 'tool/progress' && (await this.#isCut(event, draftId, source));
+    if (isCut) yield this.#item(resetBefore(piece));
     if (event.type === 'tool/progress') {
       this.#ends.set(draftId, { run: event.run, end: event.offset + event.text.length });
     }
-    if (piece.isPlace) this.#position = position;
+    this.#position = position;
     yield this.#item(event);
   }
 
