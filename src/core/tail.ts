@@ -18,8 +18,10 @@ export interface DraftReset {
   readonly conversationId: string;
   readonly turn: number;
   readonly callId?: string;
-  /** Of the piece that follows; absent when a committed event follows. */
+  /** Of the piece that follows, if one does. */
   readonly position?: DraftPosition;
+  /** The seq of the committed event that follows, if one does: it ends the draft. */
+  readonly before?: number;
 }
 
 /**

@@ -192,7 +192,7 @@ class Tail {
     if (!ended || this.#known.has(ended.evaluationId)) return undefined;
     const { evaluationId, conversationId, turn } = ended;
     this.#known.add(evaluationId);
-    return { type: 'draft/reset', evaluationId, conversationId, turn };
+    return { type: 'draft/reset', evaluationId, conversationId, turn, before: event.seq };
   }
 
   #item(event: TailEvent): TailItem {

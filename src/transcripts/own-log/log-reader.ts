@@ -101,6 +101,7 @@ export class LogReader {
   /** Takes away what a tail says is no longer so. A reset that was read before says nothing. */
   *#reset(reset: DraftReset | DraftsReplaced): Events {
     if (reset.type === 'drafts/replaced') yield* this.#replaceDrafts(reset);
+    else if (reset.before !== undefined && reset.before <= this.#seq) return;
     else if (reset.callId === undefined) yield* this.#drafts.reset(reset, this.#at);
     else {
       const { evaluationId, turn, callId, position } = reset;
