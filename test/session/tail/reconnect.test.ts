@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSession } from '../../../src/index.ts';
+import { openSession, type Store } from '../../../src/index.ts';
 import { advancing } from '../../loop/agent.ts';
 import { Life, World } from '../../loop/mortal.ts';
 import { randomFrom } from '../../loop/people.ts';
@@ -26,7 +26,7 @@ test('memory: readers that are cut off at random show the log and its open draft
   const totals = { cuts: 0, deaths: 0, pieces: 0, progress: 0 };
   for (let round = 0; round < ROUNDS; round++) {
     const world = new World();
-    const options = { store: world.store, id: 'session', random };
+    const options = { store: hesitant(world.store, random), id: 'session', random };
     const readers = [false, true].map((forgets) => new RestlessReader({ ...options, forgets }));
     for (let life = 0; ; life++) {
       for (const reader of readers) reader.start();
@@ -34,6 +34,7 @@ test('memory: readers that are cut off at random show the log and its open draft
       const end = await advancing(world.clock, Promise.race([oneLife(one, random), one.died]));
       for (const reader of readers)
         expect(await reader.stop(), `seed ${SEED}, life ${life} of round ${round}`).toEqual([]);
+      for (const reader of readers) expect(await reader.replayed(), `seed ${SEED}, life ${life}`).toEqual([]);
       if (end !== 'died') break;
       totals.deaths++;
       world.clock.advance(60_000); // its lease expires
@@ -48,6 +49,27 @@ test('memory: readers that are cut off at random show the log and its open draft
   expect(totals.pieces).toBeGreaterThan(200);
   expect(totals.progress).toBeGreaterThan(50);
 });
+
+/** A store whose reads take some turns of the event loop, before and after: much happens between two of them. */
+function hesitant(store: Store, random: () => number): Store {
+  const hesitate = async (): Promise<void> => {
+    for (let turns = random() * 6; turns > 4; turns -= 0.5) await setImmediate();
+  };
+  return {
+    ...store,
+    async readDraft(...args) {
+      await hesitate();
+      const chunks = await store.readDraft(...args);
+      await hesitate();
+      return chunks;
+    },
+    async *read(...args) {
+      await hesitate();
+      yield* store.read(...args);
+      await hesitate();
+    },
+  };
+}
 
 async function oneLife(life: Life, random: () => number): Promise<string> {
   const session = await openSession({ store: life.store, id: 'session', clock: life.clock });

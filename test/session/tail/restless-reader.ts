@@ -24,8 +24,8 @@ interface Options {
  */
 export class RestlessReader {
   readonly strict: StrictReader | undefined;
+  readonly items: TailItem[] = [];
   cuts = 0;
-  items = 0;
   readonly #options: Options;
   readonly #converter: LogConverter = logConverter({ machinery: true });
   #state: SessionConversationState = createConversationState();
@@ -59,6 +59,21 @@ export class RestlessReader {
     return wrong;
   }
 
+  /** What a converter shows that gets everything that was read, and much of it again and again. */
+  async replayed(): Promise<readonly string[]> {
+    const { random } = this.#options;
+    const converter = logConverter({ machinery: true });
+    let state = createConversationState();
+    for (let next = 0; next < this.items.length; next++) {
+      const again = random() < 0.02 ? Math.max(0, next - Math.floor(random() * 200)) : next;
+      for (const item of this.items.slice(again, next + 1)) {
+        state = reduceConversationEvents(state, converter.push(item));
+      }
+    }
+    const reloaded = await this.#reload();
+    return JSON.stringify(state) === reloaded ? [] : [`replayed: ${difference(JSON.stringify(state), reloaded)}`];
+  }
+
   async #read(signal: AbortSignal): Promise<void> {
     const { random } = this.#options;
     while (!signal.aborted) {
@@ -90,10 +105,10 @@ export class RestlessReader {
   }
 
   #take(item: TailItem): void {
-    this.items++;
+    this.items.push(item);
     this.strict?.read(item);
     // A converter takes items whole, or what they hold.
-    const shown = this.#converter.push(this.items % 2 === 0 ? item : item.event);
+    const shown = this.#converter.push(this.items.length % 2 === 0 ? item : item.event);
     this.#state = reduceConversationEvents(this.#state, shown);
     this.#cursors.push(item.cursor);
     if (this.#cursors.length > 1000) this.#cursors = this.#cursors.slice(-100);
