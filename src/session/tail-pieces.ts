@@ -14,17 +14,9 @@ export interface Piece {
   readonly event: MessageDelta | ToolProgress;
 }
 
-/** Chunks as pieces: neighbours of the same block are one piece. */
+/** Chunks as pieces. */
 export function piecesOf(chunks: readonly DraftChunk[]): readonly Piece[] {
-  const pieces: Piece[] = [];
-  for (const chunk of chunks) {
-    const piece = pieceOf(chunk, chunk.offset ?? 0);
-    const last = pieces.at(-1);
-    const merged = last && piece && mergedPiece(last, piece);
-    if (merged) pieces[pieces.length - 1] = merged;
-    else if (piece) pieces.push(piece);
-  }
-  return pieces;
+  return chunks.flatMap((chunk) => pieceOf(chunk, chunk.offset ?? 0) ?? []);
 }
 
 /** All drafts as they are now, each block of a response as one piece, in the order in which they began. */
@@ -44,26 +36,39 @@ export function replacedDrafts(chunks: readonly DraftChunk[]): DraftsReplaced | 
   return last && { type: 'drafts/replaced', pieces: events, position: { fence: last.fence, n: last.n } };
 }
 
-/** Events and pieces in the order in which they were written. Pieces that follow an event of a later page are left out. */
+/**
+ * Events and pieces in the order in which they were written; neighbours of the same block are one piece. Pieces that follow an event of a
+ * later page are left out.
+ */
 export function* inOrder(
   events: readonly SessionEvent[],
   pieces: readonly Piece[],
   { isPartial }: { readonly isPartial: boolean },
 ): Iterable<SessionEvent | Piece> {
   let next = 0;
-  const before = function* (seq: number): Iterable<Piece> {
-    for (let piece = pieces[next]; piece && piece.after < seq; piece = pieces[next]) {
-      next++;
-      yield piece;
-    }
+  const before = (seq: number): readonly Piece[] => {
+    const from = next;
+    while ((pieces[next]?.after ?? seq) < seq) next++;
+    return merged(pieces.slice(from, next));
   };
   for (const event of events) {
     yield* before(event.seq);
     yield event;
   }
-  const last = events.at(-1)?.seq ?? 0;
-  if (isPartial) yield* before(last + 1);
-  else yield* pieces.slice(next);
+  if (isPartial) yield* before((events.at(-1)?.seq ?? 0) + 1);
+  else yield* merged(pieces.slice(next));
+}
+
+/** Neighbours of the same block as one piece. */
+function merged(pieces: readonly Piece[]): readonly Piece[] {
+  const all: Piece[] = [];
+  for (const piece of pieces) {
+    const last = all.at(-1);
+    const both = last && mergedPiece(last, piece);
+    if (both) all[all.length - 1] = both;
+    else all.push(piece);
+  }
+  return all;
 }
 
 /** The reset that comes before a piece. */
