@@ -16,7 +16,7 @@ const clock = {
 } satisfies typeof systemClock;
 const session = await openSession({ store, id: 'session', clock });
 process.stdout.write('begun\n');
-const { status } = await runAgent(session, () => setTimeout(random() * 12));
+const { status } = await runAgent(session, () => setTimeout(random() * 12), 120);
 await session.close();
 await store.close();
 process.stdout.write(`${status}\n`);
