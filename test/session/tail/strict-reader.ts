@@ -21,18 +21,17 @@ export class StrictReader {
 
   read({ event, cursor }: TailItem): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1;
-    if ('seq' in event) this.#readEvent(event as SessionEvent);
-    else if (event.type === 'message/delta') this.#readDelta(event as MessageDelta);
-    else if (event.type === 'tool/progress') this.#readProgress(event as ToolProgress);
+    if ('seq' in event) this.#readEvent(event);
+    else if (event.type === 'message/delta') this.#readDelta(event);
+    else if (event.type === 'tool/progress') this.#readProgress(event);
     else if (event.type === 'draft/reset') {
-      const { evaluationId, turn, callId } = event as { evaluationId: string; turn: number; callId?: string };
+      const { evaluationId, turn, callId } = event;
       if (callId === undefined) this.#texts.delete(evaluationId);
       else this.#progress.delete(`${evaluationId}/${turn}/${callId}`);
     } else if (event.type === 'drafts/replaced') {
-      const { pieces } = event as { pieces: readonly (MessageDelta | ToolProgress)[] };
       this.#texts.clear();
       this.#progress.clear();
-      for (const { position: _, ...piece } of pieces) {
+      for (const { position: _, ...piece } of event.pieces) {
         if (piece.type === 'message/delta') this.#readDelta(piece);
         else this.#readProgress(piece);
       }

@@ -88,9 +88,8 @@ async function opened(store: Store): Promise<{ readonly session: AnySession; rea
 /** What an item says, in a few words. */
 function words({ cursor, event }: TailItem): string {
   if ('seq' in event) return `${cursor} ${event.type}`;
-  if (event.type === 'message/delta') return `${cursor} ${event.delta as string}@${event.offset as number}`;
-  if (event.type === 'tool/progress')
-    return `${cursor} ${(event.text as string).slice(0, 10)}@${event.offset as number}`;
+  if (event.type === 'message/delta') return `${cursor} ${event.delta}@${event.offset}`;
+  if (event.type === 'tool/progress') return `${cursor} ${event.text.slice(0, 10)}@${event.offset}`;
   return `${cursor} ${event.type}`;
 }
 
