@@ -24,7 +24,7 @@ export class DraftList {
       const own = { ...chunk };
       if (at === this.#chunks.length) this.#chunks.push(own);
       else this.#chunks.splice(at, 0, own);
-      if (chunk.kind === 'progress' || this.#bounded.has(chunk.draftId)) this.#bind(own);
+      if (chunk.kind === 'progress') this.#bind(own);
     }
     for (const draftId of new Set(chunks.map((chunk) => chunk.draftId))) this.#dropExcess(draftId);
   }
@@ -63,17 +63,12 @@ export class DraftList {
   }
 
   #bind(chunk: DraftChunk): void {
-    const known = this.#bounded.get(chunk.draftId);
-    const bounded = known ?? { chunks: [], length: 0 };
-    // The first that makes the draft a bounded one: those before it count, too.
-    const chunks = known ? [chunk] : this.#chunks.filter(({ draftId }) => draftId === chunk.draftId);
+    const bounded = this.#bounded.get(chunk.draftId) ?? { chunks: [], length: 0 };
     this.#bounded.set(chunk.draftId, bounded);
-    for (const each of chunks) {
-      bounded.length += each.delta.length;
-      const last = bounded.chunks.at(-1);
-      bounded.chunks.push(each);
-      if (last && compareDraftPositions(last, each) > 0) bounded.chunks.sort(compareDraftPositions);
-    }
+    bounded.length += chunk.delta.length;
+    const last = bounded.chunks.at(-1);
+    bounded.chunks.push(chunk);
+    if (last && compareDraftPositions(last, chunk) > 0) bounded.chunks.sort(compareDraftPositions);
   }
 
   #dropExcess(draftId: string): void {
