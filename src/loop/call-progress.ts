@@ -55,7 +55,6 @@ export class CallDrafts {
   readonly #open = new Map<string, ProgressDraft>();
   /** Drafts that an earlier process left, by the evaluation of their call. */
   readonly #left = new Map<string, string>();
-  #runs = 0;
 
   constructor(around: ProgressSurroundings) {
     this.#around = around;
@@ -66,7 +65,7 @@ export class CallDrafts {
     const key = callKey(call);
     const draft = this.#open.get(key) ?? new ProgressDraft(this.#around, call);
     this.#open.set(key, draft);
-    draft.begin(call, `${this.#around.draftWriter.fence}.${++this.#runs}`);
+    draft.begin(call, this.#around.draftWriter.nextRun());
     return (report) => draft.add(report);
   }
 

@@ -13,6 +13,8 @@ export interface DraftSource {
   take(): readonly UnnumberedChunk[];
 }
 
+type NumberingLease = Pick<HeldLease, 'fence' | 'nextChunk' | 'nextRun'>;
+
 /** How often drafts are written, at most. */
 const DRAFT_EVERY_MS = 200;
 
@@ -26,7 +28,7 @@ const DRAFT_EVERY_MS = 200;
  */
 export class DraftWriter {
   readonly #session: AnySession;
-  readonly #lease: Pick<HeldLease, 'fence' | 'nextChunk'>;
+  readonly #lease: NumberingLease;
   readonly #due = new Set<DraftSource>();
   /** Sources of which a chunk was given to the store. */
   readonly #begun = new WeakSet<DraftSource>();
@@ -36,13 +38,14 @@ export class DraftWriter {
   #cancel: (() => void) | undefined;
   #stopped = false;
 
-  constructor(session: AnySession, lease: Pick<HeldLease, 'fence' | 'nextChunk'>) {
+  constructor(session: AnySession, lease: NumberingLease) {
     this.#session = session;
     this.#lease = lease;
   }
 
-  get fence(): number {
-    return this.#lease.fence;
+  /** Names a run of a tool's function: later runs under the same or a later lease have greater names. */
+  nextRun(): string {
+    return `${this.#lease.fence}.${this.#lease.nextRun()}`;
   }
 
   /** Takes from `source` the next time that drafts are written. */

@@ -19,6 +19,8 @@ export interface HeldLease {
   release(options?: { readonly seq?: number }): Promise<boolean>;
   /** The number of the next draft chunk: chunks are counted over everything that is written under this lease (D74). */
   nextChunk(): number;
+  /** The number of the next run of a tool's function under this lease: a later run's progress replaces an earlier one's (D62). */
+  nextRun(): number;
 }
 
 export interface HoldLeaseOptions {
@@ -64,10 +66,12 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
     }
   };
   let chunks = 0;
+  let runs = 0;
   return {
     fence,
     lost: lost.signal,
     nextChunk: () => ++chunks,
+    nextRun: () => ++runs,
     ensure: () => (keeper.remainingMs() > ttlMs * LATE ? undefined : renewFirst()),
     async release(given = {}) {
       if (isReleased) return true;

@@ -56,7 +56,7 @@ async function writing(): Promise<Setting> {
   return {
     clock,
     writes,
-    writer: new DraftWriter(session, { fence: lease.fence, nextChunk: () => ++n }),
+    writer: new DraftWriter(session, { fence: lease.fence, nextChunk: () => ++n, nextRun: () => 1 }),
     stored: async () => (await store.readDraft('s')).map(({ n: number, delta }) => `${number} ${delta}`),
     due: async () => {
       clock.advance(1000);
