@@ -52,9 +52,9 @@ export class TailSource {
     SOURCES.set(store, sources);
     const key = keyOf(id, incarnation);
     const source = sources.get(key) ?? new TailSource(store, id, incarnation);
-    sources.set(key, source);
-    source.#followers++;
     source.#unwatch ??= store.watch(id, () => source.#wake());
+    source.#followers++;
+    sources.set(key, source);
     return source;
   }
 

@@ -13,10 +13,12 @@ import type { SessionEvent } from '../core/events.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { isTailItem } from '../core/tail.ts';
 import type { DraftPiece } from './own-log/draft-blocks.ts';
-import { type LogItem, LogReader, type LogReaderOptions } from './own-log/log-reader.ts';
+import type { LogItem } from './own-log/log-item.ts';
+import { LogReader, type LogReaderOptions } from './own-log/log-reader.ts';
 
 export type { DraftPiece } from './own-log/draft-blocks.ts';
-export type { LogItem, LogReaderOptions } from './own-log/log-reader.ts';
+export type { LogItem } from './own-log/log-item.ts';
+export type { LogReaderOptions } from './own-log/log-reader.ts';
 
 /**
  * Turns a log into conversation events, one item at a time.

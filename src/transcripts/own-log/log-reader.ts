@@ -15,17 +15,15 @@ import {
 } from '../../core/events.ts';
 import { type CallRef, type ConversationMessage, textOf } from '../../core/messages.ts';
 import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/progress.ts';
-import { type DraftReset, type DraftsReplaced, isTailItem, type TailEvent, type TailItem } from '../../core/tail.ts';
+import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/tail.ts';
 import type { Usage } from '../../core/usage.ts';
 import { CallNames } from './call-names.ts';
 import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './draft-blocks.ts';
 import { type EvaluationThread, EvaluationThreads } from './evaluation-threads.ts';
+import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
 import { blocksOfMessage, type MessageDetails } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
 import { ProgressViews } from './progress-views.ts';
-
-/** Anything of our own that a conversation can be shown from. */
-export type LogItem = ConversationMessage | DraftPiece | TailEvent | TailItem;
 
 /** What a screen is for. */
 export interface LogReaderOptions {
@@ -64,17 +62,19 @@ export class LogReader {
   *read(given: LogItem): Events {
     const item = isTailItem(given) ? given.event : given;
     const isOpen = this.#drafts.size > 0;
-    const overtaken = new Set<string>();
+    let overtaken: Set<string> | undefined;
     for (const event of this.#read(item)) {
       const isMachinery = event.type === 'block:upsert' && event.block.type === 'system' && event.block.machinery;
       if (!this.#machinery && isMachinery) continue;
       yield event;
-      if (isOpen && 'seq' in item && isAdded(event)) overtaken.add(event.conversationId ?? MAIN_CONVERSATION);
+      if (isOpen && 'seq' in item && isAdded(event)) {
+        overtaken = (overtaken ?? new Set<string>()).add(event.conversationId ?? MAIN_CONVERSATION);
+      }
     }
-    for (const conversationId of overtaken) yield* this.#drafts.moveToEnd(conversationId, this.#at);
+    for (const conversationId of overtaken ?? []) yield* this.#drafts.moveToEnd(conversationId, this.#at);
   }
 
-  *#read(item: Item): Events {
+  *#read(item: UnwrappedItem): Events {
     if (isReset(item)) yield* this.#reset(item);
     else if (isToolProgress(item)) {
       this.#saw(item.position);
@@ -426,26 +426,7 @@ const REASONS = {
   'evaluation/superseded': 'interrupted',
 } as const;
 
-type Item = Exclude<LogItem, TailItem>;
-
 /** Whether an event may have put a block at the end of its conversation. */
 function isAdded(event: ConversationEvent): boolean {
   return event.type === 'subagent:spawned' || (event.type === 'block:upsert' && event.block.type !== 'tool_use');
-}
-
-function isReset(item: Item): item is DraftReset | DraftsReplaced {
-  return 'type' in item && (item.type === 'draft/reset' || item.type === 'drafts/replaced') && !('seq' in item);
-}
-
-function isToolProgress(item: Item): item is ToolProgress {
-  return 'type' in item && item.type === 'tool/progress' && !('seq' in item);
-}
-
-function isPiece(item: Item): item is DraftPiece {
-  return 'delta' in item && 'attempt' in item && !('seq' in item);
-}
-
-function isMessage(item: unknown): item is ConversationMessage {
-  if (typeof item !== 'object' || item === null || !('role' in item) || !('content' in item)) return false;
-  return 'evaluationId' in item && Array.isArray(item.content) && !('seq' in item);
 }
