@@ -44,12 +44,18 @@ export interface SessionReset {
 }
 
 /** What a tail yields. Committed events have a `seq`; pieces and resets have none. */
-export type TailEvent = SessionEvent | MessageDelta | ToolProgress | DraftReset | DraftsReplaced | SessionReset;
+export type TailEvent<Committed = SessionEvent> =
+  | Committed
+  | MessageDelta
+  | ToolProgress
+  | DraftReset
+  | DraftsReplaced
+  | SessionReset;
 
 /** An event or a piece, and the cursor that continues after it. */
-export interface TailItem {
+export interface TailItem<Committed = SessionEvent> {
   readonly cursor: string;
-  readonly event: TailEvent;
+  readonly event: TailEvent<Committed>;
 }
 
 /** Whether a value is an item of a tail rather than an event itself, which has a type. */

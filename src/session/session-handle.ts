@@ -241,17 +241,19 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   }
 
   events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
-  events(options: TailOptions): AsyncIterable<TailItem>;
-  events(options: EventsOptions | TailOptions = {}): AsyncIterable<EventIn<Slices> | TailItem> {
+  events(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>>;
+  events(options: EventsOptions | TailOptions = {}): AsyncIterable<EventIn<Slices> | TailItem<EventIn<Slices>>> {
     return options.drafts === true ? this.#tail(options) : this.#events(options);
   }
 
-  #tail(options: TailOptions): AsyncIterable<TailItem> {
+  #tail(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>> {
     this.#end ??= new AbortController();
     const { store, id, incarnation } = this;
     const assertOpen = (): void => this.#assertOpen();
     const translate = (event: SessionEvent): SessionEvent => this.#log.translate(event);
-    return tail({ store, id, incarnation, assertOpen, translate, closed: this.#end.signal }, options);
+    return tail({ store, id, incarnation, assertOpen, translate, closed: this.#end.signal }, options) as AsyncIterable<
+      TailItem<EventIn<Slices>>
+    >;
   }
 
   async *#events(options: EventsOptions): AsyncIterable<EventIn<Slices>> {

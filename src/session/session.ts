@@ -199,6 +199,7 @@ export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[
   transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T>;
   subscribe(listener: EventListener<EventIn<Slices>>, options?: SubscribeOptions): () => void;
   events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
+  events(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>>;
   /** A session of its own that begins with this one's log, up to `at` if given (D55). */
   fork(options?: { readonly id?: string; readonly at?: number }): Promise<Session<Slices>>;
 }

@@ -199,10 +199,11 @@ test('a session with slices goes wherever any session may', () => {
 
 describe('a tail yields items with cursors, and the log plain events', () => {
   test('by the literal value of drafts', () => {
-    expectTypeOf(session.events()).toEqualTypeOf<AsyncIterable<SessionEvent>>();
-    expectTypeOf(session.events({ live: true })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
-    expectTypeOf(session.events({ drafts: false })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
-    expectTypeOf(session.events({ drafts: true })).toEqualTypeOf<AsyncIterable<TailItem>>();
+    expectTypeOf(any.events()).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ live: true })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ drafts: false })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ drafts: true })).toEqualTypeOf<AsyncIterable<TailItem>>();
+    expectTypeOf(session.events({ drafts: true })).toExtend<AsyncIterable<TailItem<{ readonly seq: number }>>>();
     expectTypeOf(any.events({ live: true, drafts: true, after: '1.2.3' })).toEqualTypeOf<AsyncIterable<TailItem>>();
     // @ts-expect-error: a cursor belongs to a tail
     session.events({ after: '1' });
