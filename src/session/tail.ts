@@ -59,8 +59,6 @@ class Tail {
   #position: DraftPosition | undefined;
   /** Where the pieces of each call's progress ended. */
   readonly #ends = new Map<string, Pick<ToolProgress, 'run'> & { readonly end: number }>();
-  /** The reader may have pieces of calls that this tail has not yielded. */
-  #isContinued = false;
   /** Evaluations whose drafts the reader has as this tail yielded them, while it catches up after a cut. */
   #known: Set<string> | undefined;
 
@@ -123,15 +121,13 @@ class Tail {
     if (isOther) return true;
     this.#seq = start.seq;
     this.#position = start.position;
-    this.#isContinued = start.position !== undefined;
-    this.#known = this.#isContinued ? new Set() : undefined;
+    this.#known = start.position && new Set();
     return false;
   }
 
   async *#itemsOf(batch: TailBatch, source: TailSource): AsyncIterable<TailItem> {
     if (batch.isSettled) {
       this.#position = undefined;
-      this.#isContinued = false;
       this.#ends.clear();
     }
     const { events, chunks, isFresh } = batch;
@@ -147,7 +143,6 @@ class Tail {
   #replace(replaced: DraftsReplaced): TailItem {
     this.#position = replaced.position;
     this.#ends.clear();
-    this.#isContinued = true;
     return this.#item(replaced);
   }
 
@@ -176,7 +171,6 @@ class Tail {
     const known = this.#ends.get(draftId);
     if (known?.run === run && known.end === offset) return false;
     if (offset === 0 && !continues) return false; // a run's first piece replaces what was reported before
-    if (!known && !this.#isContinued) return false; // the reader has nothing of it
     const oldest = await source.oldest(draftId);
     return !oldest || !this.#position || compareDraftPositions(oldest, this.#position) > 0;
   }
