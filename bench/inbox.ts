@@ -1,5 +1,8 @@
 /** What the inbox costs: sending, placing, and watching from another process. Each part is a file in `inbox/`. */
+import { inDirectory } from './append/workload.ts';
 import type { Section } from './figure.ts';
+import { deltaFigures } from './inbox/delta-cost.ts';
+import { readerFigures } from './inbox/reader-load.ts';
 import { placing, sending } from './inbox/sending.ts';
 
 const NAME = 'inbox';
@@ -10,5 +13,7 @@ export const section: Section = {
   async *run() {
     yield* sending(NAME);
     yield* placing(NAME);
+    yield* inDirectory((path) => readerFigures(NAME, path));
+    yield* inDirectory((path) => deltaFigures(NAME, path));
   },
 };

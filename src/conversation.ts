@@ -22,6 +22,7 @@ export {
   type BlockUpsert,
   type ConversationEvent,
   MAIN_CONVERSATION,
+  type SessionCleared,
   type SessionIdle,
   type SubagentCompleted,
   type SubagentSpawned,

@@ -72,6 +72,7 @@ export {
   type ValueSlice,
 } from './core/slices.ts';
 export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
+export type { DraftReset, DraftsReplaced, SessionReset, TailEvent, TailItem } from './core/tail.ts';
 export type { Upcaster, Upcasters } from './core/upcast.ts';
 export type { Usage } from './core/usage.ts';
 export {
@@ -158,6 +159,7 @@ export {
   type RestoreOptions,
   type Session,
   type SubscribeOptions,
+  type TailOptions,
 } from './session/session.ts';
 export type { StagedSession } from './session/staged-session.ts';
 export { memoryStore } from './stores/memory.ts';

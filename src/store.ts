@@ -2,6 +2,7 @@
  * `holdfast/store`: what a store of your own is built from (docs/writing-a-store.md). The rules that are the same for every store,
  * so that yours refuses, lists, searches and numbers as the others do; `holdfast/testing` has the suite that it must pass.
  */
+export { compareDraftPositions } from './core/draft-position.ts';
 export { HoldfastError } from './core/errors.ts';
 export type { NewEvent, SessionEvent } from './core/events.ts';
 export { MAX_PROGRESS_LENGTH } from './core/progress.ts';
@@ -31,7 +32,6 @@ export {
 export {
   addChunks,
   boundedDrafts,
-  compareDraftPositions,
   excessProgress,
   selectChunks,
 } from './stores/draft-rules.ts';

@@ -1,4 +1,4 @@
-import type { BlockVector } from './block-vector.ts';
+import { BlockVector } from './block-vector.ts';
 import { ConversationState, type Thread } from './conversation-state.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import { reviveConversationState } from './revive.ts';
@@ -103,6 +103,14 @@ export class Draft {
   removeThread(position: number): void {
     this.#own().splice(position, 1);
     this.#index = ThreadIndex.of(this.#threads);
+  }
+
+  /** Takes everything away. */
+  clear(): void {
+    this.#blocks = BlockVector.empty;
+    if (this.#threads.length === 0) return;
+    this.#own().length = 0;
+    this.#index = new ThreadIndex();
   }
 
   /** Whether `ancestor` is the thread at `position` or one above it. */

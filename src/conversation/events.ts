@@ -63,6 +63,11 @@ export interface SessionIdle extends ConversationEventBase {
   readonly reason?: 'completed' | 'interrupted' | 'failed';
 }
 
+/** What was shown belongs to another log: the conversation begins again, empty (D74). */
+export interface SessionCleared extends ConversationEventBase {
+  readonly type: 'session:reset';
+}
+
 /** Everything the reducer understands. */
 export type ConversationEvent =
   | BlockUpsert
@@ -70,4 +75,5 @@ export type ConversationEvent =
   | BlockDelta
   | SubagentSpawned
   | SubagentCompleted
-  | SessionIdle;
+  | SessionIdle
+  | SessionCleared;

@@ -44,6 +44,8 @@ export function isConversationEvent(value: unknown): value is ConversationEvent 
         value.reason === 'interrupted' ||
         value.reason === 'failed'
       );
+    case 'session:reset':
+      return true;
     default:
       return false;
   }

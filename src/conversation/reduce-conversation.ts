@@ -54,6 +54,9 @@ function apply(draft: Draft, event: ConversationEvent): void {
     case 'session:idle':
       settlePending(draft, event);
       break;
+    case 'session:reset':
+      draft.clear();
+      break;
     default:
       event satisfies never;
   }

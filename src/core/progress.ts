@@ -8,6 +8,8 @@
  * what the text needs. Every write repeats percent and data: stores drop the oldest chunks first.
  */
 
+import type { DraftPosition } from './draft-position.ts';
+
 /** The most characters of a call's progress that are stored and shown: a tool may stream megabytes, and a reader needs the newest. */
 export const MAX_PROGRESS_LENGTH: number = 64 * 1024;
 
@@ -48,6 +50,8 @@ export interface ToolProgress extends ProgressPiece {
   readonly callId: string;
   readonly attempt: number;
   readonly toolName: string;
+  /** Of the stored chunk that it was read from; absent when the running tool reports it. */
+  readonly position?: DraftPosition;
 }
 
 /** A piece as the delta of a draft chunk. */

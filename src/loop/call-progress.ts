@@ -12,9 +12,10 @@ import {
 } from '../core/progress.ts';
 import type { DraftChunk } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
+import type { DraftSource, DraftWriter, UnnumberedChunk } from './draft-writer.ts';
 import { checkReport } from './progress-report.ts';
 import type { EvaluationEvent } from './provider-adapter.ts';
-import { type DraftPace, redactedText, wholeWords } from './stream-answer.ts';
+import { redactedText, wholeWords } from './stream-answer.ts';
 
 /**
  * Returns what an open call has reported with `ctx.progress`, from whichever process; undefined when it reported nothing or has its
@@ -44,9 +45,8 @@ export interface ReportingCall extends CallRef {
 /** What drafts of calls need of the evaluation that runs them. */
 export interface ProgressSurroundings {
   readonly session: AnySession;
-  readonly fence: number;
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
-  readonly draftPace: DraftPace;
+  readonly draftWriter: DraftWriter;
 }
 
 /** The progress of all calls that one evaluation and its children run. A call that reports nothing has no entry here. */
@@ -55,7 +55,6 @@ export class CallDrafts {
   readonly #open = new Map<string, ProgressDraft>();
   /** Drafts that an earlier process left, by the evaluation of their call. */
   readonly #left = new Map<string, string>();
-  #runs = 0;
 
   constructor(around: ProgressSurroundings) {
     this.#around = around;
@@ -66,7 +65,7 @@ export class CallDrafts {
     const key = callKey(call);
     const draft = this.#open.get(key) ?? new ProgressDraft(this.#around, call);
     this.#open.set(key, draft);
-    draft.begin(call, `${this.#around.fence}.${++this.#runs}`);
+    draft.begin(call, this.#around.draftWriter.nextRun());
     return (report) => draft.add(report);
   }
 
@@ -112,7 +111,8 @@ export class CallDrafts {
   /** The evaluation ends: writes what calls without a result have reported since the last write. */
   async close(): Promise<void> {
     const open = [...this.#open.values()].filter(({ call }) => this.#isOpen(call));
-    await Promise.all(open.map((draft) => draft.close()));
+    for (const draft of open) draft.close();
+    await this.#around.draftWriter.write(open);
   }
 
   #isOpen(call: CallRef): boolean {
@@ -126,8 +126,9 @@ export class CallDrafts {
 const MAX_CHUNK_TEXT = 4096;
 
 /** What one call has reported and is not in the store yet. */
-class ProgressDraft {
+class ProgressDraft implements DraftSource {
   readonly call: ReportingCall;
+  readonly draftId: string;
   readonly #around: ProgressSurroundings;
   #live: Pick<ToolProgress, 'attempt' | 'run' | 'continues'> = { attempt: 0, run: '0.0' };
   /** The length of what this run has reported. */
@@ -141,13 +142,11 @@ class ProgressDraft {
   #midWord = false;
   #warned = false;
   #ended = false;
-  #isWriting = false;
-  #writing: Promise<void> | undefined;
-  readonly #write = (): void => this.#flush();
 
   constructor(around: ProgressSurroundings, call: ReportingCall) {
     this.#around = around;
     this.call = call;
+    this.draftId = callKey(call);
   }
 
   begin({ attempt, continues }: ReportingCall, run: string): void {
@@ -186,21 +185,18 @@ class ProgressDraft {
     this.#state = { ...this.#state, ...state };
     this.#changed = true;
     this.#keep(text);
-    this.#around.draftPace.ask(this.#write);
+    this.#around.draftWriter.ask(this);
+  }
+
+  /** No more is reported. */
+  close(): void {
+    this.#ended = true;
   }
 
   /** No more is written. Returns the write that is under way, or the last one; undefined when there was none. */
   end(): Promise<void> | undefined {
-    this.#ended = true;
-    this.#around.draftPace.forget(this.#write);
-    return this.#writing;
-  }
-
-  /** Writes what is left. */
-  async close(): Promise<void> {
-    await this.end();
-    this.#flush();
-    await this.#writing;
+    this.close();
+    return this.#around.draftWriter.forget(this);
   }
 
   /** Keeps the newest text until it is written. It is cut at twice the bound, so that short reports do not copy it each time. */
@@ -229,26 +225,11 @@ class ProgressDraft {
     this.#stored += length;
   }
 
-  #flush(): void {
-    if (!this.#changed) return;
-    // One write at a time: behind a slow store, what is kept stays bounded.
-    if (this.#isWriting) {
-      this.#around.draftPace.ask(this.#write);
-      return;
-    }
+  take(): readonly UnnumberedChunk[] {
+    if (!this.#changed) return [];
     this.#cut();
-    const chunks = this.#chunks(this.#takeText());
     this.#changed = false;
-    const { session, fence } = this.#around;
-    const { store, id, incarnation } = session;
-    this.#isWriting = true;
-    // Progress that cannot be written is not worth failing a call for.
-    this.#writing = store
-      .appendDraft(id, chunks, { fence, incarnation })
-      .catch(() => {})
-      .then(() => {
-        this.#isWriting = false;
-      });
+    return this.#chunks(this.#takeText());
   }
 
   /** The text that may be stored: with redaction whole words, redacted (D77). */
@@ -260,11 +241,10 @@ class ProgressDraft {
   }
 
   /** The text in pieces; the last one carries percent and data. */
-  #chunks(text: string): readonly DraftChunk[] {
+  #chunks(text: string): readonly UnnumberedChunk[] {
     const { evaluationId, conversationId, turn, name: toolName } = this.call;
     const { attempt, ...live } = this.#live;
-    const key = callKey(this.call);
-    const chunks: DraftChunk[] = [];
+    const chunks: UnnumberedChunk[] = [];
     let from = 0;
     do {
       const part = text.slice(from, from + MAX_CHUNK_TEXT);
@@ -275,10 +255,8 @@ class ProgressDraft {
       chunks.push({
         ...{ evaluationId, conversationId, turn, attempt, toolName },
         kind: 'progress',
-        draftId: key,
-        blockId: key,
-        fence: this.#around.fence,
-        n: this.#around.draftPace.nextNumber(),
+        draftId: this.draftId,
+        blockId: this.draftId,
         delta: encodeProgress(piece),
       });
     } while (from < text.length);

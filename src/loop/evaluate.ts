@@ -12,6 +12,7 @@ import { CallDrafts } from './call-progress.ts';
 import { CancelWatch, cancelled } from './cancel-watch.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
+import { DraftWriter } from './draft-writer.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { insideEvaluation } from './inside-evaluation.ts';
@@ -22,7 +23,7 @@ import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record, runToEnd } from './run.ts';
-import { DraftPace, interruptLeftDraft } from './stream-answer.ts';
+import { interruptLeftDraft } from './stream-answer.ts';
 import { describeError } from './tool-result.ts';
 import { requireSlices } from './tool-slices.ts';
 
@@ -83,8 +84,8 @@ export async function evaluateUnderLease(
     signals: [lease.lost],
   });
   const emit = options.onEvent && guarded(options.onEvent);
-  const draftPace = new DraftPace(session.clock);
-  const callDrafts = new CallDrafts({ session, fence: lease.fence, emit, draftPace });
+  const draftWriter = new DraftWriter(session, lease);
+  const callDrafts = new CallDrafts({ session, emit, draftWriter });
   const background: Promise<void>[] = [];
   let unsubscribe: () => void = () => {};
   let cancels: CancelWatch | undefined;
@@ -100,7 +101,7 @@ export async function evaluateUnderLease(
       fence: lease.fence,
       ensureLease: () => lease.ensure(),
       emit,
-      draftPace,
+      draftWriter,
       callDrafts,
       children: new ChildIndex(session),
       background: (work) => {
@@ -111,7 +112,7 @@ export async function evaluateUnderLease(
   } finally {
     unsubscribe();
     cancels?.stop();
-    draftPace.stop();
+    draftWriter.stop();
     await callDrafts.close();
     limits.dispose();
     await Promise.all(background);
@@ -144,7 +145,7 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
 interface Surroundings
   extends Pick<
     Run,
-    'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftPace' | 'callDrafts' | 'background' | 'children'
+    'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftWriter' | 'callDrafts' | 'background' | 'children'
   > {
   readonly settings: LoopSettings;
   readonly cancels: CancelWatch;

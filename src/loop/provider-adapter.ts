@@ -1,6 +1,7 @@
 import type { AdapterState } from '../core/adapter-state.ts';
 import type { HoldfastError } from '../core/errors.ts';
 import type { ProviderFailure, SuspendReason } from '../core/events.ts';
+import type { MessageDelta } from '../core/message-delta.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { ToolProgress } from '../core/progress.ts';
 import type { AnySlice, EventIn } from '../core/slices.ts';
@@ -11,6 +12,8 @@ import type { AnySession, Session } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { Prices } from './prices.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
+
+export type { MessageDelta } from '../core/message-delta.ts';
 
 /**
  * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
@@ -97,22 +100,6 @@ export type ChildOptions = Pick<
   | 'outputRetries'
   | 'promptValidation'
 >;
-
-/** A piece of an answer that is being given. Not in the log: the recorded message is. */
-export interface MessageDelta {
-  readonly type: 'message/delta';
-  readonly evaluationId: string;
-  readonly conversationId: string;
-  readonly turn: number;
-  readonly attempt: number;
-  readonly blockId: string;
-  readonly kind: 'text' | 'reasoning' | 'tool-input';
-  /** Whose input it is. */
-  readonly toolName?: string;
-  readonly delta: string;
-  /** Where in the block it goes, in UTF-16 units. */
-  readonly offset: number;
-}
 
 /** Whether an event is a piece of a response. */
 export function isMessageDelta(event: EvaluationEvent): event is MessageDelta {

@@ -13,6 +13,7 @@ import { PlanChanged } from './call-guards.ts';
 import type { CallDrafts } from './call-progress.ts';
 import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
+import type { DraftWriter } from './draft-writer.ts';
 import { finish } from './finish.ts';
 import type { Limits, Suspension } from './limits.ts';
 import { placeSteers } from './place-steers.ts';
@@ -22,7 +23,7 @@ import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import type { RequestHistory } from './request-history.ts';
 import { runCalls } from './run-calls.ts';
-import type { Draft, DraftPace } from './stream-answer.ts';
+import type { Draft } from './stream-answer.ts';
 import type { ToolOutcome } from './tool-result.ts';
 
 /** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing is here. */
@@ -53,7 +54,7 @@ export interface Run {
   readonly resumption: { event: Without<EvaluationResumed, 'seq' | 'at'> | undefined };
   /** Tells whoever watches, if anyone does. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
-  readonly draftPace: DraftPace;
+  readonly draftWriter: DraftWriter;
   /** What running calls report, shared by the evaluation and its children. */
   readonly callDrafts: CallDrafts;
   /** Drafts of turns that are recorded, which a dead process left: the next append ends them. */

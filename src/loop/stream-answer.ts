@@ -1,12 +1,12 @@
 import { isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { DraftKind, MessageInterrupted, Without } from '../core/events.ts';
+import type { MessageDelta } from '../core/message-delta.ts';
 import { untilAborted } from '../models/until-aborted.ts';
-import type { Clock } from '../ports/clock.ts';
 import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
 import type { DraftPolicy } from '../session/session.ts';
-import type { MessageDelta } from './provider-adapter.ts';
+import type { DraftSource, UnnumberedChunk } from './draft-writer.ts';
 import { confirmLease, currentEvaluation, type Run, record } from './run.ts';
 
 /**
@@ -42,51 +42,6 @@ async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<Mode
   }
 }
 
-/** How often drafts are written, at most. */
-const DRAFT_EVERY_MS = 200;
-
-/** When drafts are written: one timer for all answers of an evaluation, so that one given at once pays for none. */
-export class DraftPace {
-  readonly #clock: Clock;
-  readonly #due = new Set<() => void>();
-  #chunks = 0;
-  #cancel: (() => void) | undefined;
-  #stopped = false;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** The number of the next chunk: they are counted over all drafts of the lease (D74). */
-  nextNumber(): number {
-    return ++this.#chunks;
-  }
-
-  /** Calls `write` the next time that drafts are written. */
-  ask(write: () => void): void {
-    if (this.#stopped) return;
-    this.#due.add(write);
-    this.#cancel ??= this.#clock.after(DRAFT_EVERY_MS, () => this.#write(), { background: true });
-  }
-
-  forget(write: () => void): void {
-    this.#due.delete(write);
-  }
-
-  /** Nothing is written any more. */
-  stop(): void {
-    this.#stopped = true;
-    this.#cancel?.();
-  }
-
-  #write(): void {
-    this.#cancel = undefined;
-    const due = [...this.#due];
-    this.#due.clear();
-    for (const write of due) write();
-  }
-}
-
 /** A piece of what is being said. */
 export type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
 /** What the pieces of one block have in common. */
@@ -96,12 +51,15 @@ interface DraftBlock {
   readonly id: string;
   readonly what: DraftKind & { readonly kind: MessageDelta['kind'] };
   text: string;
-  /** How much of the text is in the store. */
+  /** How much of the text was given to the store. */
   written: number;
+  /** How long that is as it is stored: redaction may change its length. */
+  stored: number;
 }
 
 /** What one attempt at an answer has said so far. */
-export class Draft {
+export class Draft implements DraftSource {
+  readonly draftId: string;
   readonly #run: Run;
   readonly #turn: number;
   readonly #attempt: number;
@@ -110,11 +68,10 @@ export class Draft {
   readonly #blocks = new Map<string, DraftBlock>();
   #texts = 0;
   #interrupted = false;
-  readonly #write = (): void => this.#flush();
-  #writing: Promise<void> | undefined;
 
   constructor(run: Run, turn: number, attempt: number) {
     const evaluation = currentEvaluation(run);
+    this.draftId = run.evaluationId;
     this.#run = run;
     this.#turn = turn;
     this.#attempt = attempt;
@@ -137,7 +94,7 @@ export class Draft {
       });
     }
     block.text += part.delta;
-    if (drafts.stored) this.#run.draftPace.ask(this.#write);
+    if (drafts.stored) this.#run.draftWriter.ask(this);
   }
 
   /**
@@ -146,8 +103,7 @@ export class Draft {
    */
   end(): Promise<readonly string[]> | undefined {
     this.#interrupted = true;
-    this.#run.draftPace.forget(this.#write);
-    return this.#writing?.then(() => [this.#run.evaluationId]);
+    return this.#run.draftWriter.forget(this)?.then(() => [this.draftId]);
   }
 
   /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
@@ -173,7 +129,7 @@ export class Draft {
         ? `${this.#run.evaluationId}/${this.#turn}/${part.blockId}`
         : `${this.#messageId}:${this.#texts++}`;
     const toolName = part.type === 'tool-input-delta' && { toolName: part.toolName };
-    const block: DraftBlock = { id, what: { kind: KINDS[part.type], ...toolName }, text: '', written: 0 };
+    const block: DraftBlock = { id, what: { kind: KINDS[part.type], ...toolName }, text: '', written: 0, stored: 0 };
     this.#blocks.set(part.blockId, block);
     return block;
   }
@@ -182,10 +138,9 @@ export class Draft {
     return { evaluationId: this.#run.evaluationId, turn: this.#turn, attempt: this.#attempt, blockId };
   }
 
-  /** Writes what is new of each block. */
-  #flush(): void {
-    const { fence } = this.#run;
-    const chunks: DraftChunk[] = [];
+  /** Returns what is new of each block. */
+  take(): readonly UnnumberedChunk[] {
+    const chunks: UnnumberedChunk[] = [];
     for (const block of this.#blocks.values()) {
       const { text, end } = storable(block, this.#run.session.drafts);
       if (block.written === end) continue;
@@ -193,19 +148,14 @@ export class Draft {
       chunks.push({
         ...this.#place(block),
         ...block.what,
-        draftId: this.#run.evaluationId,
+        draftId: this.draftId,
         conversationId: this.#conversationId,
-        fence,
-        n: this.#run.draftPace.nextNumber(),
         delta: text,
+        offset: block.stored,
       });
+      block.stored += text.length;
     }
-    if (chunks.length === 0) return;
-    const { store, id, incarnation } = this.#run.session;
-    // A draft that cannot be written is not worth failing an answer for: the message itself is recorded durably.
-    this.#writing = (this.#writing ?? Promise.resolve())
-      .then(() => store.appendDraft(id, chunks, { fence, incarnation }))
-      .catch(() => {});
+    return chunks;
   }
 }
 

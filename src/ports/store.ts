@@ -1,5 +1,8 @@
+import type { DraftPosition } from '../core/draft-position.ts';
 import type { DraftKind, NewEvent, SessionEvent } from '../core/events.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
+
+export type { DraftPosition } from '../core/draft-position.ts';
 
 /**
  * Where sessions live: an append-only log each, and around it leases, snapshots, drafts, contents and a search index.
@@ -119,13 +122,6 @@ export interface KeepLeaseOptions {
   readonly onLost: () => void;
 }
 
-/** A position among the draft chunks of a session (D74). */
-export interface DraftPosition {
-  readonly fence: number;
-  /** From 1, counted over all chunks that the session got under that fence. */
-  readonly n: number;
-}
-
 /** One piece of a response that is being streamed, or of a running call's progress (D53, D62). */
 export interface DraftChunk extends DraftKind, DraftPosition {
   /** The draft it belongs to: the evaluation's id for a response, the call's for its progress. */
@@ -136,6 +132,10 @@ export interface DraftChunk extends DraftKind, DraftPosition {
   readonly attempt: number;
   readonly blockId: string;
   readonly delta: string;
+  /** Where the delta begins in the stored text of its block, in UTF-16 units. Absent for progress, whose delta says it. */
+  readonly offset?: number;
+  /** The last seq that the writer had folded: a reader of both shows the chunk after that event and before the later ones. */
+  readonly after?: number;
 }
 
 export interface ReadDraftOptions extends IncarnationOption {

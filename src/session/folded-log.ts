@@ -66,10 +66,13 @@ export class FoldedLog {
 
   /** Events as they are called today. */
   async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
-    const { store, sessionId, incarnation, upcasters, onUpcastError } = this.#options;
-    for await (const event of store.read(sessionId, { ...range, incarnation })) {
-      yield upcastLogged(event, upcasters, onUpcastError);
-    }
+    const { store, sessionId, incarnation } = this.#options;
+    for await (const event of store.read(sessionId, { ...range, incarnation })) yield this.translate(event);
+  }
+
+  /** A stored event as it is called today. */
+  translate(event: SessionEvent): SessionEvent {
+    return upcastLogged(event, this.#options.upcasters, this.#options.onUpcastError);
   }
 
   /** Folds events that this handle has committed: `events` ended at `last`. They are read as anyone else reads them. */

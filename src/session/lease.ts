@@ -17,6 +17,10 @@ export interface HeldLease {
   ensure(): Promise<void> | undefined;
   /** Gives the lease back. With `seq`: false, and it is still held and renewed, when anything was appended since (D61). */
   release(options?: { readonly seq?: number }): Promise<boolean>;
+  /** The number of the next draft chunk: chunks are counted over everything that is written under this lease (D74). */
+  nextChunk(): number;
+  /** The number of the next run of a tool's function under this lease: a later run's progress replaces an earlier one's (D62). */
+  nextRun(): number;
 }
 
 export interface HoldLeaseOptions {
@@ -61,9 +65,13 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
       if (!renewed) throw leaseLost(sessionId);
     }
   };
+  let chunks = 0;
+  let runs = 0;
   return {
     fence,
     lost: lost.signal,
+    nextChunk: () => ++chunks,
+    nextRun: () => ++runs,
     ensure: () => (keeper.remainingMs() > ttlMs * LATE ? undefined : renewFirst()),
     async release(given = {}) {
       if (isReleased) return true;

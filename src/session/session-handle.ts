@@ -8,6 +8,7 @@ import type { SessionSummary } from '../core/session-summary.ts';
 import { itemsOf, type SelectionOf, selectFrom } from '../core/session-view.ts';
 import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
+import type { TailItem } from '../core/tail.ts';
 import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -31,9 +32,11 @@ import type {
   Session,
   SessionAppendOptions,
   SubscribeOptions,
+  TailOptions,
 } from './session.ts';
 import { SessionSnapshots } from './session-snapshots.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
+import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
 
 /** A snapshot is written when this many events, and as many as it holds, have come since: the cost per event stays constant. */
 const SNAPSHOT_EVERY = 10_000;
@@ -62,6 +65,8 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   #closing: Promise<void> | undefined;
   /** Nothing more is committed here: whoever follows has heard the last of it. */
   #closed = false;
+  /** Aborts when this handle is closed; made for the first tail. */
+  #end: AbortController | undefined;
 
   static async open<Slices extends readonly AnySlice[]>(
     options: OpenSessionOptions<Slices>,
@@ -235,9 +240,26 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return this.#listening(this.#listeners.subscribe(listener as EventListener, { types, from, seq, read }));
   }
 
-  async *events(options: EventsOptions = {}): AsyncIterable<EventIn<Slices>> {
+  events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
+  events(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>>;
+  events(options: EventsOptions | TailOptions = {}): AsyncIterable<EventIn<Slices> | TailItem<EventIn<Slices>>> {
+    return options.drafts === true ? this.#tail(options) : this.#events(options);
+  }
+
+  #tail(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>> {
+    this.#end ??= new AbortController();
+    const { store, id, incarnation } = this;
+    const assertOpen = (): void => this.#assertOpen();
+    const translate = (event: SessionEvent): SessionEvent => this.#log.translate(event);
+    return tail({ store, id, incarnation, assertOpen, translate, closed: this.#end.signal }, options) as AsyncIterable<
+      TailItem<EventIn<Slices>>
+    >;
+  }
+
+  async *#events(options: EventsOptions): AsyncIterable<EventIn<Slices>> {
     const { from = 1, live = false, signal } = options;
     this.#assertOpen();
+    if ('after' in options && options.after !== undefined) throw cursorWithoutDrafts();
     checkFrom(from);
     const types = options.types && new Set(options.types);
     let cursor = from - 1;
@@ -326,6 +348,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#unwatch?.();
     this.#unwatch = undefined;
     this.#closed = true;
+    this.#end?.abort();
     this.#listeners.close();
   }
 
@@ -377,11 +400,6 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       `session ${this.id} was opened to be read; open it without readOnly to write`,
     );
   }
-}
-
-function checkFrom(from: number): void {
-  if (Number.isSafeInteger(from) && from >= 1) return;
-  throw new HoldfastError('INVALID_ARGUMENT', `from is the seq of an event, 1 being the first, not ${from}`);
 }
 
 /** Reports an event that could not be translated, once, however often it is read. */

@@ -16,6 +16,7 @@ import type { SessionSummary } from '../core/session-summary.ts';
 import type { SelectionOf, SessionView } from '../core/session-view.ts';
 import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
 import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
+import type { TailItem } from '../core/tail.ts';
 import type { Upcasters } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -78,6 +79,18 @@ export interface EventsOptions {
   readonly live?: boolean;
   readonly types?: readonly string[];
   readonly signal?: AbortSignal;
+  /** Also yield pieces of responses and progress that are not recorded yet, each item with its cursor: see `TailOptions`. */
+  readonly drafts?: false;
+}
+
+/** Options of a tail: events and pieces of drafts in one stream, from whichever process writes them (D74). */
+export interface TailOptions extends Omit<EventsOptions, 'drafts'> {
+  readonly drafts: true;
+  /**
+   * The cursor of the last item that was read: the tail continues after it. A cursor of another incarnation of the session, or one beyond
+   * the end of its log, begins again with a `session/reset`; malformed text is `INVALID_ARGUMENT`. Not together with `from`.
+   */
+  readonly after?: string | undefined;
 }
 
 export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'untilStored'> {
@@ -150,7 +163,9 @@ export interface AnySession extends SessionView {
   select<S extends AnySlice>(slice: S): SelectionOf<S>;
   observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void;
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
+  /** Committed events; with `drafts`, pieces of responses and progress as well, each item with the cursor that continues after it. */
   events(options?: EventsOptions): AsyncIterable<SessionEvent>;
+  events(options: TailOptions): AsyncIterable<TailItem>;
   /** Reads and folds what others have appended. */
   refresh(): Promise<void>;
 
@@ -184,6 +199,7 @@ export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[
   transaction<T>(body: (tx: StagedSession<Slices>) => Promise<T> | T): Promise<T>;
   subscribe(listener: EventListener<EventIn<Slices>>, options?: SubscribeOptions): () => void;
   events(options?: EventsOptions): AsyncIterable<EventIn<Slices>>;
+  events(options: TailOptions): AsyncIterable<TailItem<EventIn<Slices>>>;
   /** A session of its own that begins with this one's log, up to `at` if given (D55). */
   fork(options?: { readonly id?: string; readonly at?: number }): Promise<Session<Slices>>;
 }

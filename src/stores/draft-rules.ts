@@ -1,10 +1,6 @@
+import { compareDraftPositions } from '../core/draft-position.ts';
 import { MAX_PROGRESS_LENGTH } from '../core/progress.ts';
-import type { DraftChunk, DraftPosition, ReadDraftOptions } from '../ports/store.ts';
-
-/** Orders chunks by fence, then by number (D74). */
-export function compareDraftPositions(a: DraftPosition, b: DraftPosition): number {
-  return a.fence - b.fence || a.n - b.n;
-}
+import type { DraftChunk, ReadDraftOptions } from '../ports/store.ts';
 
 /** Of a draft's chunks, oldest first, how many to drop so that the rest fits; the newest is always kept. */
 export function excessProgress(lengths: readonly number[]): number {

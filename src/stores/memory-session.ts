@@ -1,9 +1,9 @@
 import type { NewEvent, SessionEvent } from '../core/events.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 import { changesSummary } from '../core/summary-change.ts';
-import type { AppendOptions, DraftChunk, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
+import type { AppendOptions, Lease, SessionHead, SessionInfo, StoredSnapshot } from '../ports/store.ts';
 import { type AppendedEvent, findRepeatedAppend, refuseStale, summarizeAppend } from './append-rules.ts';
-import { addChunks } from './draft-rules.ts';
+import { DraftList } from './draft-list.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent } from './encoded-event.ts';
 import type { MemoryLease } from './memory-leases.ts';
 import { eventNotFound } from './refusals.ts';
@@ -24,7 +24,7 @@ export class MemorySession {
   fence: number | undefined;
   lease: MemoryLease | undefined;
   snapshot: StoredSnapshot | undefined;
-  #drafts: DraftChunk[] = [];
+  readonly drafts: DraftList = new DraftList();
   readonly callContents: Map<string, string> = new Map();
 
   constructor(id: string, incarnation: number) {
@@ -54,8 +54,7 @@ export class MemorySession {
     }
     for (const { call, text } of options.callContents?.put ?? []) this.callContents.set(call, text);
     for (const call of options.callContents?.drop ?? []) this.callContents.delete(call);
-    const ended = new Set(options.endsDrafts);
-    if (ended.size > 0) this.#drafts = this.#drafts.filter((chunk) => !ended.has(chunk.draftId));
+    this.drafts.end(options.endsDrafts);
     return { seq: this.seq, isNew: true };
   }
 
@@ -99,14 +98,6 @@ export class MemorySession {
     fork.#summary = summarizeAppend(id, undefined, 0, copied);
     fork.#log = copied.map(({ appendId: _, ...event }, i) => (i === 0 ? { ...event, appendId: `fork:${id}` } : event));
     return fork;
-  }
-
-  addDraft(chunks: readonly DraftChunk[]): void {
-    this.#drafts = addChunks(this.#drafts, chunks);
-  }
-
-  get drafts(): readonly DraftChunk[] {
-    return this.#drafts;
   }
 
   info(lease: Lease | undefined): SessionInfo | undefined {

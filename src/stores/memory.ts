@@ -12,7 +12,6 @@ import {
   checkSnapshot,
   checkTtl,
 } from './check-arguments.ts';
-import { selectChunks } from './draft-rules.ts';
 import { eventsFromPages } from './event-pages.ts';
 import { MemoryLeases } from './memory-leases.ts';
 import { MemorySession } from './memory-session.ts';
@@ -183,14 +182,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const target = living(sessionId, incarnation);
       if (fence !== target.fence) throw fenceConflict(sessionId, target.fence, fence);
       if (chunks.length === 0) return;
-      target.addDraft(chunks);
+      target.drafts.add(chunks);
       watchers.notify(sessionId);
     },
 
     async readDraft(sessionId, options = {}) {
       enter(sessionId);
       checkReadDraft(options);
-      return selectChunks(living(sessionId, options.incarnation).drafts, options);
+      return living(sessionId, options.incarnation).drafts.read(options);
     },
 
     async readContent(sessionId, hash, { incarnation } = {}) {

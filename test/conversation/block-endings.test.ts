@@ -226,3 +226,20 @@ test('D46: ids are taken as they come, also those that every object has', () => 
   expect(ids.map((id) => findBlock(state, id, `${id}!`)?.id)).toEqual(ids);
   expect(findBlock(state, 'valueOf')).toBeUndefined();
 });
+
+describe('D74: session:reset begins the conversation again', () => {
+  const reset = { type: 'session:reset', timestamp: T1 } as const;
+
+  test('no block and no subagent is left, and what follows is shown as if it were the first', () => {
+    const later = [upsert(text('a', 'y')), spawned('task', { prompt: 'p' }), upsert(text('b', 'z'), 'task')];
+    const state = stateAfter(upsert(text('a', 'x')), spawned('task'), upsert(text('c', 'x'), 'other'), reset);
+    expect(plain(state)).toEqual({ blocks: [], subagents: [] });
+    const before = stateAfter(upsert(text('a', 'x')), spawned('task'), reset, ...later);
+    expect(plain(before)).toEqual(plain(stateAfter(...later)));
+  });
+
+  test('an empty conversation stays the same object (D48)', () => {
+    const state = stateAfter();
+    expect(reduceConversation(state, reset)).toBe(state);
+  });
+});

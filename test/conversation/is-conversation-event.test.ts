@@ -22,6 +22,7 @@ test.for<ConversationEvent>([
   completed('t', { status: 'failed', durationMs: 0 }),
   idle({ reason: 'interrupted' }),
   { type: 'session:idle', timestamp: T0 },
+  { type: 'session:reset', timestamp: T0 },
 ])('%j is an event', (event) => {
   expect(isConversationEvent(event)).toBe(true);
   expect(isConversationEvent({ ...event, somethingElse: 1 })).toBe(true);

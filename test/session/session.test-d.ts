@@ -1,9 +1,12 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluations.ts';
 import { type EventEnvelope, isBuiltInEvent, type MessageRecorded, type SessionEvent } from '../../src/core/events.ts';
+import type { MessageDelta } from '../../src/core/message-delta.ts';
 import type { ConversationMessage } from '../../src/core/messages.ts';
+import type { ToolProgress } from '../../src/core/progress.ts';
 import { evaluations, messages } from '../../src/core/session-view.ts';
 import { appendAll, defineSlice, type EventIn, type UnlistedEvent } from '../../src/core/slices.ts';
+import type { DraftReset, DraftsReplaced, SessionReset, TailItem } from '../../src/core/tail.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { type AnySession, openSession, type Session } from '../../src/session/session.ts';
 
@@ -34,6 +37,8 @@ const mood = defineSlice({
 const open = () => openSession({ store, id: 's1', slices: [plan, notes, mood] });
 declare const session: Awaited<ReturnType<typeof open>>;
 declare const bare: Session;
+declare const any: AnySession;
+declare const item: TailItem;
 
 describe('dispatch is checked against the session’s slices', () => {
   test('an event of a slice needs that slice’s fields', () => {
@@ -190,4 +195,30 @@ test('a session with slices goes wherever any session may', () => {
   // @ts-expect-error: which slices it has is not known any more
   const typed: typeof session = bare as AnySession;
   void typed;
+});
+
+describe('a tail yields items with cursors, and the log plain events', () => {
+  test('by the literal value of drafts', () => {
+    expectTypeOf(any.events()).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ live: true })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ drafts: false })).toEqualTypeOf<AsyncIterable<SessionEvent>>();
+    expectTypeOf(any.events({ drafts: true })).toEqualTypeOf<AsyncIterable<TailItem>>();
+    expectTypeOf(session.events({ drafts: true })).toExtend<AsyncIterable<TailItem<{ readonly seq: number }>>>();
+    expectTypeOf(any.events({ live: true, drafts: true, after: '1.2.3' })).toEqualTypeOf<AsyncIterable<TailItem>>();
+    // @ts-expect-error: a cursor belongs to a tail
+    session.events({ after: '1' });
+    // @ts-expect-error: a cursor is text
+    session.events({ drafts: true, after: 1 });
+  });
+
+  test('what has no seq narrows by its type', () => {
+    const { cursor, event } = item;
+    expectTypeOf(cursor).toEqualTypeOf<string>();
+    if ('seq' in event) expectTypeOf(event).toExtend<SessionEvent>();
+    else if (event.type === 'message/delta') expectTypeOf(event).toEqualTypeOf<MessageDelta>();
+    else if (event.type === 'tool/progress') expectTypeOf(event).toEqualTypeOf<ToolProgress>();
+    else if (event.type === 'draft/reset') expectTypeOf(event).toEqualTypeOf<DraftReset>();
+    else if (event.type === 'drafts/replaced') expectTypeOf(event).toEqualTypeOf<DraftsReplaced>();
+    else expectTypeOf(event).toEqualTypeOf<SessionReset>();
+  });
 });

@@ -199,3 +199,106 @@ describe('I8: our own loop, live and from its log', () => {
     ]);
   });
 });
+
+describe('D74: the items of a tail', () => {
+  const m = makeMessages();
+  const log = logOf(started(), m.user('Go'));
+  const place = { evaluationId: 'ev', conversationId: 'main', turn: 1, attempt: 1 } as const;
+  const delta = (n: number, blockId: string, text: string, offset: number, more: object = {}): LogItem => ({
+    type: 'message/delta',
+    ...place,
+    ...{ blockId, kind: 'text', delta: text, offset, position: { fence: 1, n } },
+    ...more,
+  });
+  const shown = (...items: readonly LogItem[]): string[] => {
+    const converter = logConverter({ machinery: true });
+    return lines(stateOf(items.flatMap((item) => converter.push(item))));
+  };
+
+  test('are shown whole, as { cursor, event }, and as events alone', () => {
+    const items = [...log, delta(1, 'ev:1:0', 'Hel', 0), delta(2, 'ev:1:0', 'lo', 3)];
+    const whole = items.map((event, i) => ({ cursor: String(i), event }) as LogItem);
+    expect(shown(...whole)).toEqual(shown(...items));
+    expect(shown(...whole).at(-1)).toBe('pending assistant_text: Hello');
+  });
+
+  test('a piece that arrives again after its draft was interrupted is not shown', () => {
+    const interrupted = logOf(started(), m.user('Go'), {
+      ...{ type: 'message/interrupted', ...place },
+      blocks: [{ blockId: 'ev:1:0', text: 'Hel' }],
+    }).slice(2);
+    const piece = delta(1, 'ev:1:0', 'Hel', 0);
+    const expected = ['complete user_message: Go', 'error assistant_text: Hel'];
+    expect(shown(...log, piece, ...interrupted, piece)).toEqual(expected);
+    expect(shown(...log, piece, ...interrupted, piece, delta(2, 'ev:1:0', 'new', 0))).toEqual([
+      ...expected,
+      'pending assistant_text: new', // a process that resumed counts its attempts from 1 again
+    ]);
+  });
+
+  test('draft/reset takes a response away, and says nothing when it arrives again', () => {
+    const reset = { type: 'draft/reset', ...place, position: { fence: 1, n: 2 } } as const;
+    const items = [...log, delta(1, 'ev:1:0', 'Hel', 0), reset, delta(2, 'ev:1:0', 'Good', 0)];
+    expect(shown(...items).at(-1)).toBe('pending assistant_text: Good');
+    expect(shown(...items, reset).at(-1)).toBe('pending assistant_text: Good');
+    expect(shown(...log, delta(1, 'ev:1:0', 'Hel', 0), { ...reset, before: 3 })).toEqual(['complete user_message: Go']);
+  });
+
+  test('drafts/replaced shows the drafts as they are now, in the order in which they began', () => {
+    const replaced: LogItem = {
+      type: 'drafts/replaced',
+      pieces: [
+        {
+          type: 'message/delta',
+          ...place,
+          blockId: 'ev:1:0',
+          kind: 'text',
+          delta: 'Hello',
+          offset: 0,
+          position: { fence: 1, n: 9 },
+        },
+        {
+          type: 'message/delta',
+          ...place,
+          blockId: 'ev:1:1',
+          kind: 'text',
+          delta: 'you',
+          offset: 0,
+          position: { fence: 1, n: 8 },
+        },
+      ],
+      position: { fence: 1, n: 9 },
+    };
+    const items = [...log, delta(1, 'ev:1:0', 'Hel', 0), replaced, delta(10, 'ev:1:0', '!', 5)];
+    const expected = ['complete user_message: Go', 'pending assistant_text: Hello!', 'pending assistant_text: you'];
+    expect(shown(...items)).toEqual(expected);
+    expect(shown(...items, replaced, ...items.slice(2))).toEqual(expected);
+  });
+
+  test('session/reset begins again with the first event', () => {
+    const other = logOf(started('other'), makeMessages({ evaluationId: 'other' }).user('Hi'));
+    expect(shown(...log, delta(1, 'ev:1:0', 'Hel', 0), { type: 'session/reset' }, ...other)).toEqual(shown(...other));
+  });
+
+  test('a block that is put in while a response is streamed stands before it, as after a reload', () => {
+    const approved = { type: 'tool/approved', evaluationId: 'ev', turn: 1, callId: 'c1' };
+    const whole = logOf(started(), m.user('Go'), approved);
+    const pieces = [chunk(1, 'ev:1:0', 'Hel'), chunk(2, 'ev:1:0', 'lo')] as const;
+    const live = shown(...whole.slice(0, 2), pieces[0], ...whole.slice(2), pieces[1]);
+    expect(live).toEqual(lines(stateOf(messagesToEvents(whole, { drafts: pieces, machinery: true }))));
+    expect(live.at(-1)).toBe('pending assistant_text: Hello');
+  });
+
+  test('blocks that were streamed in another order than the message has them end in its order', () => {
+    const answer = m.assistant('Hello', [toolCall('c1', '{}')], { id: 'ev:1' });
+    const whole = logOf(started(), m.user('Go'), answer);
+    const input = { kind: 'tool-input', toolName: 'read' } as const;
+    const live = shown(
+      ...whole.slice(0, 2),
+      delta(1, 'ev/1/c1', '{}', 0, input),
+      delta(2, 'ev:1:0', 'Hel', 0),
+      ...whole.slice(2),
+    );
+    expect(live).toEqual(shown(...whole));
+  });
+});

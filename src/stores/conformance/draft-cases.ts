@@ -16,7 +16,7 @@ export const draftCases: readonly Case[] = [
       const first = await leaseOn(store, 's');
       const { fence } = first;
       const chunks: readonly DraftChunk[] = [
-        chunk(fence, 1, { kind: 'reasoning', conversationId: 'child' }),
+        chunk(fence, 1, { kind: 'reasoning', conversationId: 'child', offset: 0, after: 12 }),
         chunk(fence, 2, { kind: 'tool-input', toolName: 'read_file', turn: 2, attempt: 3 }),
         chunk(fence, 3, { draftId: 'call', kind: 'progress' }),
         chunk(fence, 10),

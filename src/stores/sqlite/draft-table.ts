@@ -9,7 +9,7 @@ const ALL = 0x7fff_ffff;
 /** Chunks of responses and of progress that are not recorded yet (D53, D62). A delta is kept as JSON: it may end in half of a pair. */
 export class DraftTable {
   readonly #insert: Statement<[number, number, number, string, number, string]>;
-  readonly #read: Statement<[number, number, number, number, string | null, string | null, number], DraftRow>;
+  readonly #read: Statement<[number, number, number, string | null, string | null, number], DraftRow>;
   readonly #last: ValueStatement<[number], string>;
   readonly #end: Statement<[number, string]>;
   readonly #lengths: ValueStatement<[number, string], number>;
@@ -21,7 +21,7 @@ export class DraftTable {
     );
     this.#read = database.prepareRows(
       `SELECT fence, n, draft_id, data FROM drafts
-       WHERE key = ? AND (fence > ? OR (fence = ? AND n > ?)) AND (? IS NULL OR draft_id = ?)
+       WHERE key = ? AND (fence, n) > (?, ?) AND (? IS NULL OR draft_id = ?)
        ORDER BY fence, n LIMIT ?`,
     );
     this.#last = database.prepareValue(
@@ -48,7 +48,7 @@ export class DraftTable {
   read(key: number, options: ReadDraftOptions): readonly DraftChunk[] {
     const { after: { fence, n } = { fence: -1, n: 0 }, limit = ALL } = options;
     const draftId = options.draftId ?? null;
-    return this.#read.all(key, fence, fence, n, draftId, draftId, limit).map(([rowFence, rowN, id, data]) => ({
+    return this.#read.all(key, fence, n, draftId, draftId, limit).map(([rowFence, rowN, id, data]) => ({
       ...(JSON.parse(data) as Omit<DraftChunk, 'fence' | 'n' | 'draftId'>),
       fence: rowFence,
       n: rowN,

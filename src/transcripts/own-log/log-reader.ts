@@ -1,5 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
 import { erased } from '../../core/erased.ts';
 import {
   type BuiltInEvent,
@@ -10,26 +11,19 @@ import {
   isBuiltInEvent,
   type MessageErased,
   type MessageInterrupted,
-  type SessionEvent,
   type SessionRestored,
 } from '../../core/events.ts';
 import { type CallRef, type ConversationMessage, textOf } from '../../core/messages.ts';
-import {
-  decodeProgress,
-  type ProgressPiece,
-  ProgressView,
-  type StoredPlace,
-  type ToolProgress,
-} from '../../core/progress.ts';
+import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/progress.ts';
+import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/tail.ts';
 import type { Usage } from '../../core/usage.ts';
 import { CallNames } from './call-names.ts';
 import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './draft-blocks.ts';
 import { type EvaluationThread, EvaluationThreads } from './evaluation-threads.ts';
+import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
 import { blocksOfMessage, type MessageDetails } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
-
-/** Anything of our own that a conversation can be shown from. */
-export type LogItem = ConversationMessage | SessionEvent | DraftPiece | ToolProgress;
+import { ProgressViews } from './progress-views.ts';
 
 /** What a screen is for. */
 export interface LogReaderOptions {
@@ -54,8 +48,9 @@ export class LogReader {
   readonly #shown = new Map<string, Shown>();
   readonly #names = new CallNames();
   readonly #drafts = new DraftBlocks();
-  /** What running calls report, by the id of their block. */
-  readonly #progress = new Map<string, ProgressView>();
+  readonly #progress = new ProgressViews();
+  /** The newest chunk of a tail that was read. */
+  #newest: DraftPosition | undefined;
   /** The message that each block of instructions was last taken from. */
   readonly #instructions = new Map<string, string>();
   readonly #machinery: boolean;
@@ -64,27 +59,80 @@ export class LogReader {
     this.#machinery = options.machinery ?? false;
   }
 
-  *read(item: LogItem): Events {
+  *read(given: LogItem): Events {
+    const item = isTailItem(given) ? given.event : given;
+    const isOpen = this.#drafts.size > 0;
+    let overtaken: Set<string> | undefined;
     for (const event of this.#read(item)) {
       const isMachinery = event.type === 'block:upsert' && event.block.type === 'system' && event.block.machinery;
-      if (this.#machinery || !isMachinery) yield event;
+      if (!this.#machinery && isMachinery) continue;
+      yield event;
+      if (isOpen && 'seq' in item && isAdded(event)) {
+        overtaken = (overtaken ?? new Set<string>()).add(event.conversationId ?? MAIN_CONVERSATION);
+      }
     }
+    for (const conversationId of overtaken ?? []) yield* this.#drafts.moveToEnd(conversationId, this.#at);
   }
 
-  *#read(item: LogItem): Events {
-    if (isToolProgress(item)) yield* this.#showProgress(item, item);
-    else if (isPiece(item) && item.kind === 'progress') yield* this.#readProgress(item);
+  *#read(item: UnwrappedItem): Events {
+    if (isReset(item)) yield* this.#reset(item);
+    else if (isToolProgress(item)) {
+      this.#saw(item.position);
+      yield* this.#showProgress(item, item);
+    } else if (isPiece(item) && item.kind === 'progress') yield* this.#readProgress(item);
     else if (isPiece(item)) {
-      const conversationId = item.conversationId ?? this.#evaluations.conversationOf(item.evaluationId);
-      yield* this.#drafts.add(item, conversationId, this.#at);
+      this.#saw(item.position);
+      yield* this.#showPiece(item);
     } else if (isMessage(item)) {
       this.#at = item.createdAt;
       yield* this.#showMessage(item, {});
-    } else if (item.seq > this.#seq) {
+    } else if ('seq' in item && item.seq > this.#seq) {
       this.#seq = item.seq;
       this.#at = item.at;
       if (isBuiltInEvent(item)) yield* this.#readEvent(item);
     }
+  }
+
+  *#showPiece(piece: DraftPiece): Events {
+    const conversationId = piece.conversationId ?? this.#evaluations.conversationOf(piece.evaluationId);
+    yield* this.#drafts.add(piece, conversationId, this.#at);
+  }
+
+  /** Takes away what a tail says is no longer so. A reset that was read before says nothing. */
+  *#reset(reset: DraftReset | DraftsReplaced): Events {
+    if (reset.type === 'drafts/replaced') yield* this.#replaceDrafts(reset);
+    else if (reset.before !== undefined && reset.before <= this.#seq) return;
+    else if (reset.callId === undefined) yield* this.#drafts.reset(reset, this.#at);
+    else {
+      const { evaluationId, turn, callId, position } = reset;
+      const id = this.#names.find({ evaluationId, turn, callId });
+      if (this.#progress.reset(id, position)) yield* this.#showCall(id, evaluationId);
+    }
+  }
+
+  *#replaceDrafts({ pieces, position }: DraftsReplaced): Events {
+    if (this.#newest && compareDraftPositions(position, this.#newest) <= 0) return;
+    this.#saw(position);
+    yield* this.#drafts.clear(this.#at);
+    const silent = new Set(this.#progress.clear());
+    for (const piece of pieces) {
+      if (piece.type === 'tool/progress') {
+        silent.delete(this.#names.find(piece));
+        yield* this.#showProgress(piece, piece);
+      } else {
+        // The pieces of a response's blocks are not in the order of their chunks.
+        const { position: end, ...rest } = piece;
+        yield* this.#showPiece(rest);
+        if (end) this.#drafts.saw(piece.evaluationId, end);
+      }
+    }
+    for (const { calls } of silent.size > 0 ? this.#evaluations.values() : []) {
+      for (const [id, block] of calls) if (silent.has(id)) yield this.#upsert(block);
+    }
+  }
+
+  #saw(position: DraftPosition | undefined): void {
+    if (position && (!this.#newest || compareDraftPositions(position, this.#newest) > 0)) this.#newest = position;
   }
 
   /** A list of messages is over: children known only from it have ended if they owe no result. */
@@ -255,13 +303,17 @@ export class LogReader {
   }
 
   /** Shows what a running call reports on its block. A call that has its result takes no more. */
-  *#showProgress(call: CallRef, piece: ProgressPiece, stored?: StoredPlace): Events {
+  *#showProgress(call: CallRef, piece: ProgressPiece & Pick<ToolProgress, 'position'>, stored?: StoredPlace): Events {
     const id = this.#names.find(call);
     const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
     if (!block) return;
-    const view = this.#progress.get(id) ?? new ProgressView();
-    this.#progress.set(id, view);
-    if (view.add(piece, stored)) yield this.#upsert({ ...block, progress: view.progress });
+    const progress = this.#progress.add(id, piece, stored);
+    if (progress) yield this.#upsert({ ...block, progress });
+  }
+
+  *#showCall(id: string, evaluationId: string): Events {
+    const block = this.#evaluations.get(evaluationId)?.calls.get(id);
+    if (block) yield this.#upsert(block);
   }
 
   /** The call has its result: its progress is shown no more, as the append has ended its draft. */
@@ -374,15 +426,7 @@ const REASONS = {
   'evaluation/superseded': 'interrupted',
 } as const;
 
-function isToolProgress(item: LogItem): item is ToolProgress {
-  return 'type' in item && item.type === 'tool/progress' && !('seq' in item);
-}
-
-function isPiece(item: LogItem): item is DraftPiece {
-  return 'delta' in item && 'attempt' in item && !('seq' in item);
-}
-
-function isMessage(item: unknown): item is ConversationMessage {
-  if (typeof item !== 'object' || item === null || !('role' in item) || !('content' in item)) return false;
-  return 'evaluationId' in item && Array.isArray(item.content) && !('seq' in item);
+/** Whether an event may have put a block at the end of its conversation. */
+function isAdded(event: ConversationEvent): boolean {
+  return event.type === 'subagent:spawned' || (event.type === 'block:upsert' && event.block.type !== 'tool_use');
 }

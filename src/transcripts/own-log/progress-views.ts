@@ -1,0 +1,72 @@
+import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
+import {
+  type CallProgress,
+  encodeProgress,
+  type ProgressPiece,
+  ProgressView,
+  type StoredPlace,
+  type ToolProgress,
+} from '../../core/progress.ts';
+
+interface Entry {
+  readonly view: ProgressView;
+  /** The newest piece of a tail that was seen. */
+  newest?: DraftPosition;
+}
+
+/** What running calls report, by the id of their block. */
+export class ProgressViews {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Adds a piece; undefined when it was known. */
+  add(
+    id: string,
+    piece: ProgressPiece & Pick<ToolProgress, 'position'>,
+    stored?: StoredPlace,
+  ): CallProgress | undefined {
+    const entry = this.#entries.get(id) ?? { view: new ProgressView() };
+    const { position } = piece;
+    if (position && !isAfter(position, entry.newest)) return undefined;
+    this.#entries.set(id, entry);
+    if (position) entry.newest = position;
+    return entry.view.add(piece, stored ?? placeOf(piece)) ? entry.view.progress : undefined;
+  }
+
+  /** Drops what a call has reported; false when there was nothing, or when it was reported after `position`. */
+  reset(id: string, position: DraftPosition | undefined): boolean {
+    const entry = this.#entries.get(id);
+    if (position && !isAfter(position, entry?.newest)) return false;
+    return this.#entries.delete(id);
+  }
+
+  delete(id: string): boolean {
+    return this.#entries.delete(id);
+  }
+
+  /** Drops everything; returns the calls that had reported something. */
+  clear(): readonly string[] {
+    const ids = [...this.#entries.keys()];
+    this.#entries.clear();
+    return ids;
+  }
+}
+
+function isAfter(position: DraftPosition, newest: DraftPosition | undefined): boolean {
+  return !newest || compareDraftPositions(position, newest) > 0;
+}
+
+/** A piece of a tail takes as much of the bound as the chunk that it was read from: the store's rule is applied to the same lengths. */
+function placeOf({
+  position,
+  run,
+  offset,
+  text,
+  continues,
+  percent,
+  data,
+}: ProgressPiece & Pick<ToolProgress, 'position'>): StoredPlace | undefined {
+  if (!position) return undefined;
+  const state = { ...(percent !== undefined && { percent }), ...(data !== undefined && { data }) };
+  const chunk = encodeProgress({ run, ...(continues && { continues }), offset, ...state, text });
+  return { n: position.n, length: chunk.length };
+}

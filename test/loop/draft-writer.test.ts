@@ -1,0 +1,181 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { type DraftChunk, HoldfastError, memoryStore, openSession, type Store } from '../../src/index.ts';
+import { type DraftSource, DraftWriter } from '../../src/loop/draft-writer.ts';
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
+
+/** A source with a text that grows. */
+class Text implements DraftSource {
+  readonly draftId: string;
+  text = '';
+  #taken = 0;
+
+  constructor(draftId: string) {
+    this.draftId = draftId;
+  }
+
+  take(): ReturnType<DraftSource['take']> {
+    const { draftId } = this;
+    const offset = this.#taken;
+    const delta = this.text.slice(offset);
+    this.#taken = this.text.length;
+    return delta === ''
+      ? []
+      : [{ draftId, blockId: draftId, evaluationId: draftId, turn: 1, attempt: 1, delta, offset }];
+  }
+}
+
+interface Setting {
+  readonly clock: FakeClock;
+  readonly writer: DraftWriter;
+  readonly writes: { readonly chunks: readonly DraftChunk[]; readonly end: (error?: Error) => void }[];
+  stored(): Promise<readonly string[]>;
+  /** Time passes until drafts are due, and what that begins has begun. */
+  due(): Promise<void>;
+}
+
+/** A writer whose every write ends when the test says so. */
+async function writing(): Promise<Setting> {
+  const clock = fakeClock();
+  const store = memoryStore({ clock });
+  const writes: Setting['writes'] = [];
+  const slow: Store = {
+    ...store,
+    async appendDraft(id, chunks, options) {
+      await new Promise<void>((resolve, reject) => {
+        writes.push({ chunks, end: (error) => (error ? reject(error) : resolve()) });
+      });
+      await store.appendDraft(id, chunks, options);
+    },
+  };
+  const session = await openSession({ store: slow, id: 's', clock });
+  await session.append([{ type: 'note/added' }]);
+  const holder = { id: 'h', host: 'here', pid: 1, startedAt: '0' };
+  const { lease } = await store.acquireLease('s', { holder, ttlMs: 60_000 });
+  let n = 0;
+  return {
+    clock,
+    writes,
+    writer: new DraftWriter(session, { fence: lease.fence, nextChunk: () => ++n, nextRun: () => 1 }),
+    stored: async () => (await store.readDraft('s')).map(({ n: number, delta }) => `${number} ${delta}`),
+    due: async () => {
+      clock.advance(1000);
+      await setImmediate();
+    },
+  };
+}
+
+const busy = (): Error => new HoldfastError('STORE_BUSY', 'try again');
+
+describe('D74: the writer of drafts', () => {
+  test('writes all drafts that are due in one write, numbered in its order and with the seq they follow', async () => {
+    const { writer, writes, due, stored } = await writing();
+    const [a, b] = [new Text('a'), new Text('b')];
+    a.text = 'one';
+    b.text = 'two';
+    writer.ask(a);
+    writer.ask(b);
+    await due();
+    expect(writes).toHaveLength(1);
+    expect(writes[0]?.chunks.map(({ n, after, offset }) => [n, after, offset])).toEqual([
+      [1, 1, 0],
+      [2, 1, 0],
+    ]);
+    writes[0]?.end();
+    await setImmediate();
+    expect(await stored()).toEqual(['1 one', '2 two']);
+  });
+
+  test('begins no write before the one before it has ended, so that no chunk becomes visible before an earlier one', async () => {
+    const { writer, writes, due, stored } = await writing();
+    const [a, b] = [new Text('a'), new Text('b')];
+    a.text = 'one';
+    writer.ask(a);
+    await due();
+    b.text = 'two';
+    writer.ask(b);
+    await due();
+    expect(writes).toHaveLength(1);
+    writes[0]?.end();
+    await setImmediate();
+    await due();
+    expect(writes).toHaveLength(2);
+    writes[1]?.end();
+    await setImmediate();
+    expect(await stored()).toEqual(['1 one', '2 two']);
+  });
+
+  test('repeats a write that failed, with the same numbers, before anything new is taken', async () => {
+    const { writer, writes, due, stored } = await writing();
+    const a = new Text('a');
+    a.text = 'one';
+    writer.ask(a);
+    await due();
+    writes[0]?.end(busy());
+    await setImmediate();
+    a.text += 'two';
+    writer.ask(a);
+    await due();
+    expect(writes[1]?.chunks).toEqual(writes[0]?.chunks);
+    writes[1]?.end();
+    await setImmediate();
+    await due();
+    writes[2]?.end();
+    await setImmediate();
+    expect(await stored()).toEqual(['1 one', '2 two']);
+  });
+
+  test('a draft that ends is not written again after a failure', async () => {
+    const { writer, writes, due, stored } = await writing();
+    const [a, b] = [new Text('a'), new Text('b')];
+    a.text = 'one';
+    b.text = 'two';
+    writer.ask(a);
+    writer.ask(b);
+    await due();
+    const ending = writer.forget(a);
+    writes[0]?.end(busy());
+    await ending;
+    await due();
+    expect(writes[1]?.chunks.map(({ draftId }) => draftId)).toEqual(['b']);
+    writes[1]?.end();
+    await setImmediate();
+    expect(await stored()).toEqual(['2 two']);
+  });
+
+  test('a draft of which nothing was written ends at once', async () => {
+    const { writer, clock, writes } = await writing();
+    const a = new Text('a');
+    a.text = 'one';
+    writer.ask(a);
+    expect(writer.forget(a)).toBeUndefined();
+    clock.advance(1000);
+    expect(writes).toEqual([]);
+  });
+
+  test('a lease that was lost ends the writing of its chunks', async () => {
+    const { writer, writes, due } = await writing();
+    const a = new Text('a');
+    a.text = 'one';
+    writer.ask(a);
+    await due();
+    writes[0]?.end(new HoldfastError('SESSION_CONFLICT', 'taken over', { detail: 'fence' }));
+    await setImmediate();
+    await due();
+    expect(writes).toHaveLength(1);
+  });
+
+  test('after stop only what is asked for by name is written, and no timer waits', async () => {
+    const { writer, writes, clock, stored } = await writing();
+    const a = new Text('a');
+    a.text = 'one';
+    writer.ask(a);
+    writer.stop();
+    expect(clock.waiting).toBe(0);
+    const written = writer.write([a]);
+    await setImmediate();
+    writes[0]?.end();
+    await written;
+    expect(await stored()).toEqual(['1 one']);
+  });
+});
