@@ -362,10 +362,13 @@ export function isBuiltInEvent(event: { readonly type: string }): event is Built
   return Object.hasOwn(BUILT_IN, event.type);
 }
 
+/** An event of the user's own whose fields the compiler does not know: marked, so that no event of a slice is taken for one. */
+export type OtherEvent = UserEvent & { readonly [own]?: true };
+
 /**
  * Whether an event of a log is not one of ours, and of this type if one is given. For events that no slice of the session folds:
  * the compiler does not know their types, so that `event.type === '…'` cannot name them.
  */
-export function isUserEvent(event: { readonly type: string }, type: string = event.type): event is UserEvent {
+export function isUserEvent(event: { readonly type: string }, type: string = event.type): event is OtherEvent {
   return event.type === type && 'seq' in event && !isBuiltInEvent(event);
 }

@@ -27,7 +27,7 @@ export function promptMismatch(
     return `it was started by ${promptNs}/${promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${promptNs}/${promptKey}, or evaluate without resume to start again`;
   }
   if (mode === 'strict' && recorded.promptHash !== prompt.hash) {
-    return "its instructions or tools have changed since; use promptValidation: 'relaxed' to continue anyway, or evaluate without resume to start again";
+    return "its instructions or tools have changed since; use promptValidation: 'relaxed' to continue anyway, or start again: evaluate without resume, or abandonEvaluation before run";
   }
   return undefined;
 }

@@ -56,7 +56,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
   }
   const { placing } = place;
   const events: Without<NewEvent, 'at'>[] = [
-    ...(place.stopped ? stoppedCalls(place.stopped, at) : []),
+    ...(place.stopped ? stoppedCalls(place.stopped, prompt, at) : []),
     ...older.map(
       (evaluation): Without<NewEvent, 'at'> => ({
         type: 'evaluation/superseded',
@@ -97,15 +97,20 @@ function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Pl
 }
 
 /** The results of calls that the cancelled evaluation left open: the model is told what is known of them. */
-function stoppedCalls(evaluation: Evaluation, at: string): readonly Without<NewEvent, 'at'>[] {
+function stoppedCalls(
+  evaluation: Evaluation,
+  { tools }: Prompt<unknown>,
+  at: string,
+): readonly Without<NewEvent, 'at'>[] {
   return closingResults(evaluation, openCalls(evaluation), {
     closing: ({ settlement, status, name }) => {
       if (settlement && 'result' in settlement) return settledOutcome(settlement, name);
-      return failed(
-        status === 'started'
-          ? 'The user stopped this before its result was recorded. It may have taken effect.'
-          : 'The user stopped this before it began. It did not run.',
-      );
+      if (status === 'started') {
+        return failed('The user stopped this before its result was recorded. It may have taken effect.');
+      }
+      // The start of a tool that only reads is not recorded: it may have run.
+      const isRead = tools.find((tool) => tool.name === name)?.effect === 'read';
+      return failed(`The user stopped this before ${isRead ? 'it had a result.' : 'it began. It did not run.'}`);
     },
     at,
   });

@@ -138,7 +138,7 @@ export type EvaluationResponse<Output = undefined> = CompletedResponse<Output> |
 interface ResponseBase {
   readonly evaluationId: string;
   readonly sessionId: string;
-  /** The final response's text; while suspended, what was said last. */
+  /** The text of the newest recorded response; what a response had said when it was cut off is in `message/interrupted`. */
   readonly text: string;
   /** Calls that wait for a person. */
   readonly pending: readonly CallRef[];

@@ -187,6 +187,7 @@ export interface ListSessionsOptions {
   readonly idPrefix?: string;
   /** Sessions whose metadata holds these values. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** How many sessions a page has; 50 unless given. */
   readonly limit?: number;
   /** `next` of the page before. */
   readonly cursor?: string;

@@ -79,7 +79,10 @@ describe('an event narrows by its type', () => {
   test('a type that the compiler does not know cannot be compared with, so that a misspelt one is found', () => {
     // @ts-expect-error: message/recorded
     event.type === 'mesage/recorded';
-    if (isUserEvent(event, 'my/own')) expectTypeOf(event).toEqualTypeOf<UserEvent>();
+    if (isUserEvent(event, 'my/own')) {
+      expectTypeOf(event).toExtend<UserEvent>();
+      expectTypeOf(event.field).toEqualTypeOf<unknown>();
+    }
   });
 
   test('isBuiltInEvent splits ours from the user’s', () => {

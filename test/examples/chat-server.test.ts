@@ -16,7 +16,7 @@ afterAll(() => {
 });
 
 const page = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-const [program = ''] = examplesIn(page).filter((example) => example.startsWith('// chat-server.ts'));
+const [program = ''] = examplesIn(page).filter((example) => example.startsWith('// chat-server.mts'));
 
 /** Each line on which a statement ends, in a function or outside, and which does not end the function. */
 const STATEMENTS = program
@@ -44,7 +44,7 @@ async function start(cwd: string, dieAfter?: number): Promise<Server | undefined
     NO_COLOR: '1',
     ...(dieAfter !== undefined && { DIE_AFTER: String(dieAfter) }),
   };
-  const child = spawn(process.execPath, ['--no-warnings', 'chat-server.ts'], {
+  const child = spawn(process.execPath, ['--no-warnings', 'chat-server.mts'], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -81,7 +81,7 @@ async function said(server: Server): Promise<readonly string[]> {
 
 function newPlace(name: string): string {
   const place = mkdtempSync(join(directory, `${name}-`));
-  writeFileSync(join(place, 'chat-server.ts'), mortalProgram());
+  writeFileSync(join(place, 'chat-server.mts'), mortalProgram());
   return place;
 }
 
@@ -95,10 +95,8 @@ test('it answers each message once, and a message that is sent again not again',
     error: expect.stringContaining('m2'),
   });
   expect(await said(server)).toEqual([
-    'system: Be kind.',
     'user: Hello',
     'assistant: I have read 1 messages.',
-    'system: Be kind.',
     'user: And?',
     'assistant: I have read 3 messages.',
   ]);
@@ -114,6 +112,6 @@ test.each(STATEMENTS)('killed after line %i, started again, the same message sen
   const server = await start(place);
   if (!server) throw new Error('the server did not start again');
   await post(server, hello);
-  expect(await said(server)).toEqual(['system: Be kind.', 'user: Hello', 'assistant: I have read 1 messages.']);
+  expect(await said(server)).toEqual(['user: Hello', 'assistant: I have read 1 messages.']);
   await server.stop();
 });

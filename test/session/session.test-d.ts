@@ -1,6 +1,12 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type { Evaluation } from '../../src/core/evaluations.ts';
-import { type EventEnvelope, isBuiltInEvent, type MessageRecorded, type SessionEvent } from '../../src/core/events.ts';
+import {
+  type EventEnvelope,
+  isBuiltInEvent,
+  isUserEvent,
+  type MessageRecorded,
+  type SessionEvent,
+} from '../../src/core/events.ts';
 import type { MessageDelta } from '../../src/core/message-delta.ts';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import type { ToolProgress } from '../../src/core/progress.ts';
@@ -221,4 +227,17 @@ describe('a tail yields items with cursors, and the log plain events', () => {
     else if (event.type === 'drafts/replaced') expectTypeOf(event).toEqualTypeOf<DraftsReplaced>();
     else expectTypeOf(event).toEqualTypeOf<SessionReset>();
   });
+});
+
+test('isUserEvent gives the fields of an event that no slice folds, whatever slices the session has', async () => {
+  const session = await openSession({ store, id: 's', slices: [plan, mood] });
+  session.subscribe((event) => {
+    if (isUserEvent(event, 'my/own')) expectTypeOf(event.field).toEqualTypeOf<unknown>();
+  });
+  for await (const event of session.events()) {
+    if (isUserEvent(event, 'my/own')) expectTypeOf(event.field).toEqualTypeOf<unknown>();
+  }
+  for await (const { event } of session.events({ drafts: true })) {
+    if (isUserEvent(event, 'my/own')) expectTypeOf(event.field).toEqualTypeOf<unknown>();
+  }
 });

@@ -170,6 +170,34 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
+    name: 'an input is work, unless an evaluation is before it; one that was sent after a cancellation supersedes that (D61)',
+    async check({ store }) {
+      const started = evaluation('started', { conversationId: 'main' });
+      const cancelled = evaluation('suspended', { reason: 'CANCELLED', message: '', pending: [] });
+      const waiting = evaluation('suspended', { reason: 'PROVIDER_FAILED', message: '', pending: [] });
+      const input = (inputId: string): NewEvent =>
+        ({ type: 'input/queued', at: AT, inputId, mode: 'next', content: [{ type: 'text', text: 'x' }] }) as NewEvent;
+      const withdrawn = { type: 'input/withdrawn', at: AT, inputId: 'm', queuedSeq: 4 } as NewEvent;
+      const request = evaluation('cancel-requested');
+      const logs: Readonly<Record<string, readonly NewEvent[]>> = {
+        new: [input('m')],
+        completed: [started, evaluation('completed'), input('m')],
+        waits: [started, waiting, input('m')],
+        'sent before the request': [started, input('m'), request, cancelled],
+        'sent after the request': [started, request, input('m'), cancelled],
+        'sent after a signal': [started, cancelled, input('m')],
+        withdrawn: [started, request, cancelled, input('m'), withdrawn],
+      };
+      const withWork = ['completed', 'new', 'sent after a signal', 'sent after the request'];
+      for (const [id, events] of Object.entries(logs)) {
+        for (const [i, event] of events.entries()) await store.append(id, [event], { id: `a${i}`, expectedSeq: i });
+        await store.append(`${id}, at once`, events, { id: 'a', expectedSeq: 0 });
+      }
+      const listed = (await list(store, { work: true })).toSorted();
+      assert.deepEqual(listed, withWork.flatMap((id) => [id, `${id}, at once`]).toSorted());
+    },
+  },
+  {
     name: 'a session whose approval can expire is listed with its wakeAt, until a person has decided and the call has a result (D67)',
     async check({ store }) {
       const expiresAt = '2026-01-01T01:00:00.000Z';

@@ -121,9 +121,9 @@ export class EventLog {
     const isCurrent = known?.key === key && known.seq === seqBefore && known.revision === revision;
     const before = isCurrent ? known.summary : this.#sessions.readSummary(key);
     let summary = before;
-    for (const event of events) {
+    for (const [i, event] of events.entries()) {
       try {
-        summary = summarizeSession(summary, event as SessionEvent);
+        summary = summarizeSession(summary, placed(event, seqBefore + 1 + i));
       } catch (cause) {
         throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
       }
@@ -131,4 +131,10 @@ export class EventLog {
     if (summary === undefined) throw new TypeError('an append has events');
     return summary === before ? summary : this.#sessions.writeSummary(key, summary);
   }
+}
+
+/** The event at its position. A summary does not read the position of these two, which almost all events are: they are not copied. */
+function placed(event: NewEvent, seq: number): SessionEvent {
+  const { type } = event;
+  return (type === 'message/recorded' || type === 'tool/started' ? event : { ...event, seq }) as SessionEvent;
 }
