@@ -70,7 +70,11 @@ export class SessionTable {
     this.#advanceFrom = database.prepare(advanceFrom);
     this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
     this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
-    this.#writeSummary = database.prepare('INSERT OR REPLACE INTO summaries (key, data, has_work) VALUES (?, ?, ?)');
+    // Not REPLACE, which removes the row and its entry in the index first: every input that is sent changes a summary.
+    this.#writeSummary = database.prepare(
+      `INSERT INTO summaries (key, data, has_work) VALUES (?, ?, ?)
+       ON CONFLICT (key) DO UPDATE SET data = excluded.data, has_work = excluded.has_work`,
+    );
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
     this.#list = database.prepare(
       `SELECT ${LIST_COLUMNS} FROM sessions JOIN summaries USING (key) WHERE seq > 0 AND ${LIST_PAGE}`,
