@@ -79,6 +79,22 @@ async function chat(options: Partial<AgentOptions> = {}): Promise<Chat> {
   };
 }
 
+/** Calls `work` for the first message, and answers the others as `ECHO` does. */
+const WORK_FIRST = (request: ModelRequest): ScriptedTurn =>
+  request.messages.filter(isUser).length === 1 && request.turn === 1 ? { toolCalls: [call('work')] } : ECHO(request);
+
+/** Two handles of one session, as two processes would have them, and a tool that works until it is told to go on. */
+async function twoWorkers(store: Store) {
+  const began = deferred();
+  const goOn = deferred();
+  const work = tool('work', async () => {
+    began.resolve();
+    await goOn.promise;
+  });
+  const make = () => chat({ store, tools: [work], script: WORK_FIRST });
+  return { began, goOn, first: await make(), second: await make() };
+}
+
 describe.each(STORES)('the inbox in %s', (_, open) => {
   test('an input begins an evaluation, the next one continues it', async () => {
     const { session, run, said } = await chat({ store: await open() });
@@ -197,16 +213,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
 
   test('two runs of one session: the second is busy, and what its caller sent is run by the first', async () => {
     const store = await open();
-    const began = deferred();
-    const goOn = deferred();
-    const work = tool('work', async () => {
-      began.resolve();
-      await goOn.promise;
-    });
-    const script = ({ turn, messages }: ModelRequest): ScriptedTurn =>
-      messages.filter(isUser).length === 1 && turn === 1 ? { toolCalls: [call('work')] } : ECHO({ messages } as never);
-    const first = await chat({ store, tools: [work], script });
-    const second = await chat({ store, tools: [work], script });
+    const { began, goOn, first, second } = await twoWorkers(store);
     await first.session.send('Work.');
     const running = first.run();
     await began.promise;
@@ -224,16 +231,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
 
   test('run waits for an evaluate to end', async () => {
     const store = await open();
-    const began = deferred();
-    const goOn = deferred();
-    const work = tool('work', async () => {
-      began.resolve();
-      await goOn.promise;
-    });
-    const script = ({ turn, messages }: ModelRequest): ScriptedTurn =>
-      messages.filter(isUser).length === 1 && turn === 1 ? { toolCalls: [call('work')] } : ECHO({ messages } as never);
-    const first = await chat({ store, tools: [work], script });
-    const second = await chat({ store, tools: [work], script });
+    const { began, goOn, first, second } = await twoWorkers(store);
     const evaluating = first.evaluate({ input: 'Work.' });
     await began.promise;
     await second.session.send('More.');
@@ -336,11 +334,7 @@ describe('after a stop', () => {
         },
         { effect: 'idempotent' },
       );
-      const script = ({ turn, messages }: ModelRequest): ScriptedTurn =>
-        messages.filter(isUser).length === 1 && turn === 1
-          ? { toolCalls: [call('work')] }
-          : ECHO({ messages } as never);
-      const { session, run } = await chat({ tools: [work], script });
+      const { session, run } = await chat({ tools: [work], script: WORK_FIRST });
       await session.send('Work.');
       const running = run({ signal: controller.signal });
       await began.promise;
