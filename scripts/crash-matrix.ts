@@ -1,4 +1,7 @@
-/** `node scripts/crash-matrix.ts`: runs the crash matrix and publishes it as docs/crash-matrix.md. */
+/**
+ * `node scripts/crash-matrix.ts`: runs the crash matrix, publishes its summary as docs/crash-matrix.md and writes every cell to
+ * crash-matrix-cells.md, which is not kept.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Cell, childRunner, reportOf, runScenario } from '../test/crash/matrix.ts';
@@ -41,14 +44,13 @@ resume is killed at each of its own points, too.
 A cell holds when three things are true: the resumed conversation equals that of the uninterrupted run, no tool ran again for a call
 that had its result, and a \`once\` tool ran at most once. \`=\` means that the cell holds. \`s\` means that it holds after a person settled
 a call whose outcome could not be known (a \`once\` tool without \`reconcile\`). \`✗\` would mean that it does not hold. \`npm run test:crash\`
-runs all cells; \`node scripts/crash-matrix.ts\` writes this page.
+runs all cells; \`node scripts/crash-matrix.ts\` writes this page, and every cell with the point of its kill to \`crash-matrix-cells.md\`.
 
 \`\`\`
 ${reportOf(cells)}
 \`\`\`
-
-${sections.join('\n\n')}
 `,
 );
+writeFileSync(join(root, 'crash-matrix-cells.md'), `# Every cell of the crash matrix\n\n${sections.join('\n\n')}\n`);
 console.log(reportOf(cells));
 process.exit(cells.some((cell) => cell.outcome === 'WRONG') ? 1 : 0);
