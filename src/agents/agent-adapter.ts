@@ -176,7 +176,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       }
       return undefined;
     };
-    /** Sessions of the agent that may not be resumed here: a new one is told what the log has. */
+    /** Ids of agent sessions that validation refused: the adapter starts a new agent session with the messages of the log. */
     const refused = new Set<string>();
     const agent: Agent = {
       adapterType,

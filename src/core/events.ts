@@ -81,7 +81,7 @@ export type MessageRecorded = EventEnvelope & {
   /** The queued input that this message is (D61): recording the message places the input. */
   readonly inputId?: string;
 };
-/** Someone sent an input to the session (D61). A runner places it: the message that it becomes names it. */
+/** An input was sent to the session (D61). `run` places it by recording a message with its `inputId`. */
 export type InputQueued = EventEnvelope & {
   readonly type: 'input/queued';
   readonly inputId: string;

@@ -23,7 +23,7 @@ export type RunStep =
   | {
       readonly do: 'begin';
       readonly input: QueuedItem;
-      /** The evaluation whose conversation goes on. */
+      /** The evaluation that the new one continues. */
       readonly continues?: string;
       /** The cancelled evaluation that this one supersedes. */
       readonly supersedes?: Evaluation;

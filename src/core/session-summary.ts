@@ -214,7 +214,7 @@ function settle(
   return status === 'running' || status === 'suspended' ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
 }
 
-/** A summary without what is said about an evaluation that was stopped. */
+/** A summary without the position of a cancellation. */
 function unstopped(summary: SessionSummary): SessionSummary {
   const { stoppedSeq, ...rest } = uncancelled(summary);
   return stoppedSeq === undefined ? uncancelled(summary) : rest;

@@ -219,7 +219,7 @@ function resumedEvent(
   return { type: 'evaluation/resumed', evaluationId, attempt: attempt + 1, by: `process ${pid} on ${host}`, after };
 }
 
-/** Limits that a request to resume has raised replace those of whoever runs it (D73). */
+/** The caller's options with the limits that a request to resume has raised (D73). */
 function withRaised(options: EvaluateOptions, { budget, maxTurns }: RaisedLimits): EvaluateOptions {
   return {
     ...options,
@@ -249,7 +249,7 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
   return evaluation ? recordedAnswer(run.session, run.prompt, evaluation) : respond(run.session, run.evaluationId);
 }
 
-/** Records a suspension and answers with it; nothing when a person has decided about a call that it waits for: there is more to do. */
+/** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
   const { reason, message, cause } = suspension;
   const pending = Array.isArray(cause) ? (cause as readonly CallRef[]) : [];

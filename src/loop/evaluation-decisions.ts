@@ -26,7 +26,7 @@ export interface AbandonOptions {
 const ABANDON: KnownOptions<AbandonOptions> = { evaluationId: true, reason: true, by: true };
 
 /**
- * Gives up an evaluation that is suspended or has failed, so that the queue goes on: the next input continues what this one continued
+ * Abandons an evaluation that is suspended or has failed, so that `run` places the next input. That input continues what this one continued
  * (D61). While a process runs the session it is `SESSION_BUSY`: cancel the evaluation first. The lease is held for the append, because
  * a runner that resumes a suspended evaluation asks the model before the log says so.
  */
@@ -65,7 +65,7 @@ async function leaseToAbandon(session: AnySession, evaluationId: string): Promis
 export interface ResumeOptions {
   /** The newest of the main conversation unless given. */
   readonly evaluationId?: string;
-  /** Limits that replace those of whoever runs it. */
+  /** Limits that replace the options of the process that runs it. */
   readonly budget?: RaisedBudget;
   readonly maxTurns?: number;
   /** Who requests it. */

@@ -46,7 +46,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   for (const { arguments: _, ...event } of approved) await replace(event);
   for (const event of summarized) await replace(erasedSummary(event));
   await session.append([{ type: 'message/erased', messageId, ...(reason !== undefined && { reason }) }]);
-  // A summary that a running evaluation recorded meanwhile may tell of it; after the erasure it records none that does.
+  // A running evaluation may have recorded a summary of the message during the erasure. It records none once `message/erased` is in the log.
   for await (const event of session.events({ from: lastSeq + 1, types: ['history/summarized', 'message/erased'] })) {
     if (event.type === 'message/erased' && event.messageId === messageId) break;
     if (event.type === 'history/summarized') await replace(erasedSummary(event));

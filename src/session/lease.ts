@@ -84,7 +84,7 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
   };
 }
 
-/** How often a release is tried: until the lease expires, whoever calls `run` is told that the session is being run. */
+/** How often a failed release is retried: until the lease expires, `run` returns `busy` in every other process. */
 const RELEASE_TRIES = 3;
 
 /** A lease that cannot be given back expires; that is no reason to lose the response of what ran under it. */

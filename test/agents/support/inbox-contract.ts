@@ -125,7 +125,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(server.refusals).toEqual([]);
     });
 
-    test('D61, D73: a message after a cancellation supersedes, the agent’s session continues and is told what was stopped', async () => {
+    test('D61, D73: a message after a cancellation supersedes the evaluation, and the agent’s session gets the results of the stopped calls', async () => {
       const { server, session, sender, adapter } = await world(({ turn }) =>
         turn === 1 ? { text: 'I begin.', toolCalls: [call('act', 'toolu_act')] } : 'answered',
       );
@@ -153,7 +153,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(server.refusals).toEqual([]);
     });
 
-    test('D61: a prompt whose answer was cancelled while it was streamed is told once, and so is the message after it', async () => {
+    test('D61: after a cancellation in the middle of a response the agent gets the cancelled prompt once and the next message once', async () => {
       const { server, session, sender, adapter } = await world(({ body }) =>
         JSON.stringify(body).includes(SECOND)
           ? 'answered'
