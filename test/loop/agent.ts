@@ -134,6 +134,26 @@ export function tool(name: string, execute: AnyTool['execute'], rest: Partial<An
   return defineTool({ name, description: `Does ${name}`, input: z.looseObject({}), execute, ...rest });
 }
 
+/** An idempotent tool `work` whose first run lasts until its signal aborts; later runs return at once. */
+export function toolUntilAborted(): {
+  readonly work: AnyTool;
+  readonly began: Promise<void>;
+  readonly runs: () => number;
+} {
+  const began = deferred();
+  let runs = 0;
+  const work = tool(
+    'work',
+    (_, { signal }) => {
+      if (++runs > 1) return 'worked';
+      began.resolve();
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+    { effect: 'idempotent' },
+  );
+  return { work, began: began.promise, runs: () => runs };
+}
+
 /** A call for a script. */
 export function call(
   name: string,

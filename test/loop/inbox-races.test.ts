@@ -15,7 +15,7 @@ import {
   type Store,
   textOf,
 } from '../../src/index.ts';
-import { agent, call, deferred, eventTypes, tool } from './agent.ts';
+import { agent, call, deferred, eventTypes, tool, toolUntilAborted } from './agent.ts';
 
 /** D61: what happens between the moment in which a runner plans and the append that acts on the plan. */
 
@@ -86,17 +86,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     run(): ReturnType<Awaited<ReturnType<typeof agent>>['adapter']['run']>;
   }> {
     const store = racedStore();
-    const began = deferred();
-    let runs = 0;
-    const work = tool(
-      'work',
-      (_, { signal }) => {
-        if (++runs > 1) return 'worked';
-        began.resolve();
-        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-      },
-      { effect: 'idempotent' },
-    );
+    const { work, began } = toolUntilAborted();
     const script = (request: ModelRequest): ScriptedTurn =>
       request.turn === 1 && request.messages.filter(isUser).length === 1
         ? { toolCalls: [call('work')] }
@@ -106,7 +96,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     await session.send('Work.');
     await session.send('Queued before the stop.', { id: 'before' });
     const running = run();
-    await began.promise;
+    await began;
     await cancelEvaluation(session);
     await running;
     await session.send('Sent after the stop.', { id: 'after' });

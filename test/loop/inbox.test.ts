@@ -23,7 +23,7 @@ import {
   textOf,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, tool } from './agent.ts';
+import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, tool, toolUntilAborted } from './agent.ts';
 
 /** D61: the log is the inbox. */
 
@@ -322,22 +322,12 @@ describe('after a stop', () => {
 
   test('a message that is sent after an aborted signal does the same; resumeCancelled resumes it instead', async () => {
     for (const resumeCancelled of [false, true]) {
-      const began = deferred();
       const controller = new AbortController();
-      let runs = 0;
-      const work = tool(
-        'work',
-        (_, { signal }) => {
-          if (++runs > 1) return 'worked';
-          began.resolve();
-          return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-        },
-        { effect: 'idempotent' },
-      );
+      const { work, began, runs } = toolUntilAborted();
       const { session, run } = await chat({ tools: [work], script: WORK_FIRST });
       await session.send('Work.');
       const running = run({ signal: controller.signal });
-      await began.promise;
+      await began;
       controller.abort();
       expect(await running).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
       await session.send('Next.');
@@ -346,7 +336,7 @@ describe('after a stop', () => {
       expect(status).toBe('idle');
       const texts = responses.map(({ text }) => text);
       expect(texts).toEqual(resumeCancelled ? ['You said: Work.', 'You said: Next.'] : ['You said: Next.']);
-      expect(runs).toBe(resumeCancelled ? 2 : 1);
+      expect(runs()).toBe(resumeCancelled ? 2 : 1);
     }
   });
 
