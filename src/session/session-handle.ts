@@ -9,7 +9,6 @@ import { itemsOf, type SelectionOf, selectFrom } from '../core/session-view.ts';
 import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
 import type { TailItem } from '../core/tail.ts';
-import type { UpcastErrorHandler } from '../core/upcast.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
@@ -20,6 +19,7 @@ import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
 import { forkSession } from './fork-session.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
+import { oncePerEvent, reporter } from './report-errors.ts';
 import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
 import { type InboxAccess, type SendOptions, type SentInput, sendInput, withdrawInput } from './send-input.ts';
@@ -400,29 +400,4 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       `session ${this.id} was opened to be read; open it without readOnly to write`,
     );
   }
-}
-
-/** Reports an event that could not be translated, once, however often it is read. */
-function oncePerEvent(report: (error: unknown) => void): UpcastErrorHandler {
-  const reported = new Set<number>();
-  return ({ seq }, error) => {
-    if (reported.has(seq)) return;
-    reported.add(seq);
-    report(error);
-  };
-}
-
-/** Who is told of an error that is nobody's answer. What goes wrong while telling goes no further. */
-function reporter(onError: (error: unknown) => void = warn): (error: unknown) => void {
-  return (error) => {
-    try {
-      onError(error);
-    } catch (second) {
-      warn(second);
-    }
-  };
-}
-
-function warn(error: unknown): void {
-  process.emitWarning(messageOf(error), 'HoldfastWarning');
 }
