@@ -7,16 +7,11 @@ import { Database } from '../../src/stores/sqlite/driver.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { openForeignDatabase } from '../../src/stores/sqlite/open-database.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
+import { connect } from './support/connect.ts';
 import { chunk, note, openStore, readAll, said, temporaryDatabase, temporaryDirectory } from './support/temporary.ts';
 
-/** A plain connection that is closed after the test. */
-function connect(path: string): Database {
-  const database = new Database(path, { timeoutMs: 5000 });
-  onTestFinished(() => {
-    database.close();
-  });
-  return database;
-}
+const PLACE_ALL = `INSERT INTO places SELECT (key << 32) | seq, position FROM events;
+  UPDATE counters SET value = 3 WHERE name = 'placed'`;
 
 /** A database with one session of three events, closed. */
 async function filledDatabase(): Promise<string> {
@@ -263,7 +258,8 @@ describe('a file that is not what it should be (I10)', () => {
     ['a missing event', 'DELETE FROM events WHERE seq = 2', /should have the events 1 to 3/],
     ['a payload that is not JSON', "UPDATE events SET data = '{oops' WHERE seq = 2", /event 2 .* not a JSON object/],
     ['a payload that is no object', "UPDATE events SET data = '5' WHERE seq = 2", /event 2 .* not a JSON object/],
-    ['a session row that knows less than its log', 'UPDATE sessions SET seq = 2', /should have the events 1 to 2/],
+    ['a session row that is behind its events', `${PLACE_ALL}; UPDATE sessions SET seq = 2`, /have the events 1 to 2/],
+    ['a session row that is ahead of its events', 'UPDATE sessions SET seq = 4', /should have the events 1 to 4/],
     ['events of no session', 'UPDATE events SET key = 77 WHERE seq = 3', /session number 77/],
     ['events without a place', "UPDATE counters SET value = 99 WHERE name = 'placed'", /have no place/],
     ['a place without an event', 'INSERT INTO places VALUES (5, 5)', /lead to no event/],

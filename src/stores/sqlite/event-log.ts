@@ -8,7 +8,7 @@ import { appendIdReused, incompleteEvent } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { DraftTable } from './draft-table.ts';
 import { type EventTable, MAX_SEQ } from './event-table.ts';
-import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SessionAtHead, SessionRow, SessionTable } from './session-table.ts';
 import { RefusedAfterWriting } from './write-queue.ts';
 
 const MAX_KNOWN = 1024;
@@ -16,11 +16,19 @@ const MAX_KNOWN = 1024;
 /** Which session an append goes to. */
 type Place = Pick<SessionRow, 'key' | 'incarnation' | 'revision'>;
 
-/** What came of an append. */
-export interface Appended extends Place {
+/** What an append wrote. */
+interface Written extends Place {
   readonly seq: number;
-  /** Absent when the append had been made before, and this one wrote nothing. */
-  readonly summary?: SessionSummary;
+  /** Of its last event. */
+  readonly position: number;
+  readonly appendId: string;
+  readonly summary: SessionSummary;
+}
+
+/** Where the session stands after an append, and what was written: nothing when the append had been made before. */
+export interface Appended {
+  readonly seq: number;
+  readonly written?: Written;
 }
 
 /** Appending: who may, whether it was done before, and the summary that goes with it. Always within a write transaction. */
@@ -30,7 +38,7 @@ export class EventLog {
   readonly #contents: ContentTable;
   readonly #drafts: DraftTable;
   /** Sessions that were written to last. The summary at a seq and a revision never changes, and a key is never used again. */
-  readonly #known = new Map<string, Required<Appended>>();
+  readonly #known = new Map<string, Written>();
 
   constructor(sessions: SessionTable, events: EventTable, contents: ContentTable, drafts: DraftTable) {
     this.#sessions = sessions;
@@ -45,26 +53,33 @@ export class EventLog {
     encoded: readonly EncodedEvent[],
     options: AppendOptions,
   ): Appended {
-    const { id, expectedSeq } = options;
+    const { id: appendId, expectedSeq } = options;
     const seq = expectedSeq + encoded.length;
-    const at = encoded.at(-1)?.at ?? '';
     const known = this.#known.get(sessionId);
-    const isKnown = (options.incarnation ?? known?.incarnation) === known?.incarnation && seq <= MAX_SEQ;
-    let place: Place | undefined = isKnown ? known : undefined;
-    if (!place || !this.#sessions.advanceFrom(place, seq, at, options)) {
-      const session = this.#sessions.findLiving(sessionId, options.incarnation);
+    let place: Place | undefined = known && this.#continues(known, options) ? known : undefined;
+    if (!place) {
+      const session = this.#sessions.findLivingAtHead(sessionId, options.incarnation);
       const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
-      if (repeated) return repeated;
+      if (repeated !== undefined) return { seq: repeated };
       refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
-      if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
       place = session ?? this.#create(sessionId);
-      this.#sessions.advance(place.key, seq, at, id);
     }
+    if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
     const { key, incarnation, revision } = place;
-    this.#events.insert(key, expectedSeq + 1, id, encoded);
+    const position = this.#events.insert(key, expectedSeq + 1, appendId, encoded);
     this.#keepBeside(key, expectedSeq, options);
     const summary = this.#summarize(sessionId, { key, revision }, expectedSeq, events);
-    return { key, incarnation, revision, seq, summary };
+    return { seq, written: { key, incarnation, revision, seq, position, appendId, summary } };
+  }
+
+  /** Whether an append continues where the last one of this process ended, which is almost always so. */
+  #continues(known: Written, { id, expectedSeq, incarnation, fence }: AppendOptions): boolean {
+    return (
+      known.seq === expectedSeq &&
+      known.appendId !== id &&
+      (incarnation === undefined || incarnation === known.incarnation) &&
+      this.#sessions.isAt(known, fence)
+    );
   }
 
   #create(sessionId: string): Place {
@@ -82,32 +97,31 @@ export class EventLog {
   }
 
   /** After the commit: the next append need not look for the session, nor read its summary again. */
-  remember(sessionId: string, { key, incarnation, revision, seq, summary }: Appended): void {
-    if (summary === undefined) return;
-    this.#known.set(sessionId, { key, incarnation, revision, seq, summary });
+  remember(sessionId: string, written: Written): void {
+    this.#known.set(sessionId, written);
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /** The append that this one repeats: the one made at the same place, or the session's newest. */
+  /** Where the append ended that this one repeats: the one made at the same place, or the session's last. */
   #findRepeated(
-    { key, incarnation, revision, seq: head, last_append }: SessionRow,
+    { key, seq: head }: SessionAtHead,
     sessionId: string,
     events: readonly EncodedEvent[],
     { id, expectedSeq }: AppendOptions,
-  ): Appended | undefined {
+  ): number | undefined {
     const { length } = events;
-    const starts = [...(expectedSeq < head ? [expectedSeq] : []), ...(last_append === id ? [head - length] : [])];
+    const isLast = this.#events.lastAppend(key) === id;
+    const starts = [...(expectedSeq < head ? [expectedSeq] : []), ...(isLast ? [head - length] : [])];
     for (const after of starts) {
       const [first, ...rest] = after < 0 ? [] : this.#events.readAppended(key, after, after + length + 1);
       if (first?.append_id !== id) continue;
       const next = rest.findIndex((row) => row.append_id !== null);
-      if (sameEvents([first, ...(next === -1 ? rest : rest.slice(0, next))], events))
-        return { key, incarnation, revision, seq: after + length };
+      if (sameEvents([first, ...(next === -1 ? rest : rest.slice(0, next))], events)) return after + length;
       throw appendIdReused(sessionId, id);
     }
-    if (last_append === id) throw appendIdReused(sessionId, id);
+    if (isLast) throw appendIdReused(sessionId, id);
     return undefined;
   }
 

@@ -9,7 +9,7 @@ import type { ContentTable } from './content-table.ts';
 import type { EventTable } from './event-table.ts';
 import { gap } from './read-events.ts';
 import type { SearchIndex } from './search-index.ts';
-import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SessionAtHead, SessionTable } from './session-table.ts';
 import type { SnapshotTable } from './snapshot-table.ts';
 
 /** The summary of a log in which one event is replaced. */
@@ -67,10 +67,10 @@ export class EventReplacement {
     replacement: SessionEvent,
     { incarnation, contents: kept }: ReplaceEventOptions,
     refolded: Refolded | undefined,
-  ): SessionRow | undefined {
+  ): SessionAtHead | undefined {
     const { sessions, events, contents, snapshots, index } = this.#parts;
     const { seq } = replacement;
-    const session = sessions.findLiving(sessionId, incarnation);
+    const session = sessions.findLivingAtHead(sessionId, incarnation);
     if (!session?.seq) throw sessionNotFound(sessionId);
     if (seq > session.seq) throw eventNotFound(sessionId, seq);
     const { key, revision } = session;
@@ -104,7 +104,7 @@ export class EventReplacement {
     return decodeEvent(sessionId, seq, at, type, data);
   }
 
-  async #refold(sessionId: string, session: SessionRow, replacement: SessionEvent): Promise<Refolded> {
+  async #refold(sessionId: string, session: SessionAtHead, replacement: SessionEvent): Promise<Refolded> {
     const { seq, revision, incarnation } = session;
     let summary: SessionSummary | undefined;
     for await (const event of this.#parts.read(sessionId, { incarnation, limit: seq })) {
@@ -114,7 +114,7 @@ export class EventReplacement {
   }
 
   /** Folds in what was appended since the log was read. */
-  #foldRest(sessionId: string, session: SessionRow, refolded: Refolded | undefined): SessionSummary | undefined {
+  #foldRest(sessionId: string, session: SessionAtHead, refolded: Refolded | undefined): SessionSummary | undefined {
     let { seq = 0, summary } = refolded ?? {};
     while (seq < session.seq) summary = summarize(summary, this.#read(sessionId, session.key, ++seq));
     return summary;

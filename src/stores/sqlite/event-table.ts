@@ -2,19 +2,25 @@ import type { EncodedEvent } from '../encoded-event.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 
 /**
- * The rows of `events` and where they are. A session's events are found in two parts: those that have their `places`, and
- * those behind the position that `places` reaches to, which are few.
+ * The rows of `events` and where they are. A session's events are found in two parts: those that have their `places`, and the
+ * recent ones, after the position that `places` reaches to, which are few.
  *
  *     events    ■ □ ▪ ▪ ■ □ □ ■ ▪ ┆ □ ■ ▪ ■        by position: in the order they were committed
  *     places    ■ ■ ■ □ □ □ ▪ ▪ ▪ ┆ not yet         by session and seq
+ *     sessions  seq, updated_at   ┆ not yet         as of the last event that has its place
+ *
+ * An append therefore writes its events and nothing else: neither an index entry nor the row of its session.
  */
 
 /** The greatest seq: half of a 64-bit id. The ids are computed in SQL, since a JavaScript number does not hold them all. */
 export const MAX_SEQ = 0xffff_ffff;
 
-/** How many rows may wait for their places: what a read may have to look through, and what one append now and then pays for. */
+/** How many rows may be recent: what a read may have to look through, and what one append in so many pays for. */
 const PLACE_EVERY = 1024;
-const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
+/** The position up to which rows have their places. */
+export const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
+/** The last recent row of each session that has any. SQLite takes `at` from the row that has the greatest seq. */
+export const RECENT: string = `(SELECT key, max(seq) AS seq, at FROM events WHERE position > ${PLACED} GROUP BY key)`;
 
 /** A row as it lies in the table, its payload unread. */
 export type EventRow = readonly [seq: number, at: string, type: string, data: string];
@@ -32,12 +38,14 @@ export class EventTable {
   readonly #placeEvery: number;
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
+  readonly #advanceSessions: Statement<[]>;
   readonly #placed: Statement<[]>;
   readonly #placeOf: ValueStatement<[number, number], number>;
   readonly #readStretch: Statement<[number, number], EventRow>;
   readonly #readPlaced: Statement<[number, number, number, number, number], EventRow>;
   readonly #readBehind: Statement<[number, number, number, number], EventRow>;
   readonly #appended: Statement<{ key: number; after: number; until: number }, AppendedRow>;
+  readonly #lastAppend: ValueStatement<{ key: number }, string>;
   readonly #replace: Statement<{ key: number; seq: number; at: string; type: string; data: string }>;
   readonly #remaining: Statement<{ key: number; count: number }, RemainingRow>;
   readonly #delete: Statement<[number]>;
@@ -53,6 +61,10 @@ export class EventTable {
     this.#place = database.prepare(
       `INSERT INTO places (id, position)
        SELECT (key << 32) | seq, position FROM events WHERE position > ${PLACED} ORDER BY key, seq`,
+    );
+    this.#advanceSessions = database.prepare(
+      `UPDATE sessions SET seq = recent.seq, updated_at = recent.at FROM ${RECENT} AS recent
+       WHERE sessions.key = recent.key`,
     );
     this.#placed = database.prepare(
       "UPDATE counters SET value = (SELECT coalesce(max(position), 0) FROM events) WHERE name = 'placed'",
@@ -75,6 +87,14 @@ export class EventTable {
          UNION ALL
          SELECT position FROM events WHERE position > ${PLACED} AND key = @key AND seq > @after AND seq <= @until
        ) JOIN events USING (position) ORDER BY seq`,
+    );
+    this.#lastAppend = database.prepareValue(
+      `SELECT coalesce(
+         (SELECT append_id FROM events WHERE position > ${PLACED} AND key = @key AND append_id IS NOT NULL
+          ORDER BY position DESC LIMIT 1),
+         (SELECT append_id FROM places CROSS JOIN events USING (position)
+          WHERE id > (@key << 32) AND id <= ((@key << 32) | ${MAX_SEQ}) AND append_id IS NOT NULL
+          ORDER BY id DESC LIMIT 1))`,
     );
     this.#replace = database.prepare(
       `UPDATE events SET at = @at, type = @type, data = @data WHERE position = (
@@ -99,8 +119,8 @@ export class EventTable {
     );
   }
 
-  /** Writes the events of one append, the first of which has the seq `first`. */
-  insert(key: number, first: number, appendId: string | undefined, events: readonly EncodedEvent[]): void {
+  /** Writes the events of one append, the first of which has the seq `first`; returns the position of the last. */
+  insert(key: number, first: number, appendId: string | undefined, events: readonly EncodedEvent[]): number {
     let last = 0;
     let seq = first;
     for (const { at, type, data } of events) {
@@ -108,10 +128,13 @@ export class EventTable {
       last = Number(lastInsertRowid);
       seq++;
     }
-    // Whoever writes the row that fills a stretch gives all rows behind their places: no counter, no background work.
-    if (Math.floor(last / this.#placeEvery) === Math.floor((last - events.length) / this.#placeEvery)) return;
-    this.#place.run();
-    this.#placed.run();
+    // The append that fills a stretch gives all recent rows their places: no counter, no background work.
+    if (Math.floor(last / this.#placeEvery) !== Math.floor((last - events.length) / this.#placeEvery)) {
+      this.#place.run();
+      this.#advanceSessions.run();
+      this.#placed.run();
+    }
+    return last;
   }
 
   /** Up to `count` rows after `after`, none beyond `until`, in order. */
@@ -138,6 +161,11 @@ export class EventTable {
   /** Rows with their append ids, to tell whether an append was made before. */
   readAppended(key: number, after: number, until: number): readonly AppendedRow[] {
     return this.#appended.all({ key, after, until });
+  }
+
+  /** The id of the session's last append. */
+  lastAppend(key: number): string | undefined {
+    return this.#lastAppend.get({ key }) ?? undefined;
   }
 
   replace(key: number, seq: number, { at, type, data }: EncodedEvent): void {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../core/errors.ts';
 import type { IntegrityReport } from '../../ports/store.ts';
 import type { Database } from './driver.ts';
+import { RECENT } from './event-table.ts';
 
 interface Query {
   /** Selects one row for each problem, with the fields that `say` shows. */
@@ -8,11 +9,15 @@ interface Query {
   readonly say: (row: Readonly<Record<string, string | number>>) => string;
 }
 
+/** Sessions with the seq of their last event; without forks that are being copied. */
+const SESSIONS = `(SELECT key, id, indexed_seq, max(sessions.seq, coalesce(recent.seq, 0)) AS seq
+  FROM sessions LEFT JOIN ${RECENT} AS recent USING (key) WHERE building_until IS NULL)`;
+
 const QUERIES: readonly Query[] = [
   {
     sql: `SELECT s.id AS id, s.seq AS seq, count(e.seq) AS events, count(DISTINCT e.seq) AS different,
                  coalesce(max(e.seq), 0) AS last
-          FROM sessions s LEFT JOIN events e ON e.key = s.key WHERE s.building_until IS NULL
+          FROM ${SESSIONS} s LEFT JOIN events e ON e.key = s.key
           GROUP BY s.key HAVING events <> s.seq OR different <> s.seq OR last <> s.seq`,
     say: ({ id, seq, events, different, last }) =>
       `session ${id} should have the events 1 to ${seq}; it has ${events}, ${different} of them different, up to ${last}`,
@@ -45,7 +50,7 @@ const QUERIES: readonly Query[] = [
     say: ({ id }) => `the first event of session ${id} does not begin an append`,
   },
   {
-    sql: 'SELECT id, indexed_seq, seq FROM sessions WHERE indexed_seq > seq',
+    sql: `SELECT id, indexed_seq, seq FROM ${SESSIONS} WHERE indexed_seq > seq`,
     say: ({ id, indexed_seq, seq }) => `session ${id} is indexed up to ${indexed_seq} but ends at ${seq}`,
   },
   {
@@ -74,7 +79,7 @@ export function checkIntegrity(database: Database): IntegrityReport {
     look(() => problems.push(...database.prepare<[], Record<string, string | number>>(sql).all().map(say)));
   }
   const count = (sql: string): number => look(() => Number(database.prepareValue<[], number>(sql).get())) ?? 0;
-  const sessions = count('SELECT count(*) FROM sessions WHERE seq > 0');
+  const sessions = count(`SELECT count(*) FROM ${SESSIONS} WHERE seq > 0`);
   // What is being removed or copied cannot be read, and is not counted.
   const events = count(
     'SELECT count(*) FROM events WHERE key IN (SELECT key FROM sessions WHERE building_until IS NULL)',

@@ -87,7 +87,7 @@ export class LeaseTable {
   /** False when the lease stays because the log has moved on from `seq`. */
   release(sessionId: string, fence: number, seq: number | undefined): boolean {
     if (this.#read.get(sessionId)?.fence !== fence) return true;
-    if (seq !== undefined && this.#sessions.find(sessionId)?.seq !== seq) return false;
+    if (seq !== undefined && this.#sessions.findAtHead(sessionId)?.seq !== seq) return false;
     this.#release.run(sessionId, fence);
     return true;
   }

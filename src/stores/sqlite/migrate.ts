@@ -3,9 +3,10 @@ import type { Database } from './driver.ts';
 import { log } from './migrations/0001-log.ts';
 import { draftKinds } from './migrations/0002-draft-kinds.ts';
 import { incarnations } from './migrations/0003-incarnations.ts';
+import { recentEvents } from './migrations/0004-recent-events.ts';
 
 /** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
-const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations];
+const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEvents];
 
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;

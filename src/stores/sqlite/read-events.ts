@@ -34,7 +34,7 @@ export function readEvents(
   return eventsFromPages(async () => {
     checkRead(sessionId, options);
     range ??= await query(() => {
-      const { key = 0, seq = 0 } = sessions.findLiving(sessionId, options.incarnation) ?? {};
+      const { key = 0, seq = 0 } = sessions.findLivingAtHead(sessionId, options.incarnation) ?? {};
       return { key, until: Math.min(seq, after + (options.limit ?? seq)) };
     });
     const { key, until } = range;

@@ -31,7 +31,8 @@ export class RemoteCommits {
   watch(sessionId: string): void {
     // In this order: a commit in between is looked at once too often, not missed.
     if (!this.#timer) this.#version = this.#askVersion();
-    if (!this.#positions.has(sessionId)) this.#positions.set(sessionId, this.#position(sessionId));
+    if (!this.#positions.has(sessionId))
+      this.#positions.set(sessionId, this.#position(sessionId, this.#sessions.recentHeads()));
     this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
   }
 
@@ -57,12 +58,14 @@ export class RemoteCommits {
     try {
       const version = this.#askVersion();
       if (version === this.#version) return;
+      // Read before the sessions' rows: an event that gets its place in between is counted by one of them.
+      const recent = this.#sessions.recentHeads();
       for (const [sessionId, before] of this.#positions) {
         if (!this.#watchers.has(sessionId)) {
           this.#positions.delete(sessionId);
           continue;
         }
-        const position = this.#position(sessionId);
+        const position = this.#position(sessionId, recent);
         if (position === before) continue;
         this.#positions.set(sessionId, position);
         this.#watchers.notify(sessionId);
@@ -73,9 +76,10 @@ export class RemoteCommits {
     }
   }
 
-  #position(sessionId: string): string {
+  #position(sessionId: string, recent: ReadonlyMap<number, number>): string {
     const session = this.#sessions.find(sessionId);
     if (!session) return '';
-    return `${session.key}/${session.seq}/${session.revision}/${this.#drafts.last(session.key)}`;
+    const { key, placed_seq, revision } = session;
+    return `${key}/${recent.get(key) ?? placed_seq}/${revision}/${this.#drafts.last(key)}`;
   }
 }

@@ -3,7 +3,7 @@ import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
-import type { EventTable, RemainingRow } from './event-table.ts';
+import { type EventTable, RECENT, type RemainingRow } from './event-table.ts';
 
 /**
  * The full-text index. It is filled outside the append's transaction and remembers in `sessions.indexed_seq` how far it has
@@ -50,7 +50,9 @@ export class SearchIndex {
     this.#database = database;
     this.#log = events;
     this.#lagging = database.prepare(
-      'SELECT key, id, seq, indexed_seq FROM sessions WHERE (indexed_seq < seq OR ?) AND (? IS NULL OR id = ?)',
+      `SELECT * FROM (SELECT key, id, coalesce(recent.seq, sessions.seq) AS seq, indexed_seq
+         FROM sessions LEFT JOIN ${RECENT} AS recent USING (key) WHERE building_until IS NULL)
+       WHERE (indexed_seq < seq OR ?) AND (? IS NULL OR id = ?)`,
     );
     this.#indexedSeq = database.prepareValue('SELECT indexed_seq FROM sessions WHERE key = ?');
     this.#progress = database.prepare('UPDATE sessions SET indexed_seq = ? WHERE key = ?');

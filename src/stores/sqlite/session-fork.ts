@@ -37,7 +37,7 @@ export class SessionFork {
   readonly #begin: ValueStatement<[string, number], number>;
   readonly #isBuilding: ValueStatement<[number], number>;
   readonly #keepBuilding: Statement<[number, number]>;
-  readonly #publish: Statement<[string, number, number, string, string, number]>;
+  readonly #publish: Statement<[string, number, number, string, number]>;
 
   constructor(
     database: Database,
@@ -62,8 +62,7 @@ export class SessionFork {
     this.#isBuilding = database.prepareValue('SELECT 1 FROM sessions WHERE key = ? AND building_until IS NOT NULL');
     this.#keepBuilding = database.prepare('UPDATE sessions SET building_until = ? WHERE key = ?');
     this.#publish = database.prepare(
-      `UPDATE sessions SET id = ?, incarnation = ?, seq = ?, updated_at = ?, last_append = ?, building_until = NULL
-       WHERE key = ?`,
+      'UPDATE sessions SET id = ?, incarnation = ?, seq = ?, updated_at = ?, building_until = NULL WHERE key = ?',
     );
   }
 
@@ -107,7 +106,7 @@ export class SessionFork {
     target: string,
     options: ForkOptions,
   ): { readonly origin: SessionRow; readonly key: number } {
-    const origin = this.#sessions.findLiving(sessionId, options.incarnation);
+    const origin = this.#sessions.findLivingAtHead(sessionId, options.incarnation);
     if (!origin) throw sessionNotFound(sessionId);
     checkFork({ id: sessionId, seq: origin.seq }, target, options);
     this.#checkTarget(target);
@@ -117,7 +116,7 @@ export class SessionFork {
   }
 
   #checkTarget(target: string): void {
-    if ((this.#sessions.find(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
+    if ((this.#sessions.findAtHead(target)?.seq ?? 0) > 0) throw forkTargetExists(target);
   }
 
   /** Whether what was copied so far is still what the origin holds. Throws when the origin was deleted. */
@@ -168,7 +167,7 @@ export class SessionFork {
     }
     if (summary) this.#sessions.writeSummary(key, summary);
     const incarnation = this.#sessions.nextIncarnation(target);
-    this.#publish.run(target, incarnation, seq, closing.at(-1)?.at ?? '', 'fork:end', key);
+    this.#publish.run(target, incarnation, seq, closing.at(-1)?.at ?? '', key);
     return { seq };
   }
 

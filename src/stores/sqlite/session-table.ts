@@ -1,21 +1,27 @@
 import { createHash } from 'node:crypto';
 import type { SessionSummary } from '../../core/session-summary.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { AppendOptions, ListSessionsOptions, SessionHead, SessionInfo, SessionPage } from '../../ports/store.ts';
+import type { ListSessionsOptions, SessionHead, SessionInfo, SessionPage } from '../../ports/store.ts';
 import { sessionGone } from '../refusals.ts';
 import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
+import { PLACED, RECENT } from './event-table.ts';
 import { type LeaseRow, leaseFromRow } from './lease-table.ts';
 
 /** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
 
 export interface SessionRow {
   readonly key: number;
-  readonly seq: number;
-  readonly last_append: string | null;
+  /** The seq of its last event that has its place. */
+  readonly placed_seq: number;
   readonly fence: number | null;
   readonly incarnation: number;
   readonly revision: number;
+}
+
+/** A session and the seq of its last event. */
+export interface SessionAtHead extends SessionRow {
+  readonly seq: number;
 }
 
 /** A session in a list, with the columns of its lease: all of them are null when there is none. */
@@ -30,20 +36,25 @@ type ListPage = [string | null, string | null, string | null, string | null, num
 
 /** What goes with a session's row. All else that belongs to it may be much, and is removed in slices. */
 const GO_WITH_ROW = ['summaries', 'snapshots', 'sessions'] as const;
-const LIST_COLUMNS = 'id, seq, updated_at, data, fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals';
+const ROW_COLUMNS = 'key, seq AS placed_seq, fence, incarnation, revision';
+/** The row of a session says where its log ended when its last events got their places; recent events say it better. */
+const HEAD = `coalesce((SELECT seq FROM events WHERE position > ${PLACED} AND key = sessions.key ORDER BY position DESC LIMIT 1), seq)`;
+const LISTED = `SELECT id, coalesce(recent.seq, sessions.seq) AS seq, coalesce(at, updated_at) AS updated_at, data,
+    fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals`;
 const LIST_PAGE = `(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?`;
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
+  readonly #findAtHead: Statement<[string], SessionAtHead>;
+  readonly #recent: Statement<[], readonly [key: number, seq: number]>;
   readonly #create: ValueStatement<[string, number], number>;
   readonly #deletedLives: ValueStatement<[string], number>;
   readonly #countDeleted: Statement<[string, number]>;
   readonly #doom: Statement<[number, number]>;
   readonly #doomedIndex: ValueStatement<[number], number>;
   readonly #revise: Statement<[string | null, number]>;
-  readonly #advance: Statement<[number, string, string, number]>;
-  readonly #advanceFrom: Statement<[number, string, string, number, number, string, number]>;
-  readonly #advanceFenced: Statement<[number, string, string, number, number, string, number, number]>;
+  readonly #isAt: ValueStatement<[number, number, number, number], number>;
+  readonly #isAtFenced: ValueStatement<[number, number, number, number, number], number>;
   readonly #readSummary: ValueStatement<[number], string>;
   readonly #writeSummary: Statement<[number, string, number]>;
   readonly #list: Statement<ListPage, ListRow>;
@@ -51,9 +62,9 @@ export class SessionTable {
   readonly #delete: readonly Statement<[number]>[];
 
   constructor(database: Database) {
-    this.#find = database.prepare(
-      'SELECT key, seq, last_append, fence, incarnation, revision FROM sessions WHERE id = ?',
-    );
+    this.#find = database.prepare(`SELECT ${ROW_COLUMNS} FROM sessions WHERE id = ?`);
+    this.#findAtHead = database.prepare(`SELECT ${ROW_COLUMNS}, ${HEAD} AS seq FROM sessions WHERE id = ?`);
+    this.#recent = database.prepareRows(`SELECT key, seq FROM ${RECENT}`);
     this.#create = database.prepareValue('INSERT INTO sessions (id, incarnation) VALUES (?, ?) RETURNING key');
     this.#deletedLives = database.prepareValue('SELECT incarnation FROM deleted_sessions WHERE id_hash = ?');
     this.#countDeleted = database.prepare(
@@ -64,11 +75,10 @@ export class SessionTable {
     this.#revise = database.prepare(
       'UPDATE sessions SET revision = revision + 1, updated_at = coalesce(?, updated_at) WHERE key = ?',
     );
-    this.#advance = database.prepare('UPDATE sessions SET seq = ?, updated_at = ?, last_append = ? WHERE key = ?');
-    const advanceFrom = `UPDATE sessions SET seq = ?, updated_at = ?, last_append = ?
-       WHERE key = ? AND seq = ? AND last_append IS NOT ? AND revision = ?`;
-    this.#advanceFrom = database.prepare(advanceFrom);
-    this.#advanceFenced = database.prepare(`${advanceFrom} AND fence = ?`);
+    const isAt = `SELECT 1 FROM sessions WHERE key = ? AND revision = ? AND seq <= ?
+       AND NOT EXISTS (SELECT 1 FROM events WHERE position > max(?, ${PLACED}) AND key = sessions.key)`;
+    this.#isAt = database.prepareValue(isAt);
+    this.#isAtFenced = database.prepareValue(`${isAt} AND fence = ?`);
     this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
     // Not REPLACE, which removes the row and its entry in the index first: every input that is sent changes a summary.
     this.#writeSummary = database.prepare(
@@ -77,18 +87,30 @@ export class SessionTable {
     );
     // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
     this.#list = database.prepare(
-      `SELECT ${LIST_COLUMNS} FROM sessions JOIN summaries USING (key) WHERE seq > 0 AND ${LIST_PAGE}`,
+      `SELECT * FROM (${LISTED} FROM sessions JOIN summaries USING (key) LEFT JOIN ${RECENT} AS recent USING (key))
+       WHERE ${LIST_PAGE}`,
     );
     // Those with work are few, and have an index of their own.
     this.#listWork = database.prepare(
-      `SELECT ${LIST_COLUMNS} FROM summaries INDEXED BY summaries_with_work CROSS JOIN sessions USING (key)
-       WHERE has_work = 1 AND seq > 0 AND ${LIST_PAGE}`,
+      `SELECT * FROM (${LISTED} FROM summaries INDEXED BY summaries_with_work CROSS JOIN sessions USING (key)
+         LEFT JOIN ${RECENT} AS recent USING (key) WHERE has_work = 1)
+       WHERE ${LIST_PAGE}`,
     );
     this.#delete = GO_WITH_ROW.map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
   }
 
   find(sessionId: string): SessionRow | undefined {
     return this.#find.get(sessionId);
+  }
+
+  /** As `find`, with the seq of the last event, which costs a look at the recent events of all sessions. */
+  findAtHead(sessionId: string): SessionAtHead | undefined {
+    return this.#findAtHead.get(sessionId);
+  }
+
+  /** The seq of the last event of each session that has recent events, by key. */
+  recentHeads(): ReadonlyMap<number, number> {
+    return new Map(this.#recent.all());
   }
 
   /** The key of a session that is not there yet. */
@@ -103,14 +125,26 @@ export class SessionTable {
 
   /** The session in the life that the caller means; undefined when that life has no row yet. */
   findLiving(sessionId: string, incarnation: number | undefined): SessionRow | undefined {
-    const session = this.find(sessionId);
+    return this.#inLife(sessionId, incarnation, this.find(sessionId));
+  }
+
+  /** As `findLiving`, with the seq of the last event. */
+  findLivingAtHead(sessionId: string, incarnation: number | undefined): SessionAtHead | undefined {
+    return this.#inLife(sessionId, incarnation, this.findAtHead(sessionId));
+  }
+
+  #inLife<R extends SessionRow>(
+    sessionId: string,
+    incarnation: number | undefined,
+    session: R | undefined,
+  ): R | undefined {
     if (incarnation === undefined) return session;
     if (incarnation !== (session?.incarnation ?? this.nextIncarnation(sessionId))) throw sessionGone(sessionId);
     return session;
   }
 
   head(sessionId: string): SessionHead {
-    const { incarnation, seq, revision } = this.find(sessionId) ?? {
+    const { incarnation, seq, revision } = this.findAtHead(sessionId) ?? {
       incarnation: this.nextIncarnation(sessionId),
       seq: 0,
       revision: 0,
@@ -128,26 +162,19 @@ export class SessionTable {
     return this.find(sessionId)?.key ?? this.create(sessionId);
   }
 
-  /** Records the newest append. */
-  advance(key: number, seq: number, at: string, appendId: string): void {
-    this.#advance.run(seq, at, appendId, key);
-  }
-
   /**
-   * Records an append if it is a new one, the session stands where its writer thinks and no event was replaced that this process
-   * does not know of, which is almost always so.
+   * Whether a session is where an earlier append of this process left it: no event was appended or replaced since, and the fence
+   * is the caller's. `position` is that of its last event: events that were appended since have greater ones.
    */
-  advanceFrom(
-    { key, revision }: Pick<SessionRow, 'key' | 'revision'>,
-    seq: number,
-    at: string,
-    { id, expectedSeq, fence }: AppendOptions,
+  isAt(
+    { key, revision, seq, position }: Pick<SessionRow, 'key' | 'revision'> & Record<'seq' | 'position', number>,
+    fence: number | undefined,
   ): boolean {
-    const { changes } =
+    const found =
       fence === undefined
-        ? this.#advanceFrom.run(seq, at, id, key, expectedSeq, id, revision)
-        : this.#advanceFenced.run(seq, at, id, key, expectedSeq, id, revision, fence);
-    return changes === 1;
+        ? this.#isAt.get(key, revision, seq, position)
+        : this.#isAtFenced.get(key, revision, seq, position, fence);
+    return found === 1;
   }
 
   readSummary(key: number): SessionSummary | undefined {
