@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import type { SessionEvent } from '../../src/core/events.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import type { NewEvent, SessionEvent } from '../../src/core/events.ts';
+import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
 import { openDatabase } from '../../src/stores/sqlite/open-database.ts';
 import type { SqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 import { storeOnDatabase } from '../../src/stores/sqlite/store-on-database.ts';
@@ -34,7 +35,7 @@ test('two connections agree on the end of each log, whichever wrote last and whe
           const log = logs.get(session) ?? [];
           const at = minute(++n);
           const texts = Array.from({ length: size }, (_, i) => `${n}.${i}`);
-          const events = texts.map((text) => ({ ...note(text), at }));
+          const events = texts.map((text) => event(text, at));
           if (kind === 'append') {
             const append = { id: `id-${n}`, expectedSeq: log.length };
             expect(await store.append(session, events, append)).toEqual({ seq: log.length + size });
@@ -46,7 +47,7 @@ test('two connections agree on the end of each log, whichever wrote last and whe
           } else if (kind === 'repeat') {
             const before = last.get(session);
             if (!before) continue;
-            const again = before.texts.map((text) => ({ ...note(text), at: before.at }));
+            const again = before.texts.map((text) => event(text, before.at));
             const { id, expectedSeq } = before;
             const seq = expectedSeq + again.length;
             expect(await store.append(session, again, { id, expectedSeq })).toEqual({ seq });
@@ -71,11 +72,21 @@ test('two connections agree on the end of each log, whichever wrote last and whe
           expect(new Map(listed.sessions.map(({ id, seq }) => [id, seq]))).toEqual(
             new Map([...logs].map(([id, log]) => [id, log.length])),
           );
+          const withWork = await store.listSessions({ work: true });
+          expect(withWork.sessions).toEqual(listed.sessions.filter(({ work }) => work !== undefined));
           for (const [id, log] of logs) {
             const read = await readAll(store, id);
             expect(read.map((event) => (event as unknown as { text: string }).text)).toEqual(log);
             expect(await store.head(id)).toMatchObject({ seq: log.length });
-            expect(listed.sessions.find((info) => info.id === id)?.updatedAt).toBe(read.at(-1)?.at);
+            let summary: SessionSummary | undefined;
+            for (const each of read) summary = summarizeSession(summary, each);
+            const updatedAt = read.at(-1)?.at;
+            expect(listed.sessions.find((info) => info.id === id)).toEqual({
+              ...summary,
+              id,
+              seq: log.length,
+              updatedAt,
+            });
           }
           expect((await store.check()).problems).toEqual([]);
         }
@@ -113,6 +124,34 @@ test('a lease is not released at a seq that the log has moved on from, also when
   await other.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
   expect(await one.releaseLease('s', fence, { seq: 1 })).toBe(false);
   expect(await one.releaseLease('s', fence, { seq: 2 })).toBe(true);
+});
+
+/** One of three kinds, as its text says: about the session, an input, or the user's own. */
+function event(text: string, at: string): NewEvent {
+  const n = Number(text.replace('.', ''));
+  if (n % 3 === 0)
+    return { type: 'session/described', at, title: text, tags: [`tag-${n}`], text } as unknown as NewEvent;
+  if (n % 3 === 1) return { ...note(text), at };
+  const content = [{ type: 'text', text }];
+  return { type: 'input/queued', at, inputId: text, mode: 'next', content, text } as unknown as NewEvent;
+}
+
+test('a recent event that cannot be read stops neither listing nor the appends that give it its place', async () => {
+  const path = temporaryDatabase();
+  const store = await open(path, 8);
+  onTestFinished(() => store.close());
+  await store.append('damaged', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
+  connect(path).exec("UPDATE events SET data = '{oops'");
+  expect((await store.listSessions()).sessions).toMatchObject([{ id: 'damaged', seq: 2 }]);
+  for (let seq = 0; seq < 20; seq++) {
+    await store.append('whole', [event(`${seq}.0`, minute(seq))], { id: `a-${seq}`, expectedSeq: seq });
+  }
+  const { sessions } = await store.listSessions();
+  expect(sessions).toMatchObject([
+    { id: 'whole', seq: 20, title: '18.0', work: 'input' },
+    { id: 'damaged', seq: 2 },
+  ]);
+  expect((await store.check()).problems).toHaveLength(2);
 });
 
 async function open(path: string, placeEvery: number): Promise<SqliteStore> {

@@ -9,6 +9,7 @@ import type { ContentTable } from './content-table.ts';
 import type { DraftTable } from './draft-table.ts';
 import { type EventTable, MAX_SEQ } from './event-table.ts';
 import type { SessionAtHead, SessionRow, SessionTable } from './session-table.ts';
+import type { LogPosition, SummaryTable } from './summary-table.ts';
 import { RefusedAfterWriting } from './write-queue.ts';
 
 const MAX_KNOWN = 1024;
@@ -31,20 +32,28 @@ export interface Appended {
   readonly written?: Written;
 }
 
-/** Appending: who may, whether it was done before, and the summary that goes with it. Always within a write transaction. */
+/** Appending: who may, and whether it was done before. Always within a write transaction. */
 export class EventLog {
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
   readonly #drafts: DraftTable;
-  /** Sessions that were written to last. The summary at a seq and a revision never changes, and a key is never used again. */
+  readonly #summaries: SummaryTable;
+  /** Sessions that were written to last. A key is never used again. */
   readonly #known = new Map<string, Written>();
 
-  constructor(sessions: SessionTable, events: EventTable, contents: ContentTable, drafts: DraftTable) {
-    this.#sessions = sessions;
-    this.#events = events;
-    this.#contents = contents;
-    this.#drafts = drafts;
+  constructor(parts: {
+    readonly sessions: SessionTable;
+    readonly events: EventTable;
+    readonly contents: ContentTable;
+    readonly drafts: DraftTable;
+    readonly summaries: SummaryTable;
+  }) {
+    this.#sessions = parts.sessions;
+    this.#events = parts.events;
+    this.#contents = parts.contents;
+    this.#drafts = parts.drafts;
+    this.#summaries = parts.summaries;
   }
 
   append(
@@ -66,9 +75,10 @@ export class EventLog {
     }
     if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
     const { key, incarnation, revision } = place;
+    // Before the events are written, which may write the summary of what they say as well.
+    const summary = this.#summarize({ key, revision, seq: expectedSeq }, events);
     const position = this.#events.insert(key, expectedSeq + 1, appendId, encoded);
     this.#keepBeside(key, expectedSeq, options);
-    const summary = this.#summarize(sessionId, { key, revision }, expectedSeq, events);
     return { seq, written: { key, incarnation, revision, seq, position, appendId, summary } };
   }
 
@@ -99,6 +109,7 @@ export class EventLog {
   /** After the commit: the next append need not look for the session, nor read its summary again. */
   remember(sessionId: string, written: Written): void {
     this.#known.set(sessionId, written);
+    this.#summaries.remember(written);
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
@@ -125,25 +136,22 @@ export class EventLog {
     return undefined;
   }
 
-  #summarize(
-    sessionId: string,
-    { key, revision }: Pick<SessionRow, 'key' | 'revision'>,
-    seqBefore: number,
-    events: readonly NewEvent[],
-  ): SessionSummary {
-    const known = this.#known.get(sessionId);
-    const isCurrent = known?.key === key && known.seq === seqBefore && known.revision === revision;
-    const before = isCurrent ? known.summary : this.#sessions.readSummary(key);
-    let summary = before;
-    for (const [i, event] of events.entries()) {
+  /** Folds the events of an append into the summary of what was before them; refuses events that lack what a summary reads. */
+  #summarize(before: LogPosition, events: readonly NewEvent[]): SessionSummary {
+    let summary = this.#summaries.read(before);
+    let copies = false;
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i] as NewEvent;
       try {
-        summary = summarizeSession(summary, placed(event, seqBefore + 1 + i));
+        summary = summarizeSession(summary, placed(event, before.seq + 1 + i));
       } catch (cause) {
         throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
       }
+      copies ||= event.type.startsWith('session/');
     }
     if (summary === undefined) throw new TypeError('an append has events');
-    return summary === before ? summary : this.#sessions.writeSummary(key, summary);
+    // Of these events a summary keeps whole values, which the caller may change later.
+    return copies ? (JSON.parse(JSON.stringify(summary)) as SessionSummary) : summary;
   }
 }
 

@@ -11,6 +11,7 @@ import { gap } from './read-events.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SessionAtHead, SessionTable } from './session-table.ts';
 import type { SnapshotTable } from './snapshot-table.ts';
+import type { SummaryTable } from './summary-table.ts';
 
 /** The summary of a log in which one event is replaced. */
 interface Refolded {
@@ -25,6 +26,7 @@ interface Parts {
   readonly events: EventTable;
   readonly contents: ContentTable;
   readonly snapshots: SnapshotTable;
+  readonly summaries: SummaryTable;
   readonly index: SearchIndex;
   /** Reads a log in short queries. */
   read(sessionId: string, options: ReadOptions): EventReading;
@@ -68,7 +70,7 @@ export class EventReplacement {
     { incarnation, contents: kept }: ReplaceEventOptions,
     refolded: Refolded | undefined,
   ): SessionAtHead | undefined {
-    const { sessions, events, contents, snapshots, index } = this.#parts;
+    const { sessions, events, contents, snapshots, summaries, index } = this.#parts;
     const { seq } = replacement;
     const session = sessions.findLivingAtHead(sessionId, incarnation);
     if (!session?.seq) throw sessionNotFound(sessionId);
@@ -83,7 +85,7 @@ export class EventReplacement {
     contents.drop(key, seq, contents.referredBy(key, seq), kept);
     snapshots.drop(key);
     sessions.revise(key, seq === session.seq ? encoded.at : undefined);
-    if (summary) sessions.writeSummary(key, summary);
+    if (summary) summaries.write(key, session.seq, summary);
     return undefined;
   }
 

@@ -7,9 +7,9 @@ import type { Database, Statement, ValueStatement } from './driver.ts';
  *
  *     events    ■ □ ▪ ▪ ■ □ □ ■ ▪ ┆ □ ■ ▪ ■        by position: in the order they were committed
  *     places    ■ ■ ■ □ □ □ ▪ ▪ ▪ ┆ not yet         by session and seq
- *     sessions  seq, updated_at   ┆ not yet         as of the last event that has its place
+ *     sessions  seq, updated_at   ┆ not yet         as of the last event that has its place; likewise `summaries`
  *
- * An append therefore writes its events and nothing else: neither an index entry nor the row of its session.
+ * An append therefore writes its events and nothing else: no index entry, not the row of its session, not its summary.
  */
 
 /** The greatest seq: half of a 64-bit id. The ids are computed in SQL, since a JavaScript number does not hold them all. */
@@ -36,6 +36,7 @@ export interface AppendedRow extends EncodedEvent {
 export class EventTable {
   readonly #database: Database;
   readonly #placeEvery: number;
+  readonly #beforePlacing: () => void;
   readonly #insert: Statement<[number, number, string | null, string, string, string]>;
   readonly #place: Statement<[]>;
   readonly #advanceSessions: Statement<[]>;
@@ -52,7 +53,9 @@ export class EventTable {
   readonly #deletePlace: Statement<[number, number]>;
   readonly #limitPlaced: Statement;
 
-  constructor(database: Database, placeEvery: number = PLACE_EVERY) {
+  /** `beforePlacing` runs in the transaction that gives the recent rows their places, while they are still recent. */
+  constructor(database: Database, placeEvery: number = PLACE_EVERY, beforePlacing: () => void = () => {}) {
+    this.#beforePlacing = beforePlacing;
     this.#database = database;
     this.#placeEvery = placeEvery;
     this.#insert = database.prepare(
@@ -130,6 +133,7 @@ export class EventTable {
     }
     // The append that fills a stretch gives all recent rows their places: no counter, no background work.
     if (Math.floor(last / this.#placeEvery) !== Math.floor((last - events.length) / this.#placeEvery)) {
+      this.#beforePlacing();
       this.#place.run();
       this.#advanceSessions.run();
       this.#placed.run();

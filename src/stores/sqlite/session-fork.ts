@@ -13,6 +13,7 @@ import type { SessionRemoval } from './session-removal.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';
 import type { SliceCheckpoints } from './slice-checkpoints.ts';
+import type { SummaryTable } from './summary-table.ts';
 import { RefusedAfterWriting, type WriteQueue } from './write-queue.ts';
 
 const ROWS = 64;
@@ -30,6 +31,7 @@ export class SessionFork {
   readonly #sessions: SessionTable;
   readonly #events: EventTable;
   readonly #contents: ContentTable;
+  readonly #summaries: SummaryTable;
   readonly #removal: SessionRemoval;
   readonly #queue: WriteQueue;
   readonly #checkpoints: SliceCheckpoints;
@@ -45,6 +47,7 @@ export class SessionFork {
       readonly sessions: SessionTable;
       readonly events: EventTable;
       readonly contents: ContentTable;
+      readonly summaries: SummaryTable;
       readonly removal: SessionRemoval;
       readonly queue: WriteQueue;
       readonly checkpoints: SliceCheckpoints;
@@ -54,6 +57,7 @@ export class SessionFork {
     this.#sessions = parts.sessions;
     this.#events = parts.events;
     this.#contents = parts.contents;
+    this.#summaries = parts.summaries;
     this.#removal = parts.removal;
     this.#queue = parts.queue;
     this.#checkpoints = parts.checkpoints;
@@ -165,7 +169,7 @@ export class SessionFork {
     for (const { at, type, data } of closing) {
       summary = summarize(summary, decodeEvent(target, ++seq, at, type, data));
     }
-    if (summary) this.#sessions.writeSummary(key, summary);
+    if (summary) this.#summaries.write(key, seq, summary);
     const incarnation = this.#sessions.nextIncarnation(target);
     this.#publish.run(target, incarnation, seq, closing.at(-1)?.at ?? '', key);
     return { seq };

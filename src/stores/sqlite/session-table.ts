@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { SessionSummary } from '../../core/session-summary.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { ListSessionsOptions, SessionHead, SessionInfo, SessionPage } from '../../ports/store.ts';
+import type { SessionHead } from '../../ports/store.ts';
 import { sessionGone } from '../refusals.ts';
-import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import { PLACED, RECENT } from './event-table.ts';
-import { type LeaseRow, leaseFromRow } from './lease-table.ts';
 
-/** The rows of `sessions` and their summaries: finding, making, listing and removing sessions. */
+/** The rows of `sessions`: finding, making and removing sessions. */
 
 export interface SessionRow {
   readonly key: number;
@@ -24,24 +20,11 @@ export interface SessionAtHead extends SessionRow {
   readonly seq: number;
 }
 
-/** A session in a list, with the columns of its lease: all of them are null when there is none. */
-type ListRow = {
-  readonly id: string;
-  readonly seq: number;
-  readonly updated_at: string;
-  readonly data: string;
-} & (LeaseRow | { readonly lease_holder: null });
-
-type ListPage = [string | null, string | null, string | null, string | null, number];
-
 /** What goes with a session's row. All else that belongs to it may be much, and is removed in slices. */
 const GO_WITH_ROW = ['summaries', 'snapshots', 'sessions'] as const;
 const ROW_COLUMNS = 'key, seq AS placed_seq, fence, incarnation, revision';
 /** The row of a session says where its log ended when its last events got their places; recent events say it better. */
 const HEAD = `coalesce((SELECT seq FROM events WHERE position > ${PLACED} AND key = sessions.key ORDER BY position DESC LIMIT 1), seq)`;
-const LISTED = `SELECT id, coalesce(recent.seq, sessions.seq) AS seq, coalesce(at, updated_at) AS updated_at, data,
-    fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals`;
-const LIST_PAGE = `(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?`;
 
 export class SessionTable {
   readonly #find: Statement<[string], SessionRow>;
@@ -55,10 +38,6 @@ export class SessionTable {
   readonly #revise: Statement<[string | null, number]>;
   readonly #isAt: ValueStatement<[number, number, number, number], number>;
   readonly #isAtFenced: ValueStatement<[number, number, number, number, number], number>;
-  readonly #readSummary: ValueStatement<[number], string>;
-  readonly #writeSummary: Statement<[number, string, number]>;
-  readonly #list: Statement<ListPage, ListRow>;
-  readonly #listWork: Statement<ListPage, ListRow>;
   readonly #delete: readonly Statement<[number]>[];
 
   constructor(database: Database) {
@@ -79,23 +58,6 @@ export class SessionTable {
        AND NOT EXISTS (SELECT 1 FROM events WHERE position > max(?, ${PLACED}) AND key = sessions.key)`;
     this.#isAt = database.prepareValue(isAt);
     this.#isAtFenced = database.prepareValue(`${isAt} AND fence = ?`);
-    this.#readSummary = database.prepareValue('SELECT data FROM summaries WHERE key = ?');
-    // Not REPLACE, which removes the row and its entry in the index first: every input that is sent changes a summary.
-    this.#writeSummary = database.prepare(
-      `INSERT INTO summaries (key, data, has_work) VALUES (?, ?, ?)
-       ON CONFLICT (key) DO UPDATE SET data = excluded.data, has_work = excluded.has_work`,
-    );
-    // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
-    this.#list = database.prepare(
-      `SELECT * FROM (${LISTED} FROM sessions JOIN summaries USING (key) LEFT JOIN ${RECENT} AS recent USING (key))
-       WHERE ${LIST_PAGE}`,
-    );
-    // Those with work are few, and have an index of their own.
-    this.#listWork = database.prepare(
-      `SELECT * FROM (${LISTED} FROM summaries INDEXED BY summaries_with_work CROSS JOIN sessions USING (key)
-         LEFT JOIN ${RECENT} AS recent USING (key) WHERE has_work = 1)
-       WHERE ${LIST_PAGE}`,
-    );
     this.#delete = GO_WITH_ROW.map((table) => database.prepare(`DELETE FROM ${table} WHERE key = ?`));
   }
 
@@ -177,18 +139,6 @@ export class SessionTable {
     return found === 1;
   }
 
-  readSummary(key: number): SessionSummary | undefined {
-    const data = this.#readSummary.get(key);
-    return data === undefined ? undefined : (JSON.parse(data) as SessionSummary);
-  }
-
-  /** Returns the summary as it will be read. */
-  writeSummary(key: number, summary: SessionSummary): SessionSummary {
-    const data = JSON.stringify(summary);
-    this.#writeSummary.run(key, data, summary.work !== undefined || summary.wakeAt !== undefined ? 1 : 0);
-    return JSON.parse(data) as SessionSummary;
-  }
-
   /** Ends a session's life: its row is gone at once, its events are removed in slices. */
   end(sessionId: string, { key, incarnation }: SessionRow, indexedSeq: number): void {
     this.#countDeleted.run(idHash(sessionId), incarnation);
@@ -205,34 +155,6 @@ export class SessionTable {
   doomedIndex(key: number): number | undefined {
     return this.#doomedIndex.get(key);
   }
-
-  list(options: ListSessionsOptions, clock: Clock): SessionPage {
-    const { limit = DEFAULT_PAGE } = options;
-    let position = checkListing(options);
-    const found: SessionInfo[] = [];
-    // Each round looks at more rows, so that a filter that lets few through does not scan the table for every few of them.
-    for (let rows = limit + 1; ; rows *= 8) {
-      const { updatedAt = null, id = null } = position ?? {};
-      const list = options.work ? this.#listWork : this.#list;
-      const chunk = list.all(updatedAt, updatedAt, updatedAt, id, rows);
-      for (const row of chunk) {
-        const info = infoOf(row, clock);
-        if (matchesFilter(info, options) && found.push(info) > limit) {
-          const last = found[limit - 1] as SessionInfo;
-          return { sessions: found.slice(0, limit), next: encodeCursor(last) };
-        }
-      }
-      const last = chunk.at(-1);
-      if (!last || chunk.length < rows) return { sessions: found };
-      position = { updatedAt: last.updated_at, id: last.id };
-    }
-  }
-}
-
-function infoOf(row: ListRow, clock: Clock): SessionInfo {
-  const { id, seq, updated_at: updatedAt } = row;
-  const info = { ...JSON.parse(row.data), id, seq, updatedAt } as SessionInfo;
-  return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, clock) };
 }
 
 /** What stays of a deleted session's id. */

@@ -33,12 +33,14 @@ import { RemoteCommits } from './remote-commits.ts';
 import { RenewalThread } from './renewal-thread.ts';
 import { SearchIndex } from './search-index.ts';
 import { SessionFork } from './session-fork.ts';
+import { SessionList } from './session-list.ts';
 import { SessionRemoval } from './session-removal.ts';
 import { SessionTable } from './session-table.ts';
 import { SliceCheckpoints } from './slice-checkpoints.ts';
 import { SnapshotTable } from './snapshot-table.ts';
 import { storeError } from './sqlite-errors.ts';
 import type { SqliteStore, SqliteStoreOptions } from './sqlite-store.ts';
+import { SummaryTable } from './summary-table.ts';
 import { emptyIfFree, emptyWriteAheadLog, stillInLog } from './write-ahead-log.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -59,12 +61,14 @@ export function storeOnDatabase(
     backgroundIndexing = true,
   } = options;
   const sessions = new SessionTable(database);
-  const events = new EventTable(database, placeEvery);
+  const events = new EventTable(database, placeEvery, () => summaries.writeRecent());
+  const summaries = new SummaryTable(database, events);
+  const list = new SessionList(database, summaries, clock);
   const leases = new LeaseTable(database, sessions, clock);
   const drafts = new DraftTable(database);
   const snapshots = new SnapshotTable(database);
   const contents = new ContentTable(database);
-  const log = new EventLog(sessions, events, contents, drafts);
+  const log = new EventLog({ sessions, events, contents, drafts, summaries });
   const index = new SearchIndex(database, events);
   const guard = new FileGuard(database, path);
   const queue = new WriteQueue(database, path, busyTimeoutMs, guard);
@@ -77,6 +81,7 @@ export function storeOnDatabase(
     sessions,
     events,
     contents,
+    summaries,
     removal,
     queue,
     checkpoints,
@@ -89,6 +94,7 @@ export function storeOnDatabase(
     events,
     contents,
     snapshots,
+    summaries,
     index,
     // Not refused while the store closes: `close` waits for it.
     read: (sessionId, readOptions) => readEvents(events, sessions, query, sessionId, readOptions),
@@ -280,7 +286,7 @@ export function storeOnDatabase(
 
     async listSessions(listOptions = {}) {
       enter();
-      return query(() => sessions.list(listOptions, clock));
+      return query(() => list.page(listOptions));
     },
 
     async search(text, { sessionId, limit = DEFAULT_HITS } = {}) {

@@ -1,0 +1,101 @@
+import type { SessionSummary } from '../../core/session-summary.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ListSessionsOptions, SessionInfo, SessionPage } from '../../ports/store.ts';
+import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../session-listing.ts';
+import type { Database, Statement } from './driver.ts';
+import { RECENT } from './event-table.ts';
+import { type LeaseRow, leaseFromRow } from './lease-table.ts';
+import type { SummaryTable } from './summary-table.ts';
+
+/** A session in a list, with the columns of its lease: all of them are null when there is none. */
+type ListRow = {
+  readonly key: number;
+  readonly revision: number;
+  readonly id: string;
+  readonly seq: number;
+  readonly updated_at: string;
+  /** Its summary; null when recent events may have changed it. */
+  readonly data: string | null;
+} & (LeaseRow | { readonly lease_holder: null });
+
+type Page = [string | null, string | null, string | null, string | null, number];
+
+const COLUMNS = `sessions.key AS key, revision, id, coalesce(recent.seq, sessions.seq) AS seq,
+  coalesce(at, updated_at) AS updated_at, iif(recent.seq IS NULL, data, NULL) AS data,
+  fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals`;
+const PAGE = '(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?';
+
+/** Lists sessions. Those with recent events are listed with what these events say. */
+export class SessionList {
+  readonly #database: Database;
+  readonly #summaries: SummaryTable;
+  readonly #clock: Clock;
+  readonly #all: Statement<Page, ListRow>;
+  readonly #withWork: Statement<Page, ListRow>;
+
+  constructor(database: Database, summaries: SummaryTable, clock: Clock) {
+    this.#database = database;
+    this.#summaries = summaries;
+    this.#clock = clock;
+    const select = (where: string): Statement<Page, ListRow> =>
+      database.prepare(
+        `WITH recent AS MATERIALIZED ${RECENT}
+         SELECT * FROM (SELECT ${COLUMNS} FROM sessions LEFT JOIN summaries USING (key) LEFT JOIN recent USING (key)
+           WHERE building_until IS NULL AND ${where})
+         WHERE seq > 0 AND ${PAGE}`,
+      );
+    // No index on updated_at: every append would have to move its entry. The table is small, reading it all is quick.
+    this.#all = select('TRUE');
+    // Those whose rows say that there is work are few, and have an index of their own.
+    this.#withWork = select(
+      `sessions.key IN (SELECT key FROM summaries INDEXED BY summaries_with_work WHERE has_work = 1
+         UNION SELECT key FROM recent)`,
+    );
+  }
+
+  page(options: ListSessionsOptions): SessionPage {
+    const position = checkListing(options);
+    // One snapshot: events that get their places meanwhile are counted once.
+    return this.#database.transaction('DEFERRED', () => this.#read(options, position));
+  }
+
+  #read(options: ListSessionsOptions, start: ReturnType<typeof checkListing>): SessionPage {
+    const { limit = DEFAULT_PAGE } = options;
+    let position = start;
+    const found: SessionInfo[] = [];
+    // Each round looks at more rows, so that a filter that lets few through does not scan the table for every few of them.
+    for (let rows = limit + 1; ; rows *= 8) {
+      const { updatedAt = null, id = null } = position ?? {};
+      const list = options.work ? this.#withWork : this.#all;
+      const chunk = list.all(updatedAt, updatedAt, updatedAt, id, rows);
+      for (const row of chunk) {
+        const info = this.#infoOf(row);
+        if (matchesFilter(info, options) && found.push(info) > limit) {
+          const last = found[limit - 1] as SessionInfo;
+          return { sessions: found.slice(0, limit), next: encodeCursor(last) };
+        }
+      }
+      const last = chunk.at(-1);
+      if (!last || chunk.length < rows) return { sessions: found };
+      position = { updatedAt: last.updated_at, id: last.id };
+    }
+  }
+
+  #infoOf(row: ListRow): SessionInfo {
+    const { id, seq, updated_at: updatedAt } = row;
+    const info = { ...JSON.parse(row.data ?? this.#recentSummary(row)), id, seq, updatedAt } as SessionInfo;
+    return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, this.#clock) };
+  }
+
+  /** As JSON: what is handed out is the caller's, and may be changed. */
+  #recentSummary({ key, revision, seq, updated_at }: ListRow): string {
+    const summary: SessionSummary = this.#summaries.read({ key, revision, seq }) ?? unreadable(updated_at);
+    this.#summaries.remember({ key, revision, seq, summary });
+    return JSON.stringify(summary);
+  }
+}
+
+/** The summary of a session none of whose events can be read: it is listed, and `check` reports it. */
+function unreadable(createdAt: string): SessionSummary {
+  return { tags: [], metadata: {}, createdAt };
+}
