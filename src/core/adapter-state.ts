@@ -1,16 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError, messageOf } from './errors.ts';
 
-/** The largest adapter state that is recorded, as JSON: ids and times, never a conversation (D25). */
+/** The maximum size of a recorded adapter state, as JSON: ids and times, never a conversation (D25). */
 export const MAX_ADAPTER_STATE_BYTES = 16_384;
 
-/** What an adapter needs to continue outside our log, tagged by its kind. An open union: unknown kinds stay opaque. */
+/**
+ * What an adapter needs to continue a conversation that it stores outside our log, tagged by its kind. An open union: unknown kinds stay
+ * opaque.
+ */
 export interface AdapterState {
   readonly adapterType: string;
   readonly [field: string]: unknown;
 }
 
-/** One capture of adapter state. `supersedes` names the capture before it in the same evaluation. */
+/** One capture of adapter state. `supersedes` names the previous capture in the same evaluation. */
 export interface AdapterStateSnapshot {
   readonly id: string;
   readonly evaluationId: string;
@@ -20,7 +23,7 @@ export interface AdapterStateSnapshot {
   readonly supersedes?: string;
 }
 
-/** A kind of adapter state: its tag, its schema and when it can be resumed from. */
+/** A kind of adapter state: its tag, its schema, and when an adapter can resume from it. */
 export interface AdapterStateType<T extends AdapterState = AdapterState> {
   readonly adapterType: T['adapterType'];
   readonly schema: StandardSchemaV1<unknown, T>;
@@ -67,7 +70,7 @@ function asJson(value: unknown, refuse: (why: string) => never): string {
   }
 }
 
-/** How many bytes a text takes as UTF-8. */
+/** The length of a text in bytes of UTF-8. */
 function utf8Length(text: string): number {
   let bytes = 0;
   for (const character of text) {

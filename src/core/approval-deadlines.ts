@@ -2,10 +2,10 @@ import type { Evaluation } from './evaluations.ts';
 import type { BuiltInEvent } from './events.ts';
 import { type CallRef, callKey } from './messages.ts';
 
-/** Until when calls can be approved that wait for it and expire (D67): ISO times by `callKey`. */
+/** When the approval of each waiting call expires (D67): ISO times by `callKey`. */
 export type ApprovalDeadlines = Readonly<Record<string, string>>;
 
-/** Folds one event into the deadlines; returns the same object when the event says nothing about them. */
+/** Folds one event into the deadlines; returns the same object when the event does not change them. */
 export function followDeadlines(deadlines: ApprovalDeadlines, event: BuiltInEvent): ApprovalDeadlines {
   switch (event.type) {
     case 'tool/approval-requested': {
@@ -30,7 +30,7 @@ export function followDeadlines(deadlines: ApprovalDeadlines, event: BuiltInEven
   }
 }
 
-/** The deadlines of evaluations that a snapshot brought. */
+/** The deadlines of the evaluations in a restored snapshot. */
 export function restoredDeadlines(
   evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
 ): ApprovalDeadlines {
@@ -46,7 +46,7 @@ export function restoredDeadlines(
   );
 }
 
-/** The earliest of them; undefined when there is none. */
+/** The earliest deadline; undefined when there is none. */
 export function earliestDeadline(deadlines: ApprovalDeadlines): string | undefined {
   let earliest: string | undefined;
   for (const time of Object.values(deadlines)) {
@@ -62,7 +62,7 @@ function without(deadlines: ApprovalDeadlines, call: CallRef): ApprovalDeadlines
   return others;
 }
 
-/** Without the calls of an evaluation and of the child conversations that they started: their keys begin with its id. */
+/** Drops the calls of an evaluation and of the child conversations that they started: their keys start with its id. */
 function withoutEvaluation(deadlines: ApprovalDeadlines, evaluationId: string): ApprovalDeadlines {
   const entries = Object.entries(deadlines);
   const others = entries.filter(([key]) => !key.startsWith(`${evaluationId}/`));

@@ -5,11 +5,11 @@ import { type CallRef, callKey } from './messages.ts';
  * Arguments outside the log (D77). The log holds redacted arguments; the exact ones are a content of the call, stored with the
  * message and dropped when the call ends:
  *
- *     call of a message that was redacted    argumentsRedacted    under exactKey, until the call ends or runs with edited ones
+ *     call of a redacted message             argumentsRedacted    under exactKey, until the call ends or runs with edited ones
  *     approved with edited arguments         edited               under editedKey, until the call ends or waits again
  */
 
-/** The name of the content that holds the arguments that the model wrote. A provider may make ids that no store takes as they are. */
+/** The name of the content that holds the model's own arguments. Escaped: a provider's call id may be one that no store accepts. */
 export function exactKey(call: CallRef): string {
   const key = callKey(call);
   const escaped = JSON.stringify(key);
@@ -21,12 +21,12 @@ export function editedKey(call: CallRef): string {
   return `edited:${exactKey(call)}`;
 }
 
-/** Whether a call runs, or ran, with arguments that are not in the log. */
+/** Whether a call runs, or ran, with arguments that are stored outside the log. */
 export function hasArgumentsOutside({ argumentsRedacted, edited }: CallState): boolean {
   return argumentsRedacted === true || edited === true;
 }
 
-/** The names of the contents that an evaluation's calls still need; none once it, or one above it, has ended. */
+/** The names of the contents that an evaluation's calls still need; none once it, or an ancestor, has ended. */
 export function argumentKeysOf(
   evaluations: { get(id: string): Evaluation | undefined },
   evaluationId: string,
@@ -40,11 +40,11 @@ function argumentKeys(call: CallState): readonly string[] {
   const { argumentsRedacted, edited, status } = call;
   if (!mayRun(call)) return [];
   if (!edited) return argumentsRedacted ? [exactKey(call)] : [];
-  // Until it starts, edited arguments may turn out to be invalid, and the call waits again as the model wrote it (D67).
+  // Edited arguments may turn out to be invalid until the call starts; it then waits again with the model's arguments (D67).
   return argumentsRedacted && status === 'pending' ? [exactKey(call), editedKey(call)] : [editedKey(call)];
 }
 
-/** Whether a call may still run: it has no result, and no person has decided that it gets one without running. */
+/** Whether a call may still run: it has no result, and no person has decided to give it one without running it. */
 function mayRun(call: CallState): boolean {
   if (hasResult(call) || call.erased || (call.settlement && 'result' in call.settlement)) return false;
   return call.approval !== 'denied' || call.status !== 'pending';

@@ -3,11 +3,11 @@ import type { EvaluationSuspended, ToolApprovalRequested, ToolApproved, ToolDeni
 import type { CallRef } from './messages.ts';
 
 /**
- * What a person's word changes about a call. The first word wins: a second one, and one that comes after the call was started,
- * changes nothing (D67). Appends are guarded in the same way; a log written before that may hold both words.
+ * How a person's decision changes a call. The first decision wins: a second one, or one after the call was started, changes nothing
+ * (D67). Appends are guarded in the same way; a log written before that may hold both decisions.
  */
 
-/** The call waits for approval. An approval whose edited arguments cannot be used is taken back. */
+/** The call waits for approval. An approval whose edited arguments are invalid is revoked. */
 export function requested(call: CallState, { at, expiresAt, problem }: ToolApprovalRequested): CallState {
   if (call.status !== 'pending') return call;
   const isReturned = problem !== undefined && call.approval === 'approved';
@@ -19,7 +19,7 @@ export function requested(call: CallState, { at, expiresAt, problem }: ToolAppro
   };
 }
 
-/** The calls that a suspension lists wait for a person: those that were not started wait for approval. */
+/** Calls listed by a suspension wait for a person: those that were not started wait for approval. */
 export function requestedBySuspension(call: CallState, { at }: EvaluationSuspended): CallState {
   return call.status === 'pending' && !call.approvalRequest ? { ...call, approvalRequest: { at } } : call;
 }
@@ -47,7 +47,7 @@ export function denied(call: CallState, event: ToolDenied): CallState {
   };
 }
 
-/** A settlement without an attempt, as older versions recorded it, is about the attempt at its position. */
+/** A settlement without an attempt, as older versions recorded it, applies to the attempt at its position. */
 export function settled(call: CallState, event: ToolSettled): CallState {
   if (hasResult(call) || isOfOtherAttempt(call, event)) return call;
   if (call.settlement && 'result' in call.settlement) return call;

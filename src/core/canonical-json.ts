@@ -1,4 +1,4 @@
-/** JSON with sorted keys: equal values give equal text, so that it can be hashed and compared. */
+/** JSON with sorted keys: equal values give equal text, for hashing and comparing. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;

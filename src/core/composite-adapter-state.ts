@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type AdapterState, type AdapterStateType, defineAdapterState } from './adapter-state.ts';
 
-/** The tag of a state that holds the states of several adapters. */
+/** The tag of a state that contains the states of several adapters. */
 export const COMPOSITE_STATE = 'composite';
 
 /** The states of several adapters that worked on one conversation, by adapter type. */
@@ -10,14 +10,14 @@ export interface CompositeAdapterState extends AdapterState {
   readonly states: Readonly<Record<string, AdapterState>>;
 }
 
-/** A kind of state that a composite may hold. */
+/** A kind of state that a composite may contain. */
 interface MemberType {
   readonly adapterType: string;
   readonly resumable: (state: never) => boolean;
   parse(value: unknown): AdapterState;
 }
 
-/** Puts states together, one for each adapter type; of two states of one adapter the later one stays. */
+/** Combines states, one per adapter type; of two states of one adapter the later one is used. */
 export function composeAdapterStates(states: readonly AdapterState[]): CompositeAdapterState {
   const members = states.flatMap((state) => (isComposite(state) ? Object.values(state.states) : [state]));
   return {
@@ -26,15 +26,15 @@ export function composeAdapterStates(states: readonly AdapterState[]): Composite
   };
 }
 
-/** An adapter's own state: the given one, or the one that a composite holds for it. */
+/** An adapter's own state: the given one, or the one that a composite contains for it. */
 export function adapterStateFor(state: AdapterState, adapterType: string): AdapterState | undefined {
   if (state.adapterType === adapterType) return state;
   return isComposite(state) && Object.hasOwn(state.states, adapterType) ? state.states[adapterType] : undefined;
 }
 
 /**
- * The kind of a composite of the given kinds. Each member is validated by its own kind; members of other kinds stay opaque (D25). A
- * composite can be resumed from when one of its members can; an opaque member counts as one that can.
+ * The composite of the given kinds. Each member is validated by its own kind; members of other kinds stay opaque (D25). An adapter can
+ * resume from a composite if it can resume from one of the members; an opaque member counts as resumable.
  */
 export function defineCompositeState(types: readonly MemberType[]): AdapterStateType<CompositeAdapterState> {
   const typeOf = ({ adapterType }: AdapterState): MemberType | undefined =>

@@ -1,7 +1,7 @@
 /** A position among the draft chunks of a session (D74). */
 export interface DraftPosition {
   readonly fence: number;
-  /** From 1, counted over all chunks that the session got under that fence. */
+  /** From 1, counted over all chunks that were written to the session under that fence. */
   readonly n: number;
 }
 

@@ -2,11 +2,11 @@ import { type CallState, hasResult } from './evaluations.ts';
 import type { HistorySummarized, InputContent, InputQueued, MessageInterrupted, Settlement } from './events.ts';
 import type { ConversationMessage } from './messages.ts';
 
-/** What stays of messages, calls, settlements and summaries when what they said is erased (D58). */
+/** Erased messages, calls, settlements and summaries: their content is replaced, their structure stays (D58). */
 
 const ERASED = '[erased]';
 
-/** A message without what was said: its place, its role and its calls' names stay (D58). */
+/** A message without its content: its position, its role and the names of its calls stay (D58). */
 export function erased(message: ConversationMessage): ConversationMessage {
   const content = [{ type: 'text', text: ERASED }] as const;
   if (message.role !== 'assistant') return { ...message, content };
@@ -26,27 +26,27 @@ export function erased(message: ConversationMessage): ConversationMessage {
   };
 }
 
-/** A person's word on a call without what it said: the result was the message that is being erased. */
+/** A settlement without its result, which is the content of the erased message. */
 export function erasedSettlement(how: Settlement): Settlement {
   return 'rerun' in how ? how : { ...how, result: ERASED };
 }
 
-/** An attempt at a response that broke off, without what it said: the response was erased, and it says the beginning of that. */
+/** An interrupted response without its text, which is the beginning of the erased response. */
 export function erasedAttempt(event: MessageInterrupted): MessageInterrupted {
   return { ...event, blocks: event.blocks.map((block) => ({ ...block, text: ERASED })) };
 }
 
-/** A summary without its text, which may contain what an erased message said. */
+/** A summary without its text, which may quote the erased message. */
 export function erasedSummary(event: HistorySummarized): HistorySummarized {
   return { ...event, text: ERASED };
 }
 
-/** An input without what it said: the message that it became was erased. */
+/** An input without its content, which is that of the erased message. */
 export function erasedInput(event: InputQueued): InputQueued {
   return { ...event, content: [{ type: 'text', text: ERASED }] };
 }
 
-/** Whether a content is what an erasure left. */
+/** Whether a content was erased. */
 export function isErasedContent(content: InputContent): boolean {
   const [part] = content;
   return content.length === 1 && part?.type === 'text' && part.text === ERASED;

@@ -1,5 +1,5 @@
 /**
- * One error family (D3). `code` is stable and closed; the message says what happened and what to do next.
+ * The only error family (D3). `code` is stable and the list is closed; the message states what happened and what to do next.
  */
 export type ErrorCode =
   // the conversation
@@ -49,13 +49,13 @@ export type ErrorCode =
   | 'CHECKPOINT_INVALID'
   | 'DEPENDENCY_MISSING';
 
-/** Which check a refused append failed: its sequence was stale (retry after reading on) or its fence was (give up). */
+/** Which check failed for a rejected append: the sequence (retry after reading on) or the fence (give up). */
 export type ConflictDetail = 'sequence' | 'fence';
 
 export interface HoldfastErrorOptions {
   readonly cause?: unknown;
   readonly detail?: ConflictDetail;
-  /** What the code is about: an id, a holder, a list of problems. Shown to people, matched by nobody. */
+  /** Details of the error: an id, a holder, a list of problems. For people; code should match on `code`. */
   readonly data?: unknown;
 }
 
@@ -74,12 +74,12 @@ export class HoldfastError extends Error {
   }
 }
 
-/** Whether a caught value is ours and, if asked, has this code. */
+/** Whether a caught value is a `HoldfastError` and, if `code` is given, has that code. */
 export function isHoldfastError(error: unknown, code?: ErrorCode): error is HoldfastError {
   return error instanceof HoldfastError && (code === undefined || error.code === code);
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

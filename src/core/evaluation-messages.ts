@@ -3,8 +3,8 @@ import type { ConversationMessage } from './messages.ts';
 import type { SessionRecord } from './record.ts';
 
 /**
- * The conversation of an evaluation, as its requests are made from it: its own instructions first, then what was said in the
- * evaluations that it continues (D50), oldest first, then its own messages. Of several instructions only the newest are in.
+ * The conversation that an evaluation's requests are built from: its own instructions, then the messages of the evaluations that it
+ * continues (D50), oldest first, then its own messages. Only the newest instructions are included.
  */
 export function evaluationMessages(record: SessionRecord, evaluation: Evaluation): readonly ConversationMessage[] {
   const own = evaluation.messages.toArray();
@@ -31,14 +31,14 @@ export function evaluationSummaries(
   };
 }
 
-/** The most tokens that a request to a model may hold since it refused one of this conversation as too long, if it did. */
+/** The token limit for requests to a model, once the model refused a request of this conversation as too long. */
 export function refusalLimit(record: SessionRecord, evaluation: Evaluation, model: string): number | undefined {
   const newestFirst = [...continued(record, evaluation), evaluation].toReversed();
   const limit = newestFirst.find(({ refusal }) => refusal?.model === model)?.refusal?.maxTokens;
   return typeof limit === 'number' && limit > 0 ? limit : undefined;
 }
 
-/** The evaluations that an evaluation continues, oldest first. A log that goes in circles is followed once. */
+/** The evaluations that an evaluation continues, oldest first. A cycle in the log is followed once. */
 function continued(record: SessionRecord, evaluation: Evaluation): readonly Evaluation[] {
   const chain: Evaluation[] = [];
   const seen = new Set([evaluation.id]);

@@ -5,7 +5,7 @@ import type { CallRef, ConversationMessage } from './messages.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * An evaluation: one prompt being answered, from its first message to its end. Folded from the log, never stored (D8, D13).
+ * One run of a prompt, from its first message to its end. Folded from the log, never stored (D8, D13).
  *
  *     running ──▶ completed
  *        │  ▲ ──▶ failed
@@ -14,26 +14,26 @@ import type { Usage } from './usage.ts';
  */
 export type EvaluationStatus = 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
 
-/** What the log says of a call (D8): nothing, that it began, or how it ended. */
+/** The state of a call by the log (D8): not started, started, or how it ended. */
 export type CallStatus = 'pending' | 'started' | 'completed' | 'failed';
 
-/** A tool call of the newest turn and everything the log says about it. */
+/** A tool call of the newest turn, with everything that the log holds about it. */
 export interface CallState extends CallRef {
   readonly name: string;
   readonly arguments: string;
   /** `arguments` are redacted; `readCallArguments` returns the exact ones while the call is open (D77). */
   readonly argumentsRedacted?: true;
   readonly status: CallStatus;
-  /** How often it was started. */
+  /** How many times it was started. */
   readonly attempt: number;
   /** As recorded when it was started. */
   readonly effect?: ToolEffect;
   /** The fence of the lease under which it was started last. */
   readonly fence?: number;
-  /** Present once the log says that the call waits for approval (D67). */
+  /** Present once the call was recorded as waiting for approval (D67). */
   readonly approvalRequest?: ApprovalRequest;
   readonly approval?: 'approved' | 'denied';
-  /** Who approved or denied it, and when. */
+  /** The person who approved or denied it, and when. */
   readonly decision?: Decision;
   readonly deniedBecause?: string;
   /** The arguments that a person approved instead of the model's, as JSON. */
@@ -41,26 +41,26 @@ export interface CallState extends CallRef {
   /** A person approved other arguments, which are stored outside the log; `readCallArguments` returns them (D77). */
   readonly edited?: true;
   readonly settlement?: Settlement;
-  /** Its arguments were erased with their message: it must not run any more. */
+  /** Its arguments were erased with their message: it must not run. */
   readonly erased?: true;
 }
 
-/** That a call waits for approval, since when and until when. */
+/** A call waits for approval: since when and until when. */
 export interface ApprovalRequest {
   readonly at: string;
   readonly expiresAt?: string;
-  /** Why an earlier approval did not count. */
+  /** Why an earlier approval was rejected. */
   readonly problem?: string;
 }
 
-/** Who decided about a call, and when. */
+/** The person who decided about a call, and when. */
 export interface Decision {
   readonly at: string;
   readonly by?: string;
   readonly note?: string;
 }
 
-/** That an evaluation must stop: who requested it, when and why. */
+/** A request to stop an evaluation: by whom, when and why. */
 export interface CancelRequest {
   /** The position of its event in the log. */
   readonly seq: number;
@@ -69,13 +69,13 @@ export interface CancelRequest {
   readonly reason?: string;
 }
 
-/** Limits that replace those of the runner. */
+/** Limits that replace the runner's. */
 export interface RaisedLimits {
   readonly budget?: RaisedBudget;
   readonly maxTurns?: number;
 }
 
-/** That a suspended evaluation is to continue, and with which limits (D73). */
+/** A request to continue a suspended evaluation, with its new limits (D73). */
 export interface ResumeRequest {
   /** The position of its event in the log. */
   readonly seq: number;
@@ -97,11 +97,11 @@ export interface Evaluation {
   readonly startedAt: string;
   readonly startedSeq: number;
   readonly status: EvaluationStatus;
-  /** How often a process has taken it up, by the log; absent: once. */
+  /** How many times a process has started or resumed it, by the log; absent: once. */
   readonly attempt?: number;
-  /** Why it waits, while suspended. */
+  /** Why it is suspended. */
   readonly reason?: SuspendReason;
-  /** The newest request to cancel it that no resume has overruled: pending while it is running, obeyed while it is suspended (D73). */
+  /** The newest request to cancel it that no resume has overruled: pending while it is running, carried out while it is suspended (D73). */
   readonly cancelRequest?: CancelRequest;
   /** The position of the suspension, while suspended. */
   readonly suspendedSeq?: number;
@@ -109,25 +109,25 @@ export interface Evaluation {
   readonly resumeRequest?: ResumeRequest;
   /** Limits that requests to resume have raised. */
   readonly raised?: RaisedLimits;
-  /** The evaluation that took its place; a superseded one without it was abandoned (D61). */
+  /** The evaluation that replaced it; absent when it was abandoned (D61). */
   readonly supersededBy?: string;
-  /** The newest request that its model refused as too long, and the turn that it was for. */
+  /** The newest request that its model refused as too long, and the turn of that request. */
   readonly refusal?: RequestRefusal & { readonly turn: number };
   readonly error?: { readonly code: ErrorCode; readonly message: string };
-  /** The newest turn, 0 before the first answer. */
+  /** The newest turn, 0 before the first response. */
   readonly turn: number;
   readonly nextSequence: number;
-  /** Its own messages in log order; what it `continues` is not among them. */
+  /** Its own messages in log order, without those of the evaluation that it `continues`. */
   readonly messages: List<ConversationMessage>;
   /** The calls of the newest assistant message, in call order. */
   readonly calls: readonly CallState[];
-  /** What its own answers cost. */
+  /** The usage of its own responses. */
   readonly usage: Usage;
-  /** The same with its child conversations: what a budget is held against (D52). */
+  /** The same including its child conversations: compared with a budget (D52). */
   readonly totalUsage: Usage;
 }
 
-/** Whether an evaluation can still go on. */
+/** Whether an evaluation has not ended. */
 export function isOpen(evaluation: Evaluation): boolean {
   return evaluation.status === 'running' || evaluation.status === 'suspended';
 }
@@ -142,14 +142,14 @@ export function hasResult(call: CallState): boolean {
   return call.status === 'completed' || call.status === 'failed';
 }
 
-/** Whether a call that waited for a person waits no more. A pending call that may run again still needs its approval. */
+/** Whether a person has decided about a call that waited. A pending call that may run again still needs its approval. */
 export function isDecided(call: CallState): boolean {
   const { status, approval, settlement } = call;
   if (hasResult(call) || (settlement && 'result' in settlement)) return true;
   return status === 'started' ? settlement !== undefined : approval !== undefined;
 }
 
-/** What an evaluation says of one of its newest turn's calls. */
+/** The state of one call of an evaluation's newest turn. */
 export function findCall(
   evaluations: { get(id: string): Evaluation | undefined },
   ref: CallRef,
@@ -159,7 +159,7 @@ export function findCall(
     ?.calls.find(({ callId, turn }) => callId === ref.callId && turn === ref.turn);
 }
 
-/** The evaluation, or the nearest one above it, that has ended: nothing below it goes on. */
+/** The evaluation itself or its nearest ancestor, if it has ended: its descendants do not continue. */
 export function endedEvaluation(
   evaluations: { get(id: string): Evaluation | undefined },
   evaluationId: string,
@@ -172,7 +172,7 @@ export function endedEvaluation(
   return evaluation;
 }
 
-/** The open evaluations that a call began with `ctx.evaluate`. Looks only at those that are newer than the call's own. */
+/** The open evaluations that a call started with `ctx.evaluate`. Only visits those that are newer than the call's own. */
 export function openChildren(evaluations: List<Evaluation>, call: CallRef, since: number): readonly Evaluation[] {
   const children: Evaluation[] = [];
   for (let i = evaluations.length - 1; i >= 0; i--) {
@@ -186,7 +186,7 @@ export function openChildren(evaluations: List<Evaluation>, call: CallRef, since
   return children;
 }
 
-/** The newest evaluation of a conversation by log position, of one prompt if asked (D12, D13). */
+/** The newest evaluation of a conversation by log position, of one prompt if given (D12, D13). */
 export function latestEvaluation(
   evaluations: List<Evaluation>,
   wanted: { readonly ns?: string; readonly key?: string; readonly conversationId?: string } = {},

@@ -4,23 +4,23 @@ import type { CallRef, ConversationMessage, MediaPart, TextPart } from './messag
 import type { Usage } from './usage.ts';
 
 /**
- * The log's vocabulary. Every event is `{ seq, at, type, … }`, named noun/past-verb, persisted as it is. The built-in ones
- * below are all that the fold and the resume plan know (D54); anything else is the user's own and is kept as it came.
+ * The events of a log. Every event is `{ seq, at, type, … }`, named noun/past-verb, and stored unchanged. The fold and the resume
+ * plan know only the built-in events below (D54); all others are the user's own, and are stored as they are.
  */
 
 export interface EventEnvelope {
   /** Position in the session's log, from 1, without gaps. The store assigns it. */
   readonly seq: number;
-  /** ISO time from the session's clock. Never used for order (D12). */
+  /** ISO time from the session's clock. Never used for ordering (D12). */
   readonly at: string;
-  /** Dispatched by a tool that then failed: slices that roll back skip it, the others keep it (D21). */
+  /** Dispatched by a tool that then failed: slices that roll back skip it, the others fold it (D21). */
   readonly discarded?: true;
 }
 
-/** What may be done again after a crash (D18): reading, an act that may be repeated, an act that must happen once. */
+/** Whether a tool may be repeated after a crash (D18): it only reads, it may be repeated, or it must run at most once. */
 export type ToolEffect = 'read' | 'idempotent' | 'once';
 
-/** Why an evaluation waits (D13). */
+/** Why an evaluation is suspended (D13). */
 export type SuspendReason = Extract<
   ErrorCode,
   | 'APPROVAL_REQUIRED'
@@ -32,7 +32,7 @@ export type SuspendReason = Extract<
   | 'PROVIDER_FAILED'
 >;
 
-/** A person's word on a call whose outcome is unknown: what came of it, or leave to run it again. */
+/** A person's decision on a call whose outcome is unknown: its result, or permission to run it again. */
 export type Settlement = { readonly result: unknown; readonly isError?: boolean } | { readonly rerun: true };
 
 export type SessionDescribed = EventEnvelope & {
@@ -48,9 +48,9 @@ export type SessionForked = EventEnvelope & {
 };
 export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
-  /** The items of every slice that rolls back; a slice that is a value is one item. */
+  /** The items of every slice that rolls back; a slice that holds a value has one item. */
   readonly slices: Readonly<Record<string, readonly unknown[]>>;
-  /** The versions of slices that the process which restored them does not define: it keeps them for others (D6). */
+  /** The versions of slices that the restoring process does not define: it stores them for other processes (D6). */
   readonly versions?: Readonly<Record<string, number>>;
 };
 export type EvaluationStarted = EventEnvelope & {
@@ -61,15 +61,15 @@ export type EvaluationStarted = EventEnvelope & {
   readonly promptKey: string;
   readonly promptHash: string;
   readonly inputHash: string;
-  /** Of the values that were bound in the instructions (D64). Absent in logs from before it was recorded. */
+  /** The hash of the parameters that were bound in the instructions (D64). Absent in logs from before it was recorded. */
   readonly paramsHash?: string;
-  /** Tells equal inputs apart (D2). */
+  /** Distinguishes equal inputs (D2). */
   readonly key?: string;
   /** The evaluation whose messages this one begins with (D50). */
   readonly continues?: string;
-  /** The call that asked for this child conversation (D52). */
+  /** The call that started this child conversation (D52). */
   readonly parent?: CallRef;
-  /** The adapter that runs it, when it is not our own loop. */
+  /** The adapter that runs it, unless it is our own loop. */
   readonly adapterType?: string;
 };
 export type MessageRecorded = EventEnvelope & {
@@ -78,7 +78,7 @@ export type MessageRecorded = EventEnvelope & {
   readonly usage?: Usage;
   readonly model?: string;
   readonly finishReason?: string;
-  /** The queued input that this message is (D61): recording the message places the input. */
+  /** The queued input that became this message (D61): recording the message places the input. */
   readonly inputId?: string;
 };
 /** An input was sent to the session (D61). `run` places it by recording a message with its `inputId`. */
@@ -90,19 +90,19 @@ export type InputQueued = EventEnvelope & {
   /** Who sent it. */
   readonly by?: string;
 };
-/** A queued input is not placed any more. */
+/** A queued input was withdrawn and will not be placed. */
 export type InputWithdrawn = EventEnvelope & {
   readonly type: 'input/withdrawn';
   readonly inputId: string;
-  /** The position of its `input/queued`. */
+  /** The position of its `input/queued` event. */
   readonly queuedSeq: number;
   readonly by?: string;
 };
-/** `next` begins an evaluation after the ones before it; `steer` joins the evaluation that runs, before its next request. */
+/** `next` starts an evaluation after the current one; `steer` joins the running evaluation before its next request. */
 export type InputMode = 'next' | 'steer';
-/** What an input says. */
+/** The content of an input. */
 export type InputContent = readonly (TextPart | MediaPart)[];
-/** What a block of an answer that is being given will be, and whose input it is if it is a call's. */
+/** The kind of a block in a draft, and the tool's name if it is a call's arguments. */
 export interface DraftKind {
   readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly toolName?: string;
@@ -113,7 +113,7 @@ export type MessageInterrupted = EventEnvelope & {
   readonly conversationId: string;
   readonly turn: number;
   readonly attempt: number;
-  /** What had been said when the stream broke: shown, never sent (D53). */
+  /** The text that had arrived when the stream broke: shown, never sent (D53). */
   readonly blocks: readonly ({ readonly blockId: string; readonly text: string } & DraftKind)[];
 };
 export type MessageErased = EventEnvelope & {
@@ -128,7 +128,7 @@ export type ToolStarted = EventEnvelope &
     readonly effect: ToolEffect;
     /** 1 for the first run. */
     readonly attempt: number;
-    /** The fence of the lease under which it was started: while that lease lives, so may the call. */
+    /** The fence of the lease under which it was started: the call may be running as long as that lease is live. */
     readonly fence?: number;
   };
 /** A call waits for a person's approval (D67). */
@@ -136,9 +136,9 @@ export type ToolApprovalRequested = EventEnvelope &
   CallRef & {
     readonly type: 'tool/approval-requested';
     readonly toolName: string;
-    /** ISO time after which no approval is accepted and the call is denied. */
+    /** ISO time after which approvals are rejected and the call is denied. */
     readonly expiresAt?: string;
-    /** Why an approval did not count: its edited arguments do not fit the tool's schema. The call waits again. */
+    /** Why an approval was rejected: its edited arguments do not fit the tool's schema. The call waits again. */
     readonly problem?: string;
   };
 export type ToolApproved = EventEnvelope &
@@ -146,9 +146,9 @@ export type ToolApproved = EventEnvelope &
     readonly type: 'tool/approved';
     readonly by?: string;
     readonly note?: string;
-    /** The arguments that the tool runs with instead of the model's. */
+    /** The arguments that replace the model's. */
     readonly arguments?: unknown;
-    /** The same, of a session or a call with redaction: the edited arguments are stored outside the log (D77). */
+    /** The same for a session or a call with redaction: the edited arguments are stored outside the log (D77). */
     readonly edited?: true;
   };
 export type ToolDenied = EventEnvelope &
@@ -162,25 +162,25 @@ export type EvaluationResumed = EventEnvelope & {
   readonly attempt: number;
   /** The process that resumed it. */
   readonly by: string;
-  /** The last seq that this process had read when it resumed: a later request to cancel still counts (D73). Absent: all of them. */
+  /** The last seq that this process had read when it resumed: a later request to cancel still applies (D73). Absent: none does. */
   readonly after?: number;
 };
-/** A person or a program wants an evaluation to stop; the holder of the lease obeys (D73). */
+/** A person or a program requests that an evaluation stops; the holder of the lease carries it out (D73). */
 export type EvaluationCancelRequested = EventEnvelope & {
   readonly type: 'evaluation/cancel-requested';
   readonly evaluationId: string;
   readonly reason?: string;
-  /** Who requested it. */
+  /** The person or program that requested it. */
   readonly by?: string;
 };
-/** A person or a program wants a suspended evaluation to continue; a runner obeys (D73). */
+/** A person or a program requests that a suspended evaluation continues; a runner carries it out (D73). */
 export type EvaluationResumeRequested = EventEnvelope & {
   readonly type: 'evaluation/resume-requested';
   readonly evaluationId: string;
-  /** Limits that replace those of the runner from now on. */
+  /** Limits that replace the runner's from now on. */
   readonly budget?: RaisedBudget;
   readonly maxTurns?: number;
-  /** Who requested it. */
+  /** The person or program that requested it. */
   readonly by?: string;
 };
 /** The limits of a budget that a request to resume may raise. */
@@ -190,7 +190,7 @@ export interface RaisedBudget {
   readonly maxOutputTokens?: number;
   readonly maxCostUsd?: number;
 }
-/** A provider that gave no response, and the HTTP status of its last refusal, if it had one. */
+/** A provider that returned no response, and the HTTP status of its last refusal, if any. */
 export interface ProviderFailure {
   readonly provider: string;
   readonly status?: number;
@@ -202,7 +202,7 @@ export type EvaluationSuspended = EventEnvelope & {
   readonly reason: SuspendReason;
   readonly message: string;
   readonly pending: readonly CallRef[];
-  /** Which provider failed, if that is the reason. */
+  /** The provider that failed, if that is the reason. */
   readonly failure?: ProviderFailure;
 };
 export type EvaluationCompleted = EventEnvelope & {
@@ -217,9 +217,9 @@ export type EvaluationFailed = EventEnvelope & {
 export type EvaluationSuperseded = EventEnvelope & {
   readonly type: 'evaluation/superseded';
   readonly evaluationId: string;
-  /** The evaluation that took its place; absent when it was abandoned. */
+  /** The evaluation that replaced it; absent when it was abandoned. */
   readonly by?: string;
-  /** Why it was abandoned, and who did it. */
+  /** Why it was abandoned, and by whom. */
   readonly reason?: string;
   readonly abandonedBy?: string;
 };
@@ -236,31 +236,31 @@ export type HistoryCurated = EventEnvelope & {
   readonly originalCount: number;
   readonly curatedCount: number;
   readonly estimatedTokens: number;
-  /** Share of the previous request that this one begins with, 0 to 1. */
+  /** The share of the previous request that this one starts with, 0 to 1. */
   readonly prefixKept: number;
-  /** What had to be mended in the manager's answer (D32). */
+  /** What the loop repaired in the manager's result (D32). */
   readonly repairs?: readonly string[];
   /** The provider refused this request as too long; later ones to the same model are cut to `maxTokens`. */
   readonly refused?: RequestRefusal & { readonly status?: number; readonly message: string };
   /** The limit that an earlier refusal set for this request. */
   readonly maxTokens?: number;
 };
-/** What a model's refusal of a request as too long leads to. */
+/** The consequence of a request that a model refused as too long. */
 export interface RequestRefusal {
   readonly model: string;
-  /** The most tokens, as estimated here, that later requests to this model may hold. */
+  /** The maximum of estimated tokens for later requests to this model. */
   readonly maxTokens: number;
 }
 export type HistorySummarized = EventEnvelope & {
   readonly type: 'history/summarized';
   readonly evaluationId: string;
-  /** Range and parameters: the same request finds the same summary again (D56). */
+  /** Range and parameters: the same range and parameters find the same summary again (D56). */
   readonly key: string;
   readonly text: string;
   readonly usage?: Usage;
 };
 
-/** The events that Holdfast itself writes and understands. */
+/** The events that Holdfast itself writes and folds. */
 export type BuiltInEvent =
   | SessionDescribed
   | SessionForked
@@ -287,39 +287,39 @@ export type BuiltInEvent =
   | HistoryCurated
   | HistorySummarized;
 
-/** Exists for the compiler only. */
+/** Only for the compiler. */
 declare const own: unique symbol;
 
 /**
- * The type of an event that is not one of ours, as the compiler sees it. It is a string like any other; the mark is what lets
- * `event.type === 'message/recorded'` narrow: TypeScript would keep an event whose `type` is `string` beside the one that was named.
+ * The type of an event that is not built in, for the compiler. At run time it is any string. The brand lets
+ * `event.type === 'message/recorded'` narrow: without it, TypeScript would keep events whose `type` is `string` in the narrowed union.
  */
 // biome-ignore lint/suspicious/noExplicitAny: the compiler considers `string` equal to every literal, this pattern to none
 export type OwnType<Type extends string = `${any}`> = Type & { readonly [own]: true };
 
-/** An event of the user's own, or of a version that we do not know: kept, folded by whoever registered for it. */
+/** A user's own event, or one of an unknown version: stored, and folded by the slices that handle its type. */
 export type UserEvent = EventEnvelope & { readonly type: OwnType; readonly [field: string]: unknown };
 
-/** An event as it stands in a session's log. `event.type === '…'` narrows it to one of ours; the others have unknown fields. */
+/** An event of a session's log. `event.type === '…'` narrows it to a built-in event; all others have unknown fields. */
 export type SessionEvent = BuiltInEvent | UserEvent;
 
-/** An event as a caller's own code makes it: one of ours, or any other, of any type. */
+/** An event as a caller's code creates it: built in, or of any other type. */
 export type LooseEvent = BuiltInEvent | (EventEnvelope & { readonly type: string; readonly [field: string]: unknown });
 
 /** `Omit` that keeps a union a union. */
 export type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** An event on its way into the log: the store gives it its `seq`. */
+/** An event that is not in the log yet: the store assigns its `seq`. */
 export type NewEvent =
   | Without<BuiltInEvent, 'seq'>
   | (Omit<EventEnvelope, 'seq'> & { readonly type: string; readonly [field: string]: unknown });
 
-/** The same as the session hands it out before it is stored. `event.type === '…'` narrows it. */
+/** The same, as the session returns it before it is stored. `event.type === '…'` narrows it. */
 export type UnstoredEvent =
   | Without<BuiltInEvent, 'seq'>
   | (Omit<EventEnvelope, 'seq'> & { readonly type: OwnType; readonly [field: string]: unknown });
 
-/** Every built-in type; the compiler says when one is missing. */
+/** Every built-in type; the compiler reports a missing one. */
 const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'session/described': true,
   'session/forked': true,
@@ -350,24 +350,24 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
 const TYPES: ReadonlyMap<string, string> = new Map(Object.keys(BUILT_IN).map((type) => [type, type]));
 
 /**
- * The same type as the string that the code compares with: one that came out of a database is a copy, and comparing copies costs
- * more than comparing references, several times for every event that is ever read.
+ * Returns the string instance that the code compares with. A type read from a database is a copy, and comparing copies is slower than
+ * comparing references; every event that is read is compared several times.
  */
 export function knownType(type: string): string {
   return TYPES.get(type) ?? type;
 }
 
-/** Whether an event is one of ours. */
+/** Whether an event is built in. */
 export function isBuiltInEvent(event: { readonly type: string }): event is BuiltInEvent {
   return Object.hasOwn(BUILT_IN, event.type);
 }
 
-/** An event of the user's own whose fields the compiler does not know: marked, so that no event of a slice is taken for one. */
+/** A user's own event whose fields the compiler does not know: branded, so that it is not confused with a slice's event. */
 export type OtherEvent = UserEvent & { readonly [own]?: true };
 
 /**
- * Whether an event of a log is not one of ours, and of this type if one is given. For events that no slice of the session folds:
- * the compiler does not know their types, so that `event.type === '…'` cannot name them.
+ * Whether an event of a log is not built in, and has this type if one is given. For events that no slice of the session folds: the
+ * compiler does not know their types, so `event.type === '…'` cannot narrow to them.
  */
 export function isUserEvent(event: { readonly type: string }, type: string = event.type): event is OtherEvent {
   return event.type === type && 'seq' in event && !isBuiltInEvent(event);

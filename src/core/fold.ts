@@ -8,29 +8,29 @@ import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, applyToSlice, fitsSlice, initialItems, type SliceItems } from './slices.ts';
 import { isUntranslated } from './upcast.ts';
 
-/** Everything a log adds up to, for one set of slices. Immutable; a fold shares what it did not touch. */
+/** The state that a log folds to, for one set of slices. Immutable; a fold shares what it did not change. */
 export interface SessionState {
   /** The last event folded. */
   readonly seq: number;
   readonly record: SessionRecord;
   readonly summary: SessionSummary | undefined;
   readonly slices: ReadonlyMap<string, SliceItems>;
-  /** The newest erasure folded since this state was begun: whoever keeps messages looks here whether he still may (D58). */
+  /** The newest erasure folded since this state was created. Code that caches messages compares it before using them (D58). */
   readonly erasedSeq?: number;
 }
 
-/** A fold for a set of slices: where it starts and what each event does. */
+/** A fold for a set of slices: its initial state and how each event changes it. */
 export interface Fold {
   readonly initial: SessionState;
   /**
-   * Contract: pure, total, and idempotent: an event at or before `state.seq` changes nothing (I7). A reducer of the user's
-   * that throws leaves its slice as it was and is reported to `onError`; so is a built-in event that lacks what its type
-   * promises, as only a foreign program can have written it, and the record stays as it was.
+   * Contract: pure, total and idempotent: an event at or before `state.seq` changes nothing (I7). If a user's reducer throws, its
+   * slice stays as it was and the error goes to `onError`. The same applies to the record and a built-in event without its required
+   * fields, which only a foreign program can have written.
    */
   apply(state: SessionState, event: SessionEvent): SessionState;
-  /** The same as `apply` for one event after the other, as a log that is read has them. */
+  /** The same as `apply` for each event in turn. */
   applyAll(state: SessionState, events: readonly SessionEvent[]): SessionState;
-  /** Folds one event into some slices only, by name: for slices that lag behind the rest (D6). */
+  /** Folds one event into some slices only, by name: for slices that lag behind the others (D6). */
   applyToSlices(
     slices: ReadonlyMap<string, SliceItems>,
     event: SessionEvent,
@@ -38,7 +38,7 @@ export interface Fold {
   ): ReadonlyMap<string, SliceItems>;
 }
 
-/** Makes the fold for these slices. */
+/** Creates the fold for these slices. */
 export function createFold(
   slices: readonly AnySlice[] = [],
   onError: (slice: string, event: SessionEvent, error: unknown) => void = () => {},
@@ -56,7 +56,7 @@ export function createFold(
 
   const applyToSlices: Fold['applyToSlices'] = (before, event, only) => {
     if (isUntranslated(event)) return before;
-    if (!byType.has(event.type) && event.type !== 'session/restored') return before; // most events are nobody's
+    if (!byType.has(event.type) && event.type !== 'session/restored') return before; // no slice handles it, as is the case for most events
     let after: Map<string, SliceItems> | undefined;
     const change = (name: string, items: SliceItems): void => {
       after ??= new Map(before);
@@ -74,7 +74,7 @@ export function createFold(
       }
     }
     if (event.type === 'session/restored') {
-      // Into an empty session a snapshot brings every slice, else those that roll back (D21).
+      // A restore into an empty session brings all slices, otherwise only those that roll back (D21).
       const restored = event.seq === 1 ? slices : slices.filter((slice) => slice.rollback);
       for (const slice of restored) {
         const { name } = slice;
@@ -107,7 +107,7 @@ export function createFold(
       const summary = run.reduce<SessionSummary | undefined>(summarizeSession, state.summary);
       return { ...state, seq: run.at(-1)?.seq ?? state.seq, record, summary };
     } catch {
-      return run.reduce(apply, state); // one of them lacks what its type promises: it alone is left out
+      return run.reduce(apply, state); // one event is malformed: only that one is skipped
     }
   };
 
@@ -128,7 +128,7 @@ export function createFold(
   };
 }
 
-/** The messages and starts of one evaluation that follow each other from `start` on, all of them after `seq`. */
+/** The consecutive messages and starts of one evaluation from `start` on, all of them after `seq`. */
 function runAt(events: readonly SessionEvent[], start: number, seq: number): readonly RunEvent[] {
   let last = seq;
   let end = start;
@@ -137,7 +137,7 @@ function runAt(events: readonly SessionEvent[], start: number, seq: number): rea
     const event = events[end] as RunEvent & { readonly message?: Partial<ConversationMessage> };
     if ((event.type !== 'message/recorded' && event.type !== 'tool/started') || event.seq <= last) break;
     if (isUntranslated(event)) break;
-    if (event.type === 'message/recorded' && !event.message) break; // a foreign program's: it lacks what its type promises
+    if (event.type === 'message/recorded' && !event.message) break; // malformed, written by a foreign program
     const id: unknown = evaluationOf(event);
     evaluationId ??= id;
     if (id === undefined || id !== evaluationId) break;

@@ -1,10 +1,10 @@
 /**
- * Frozen data: what views hand out cannot be changed by the program that receives it (D69).
+ * Freezing: a program cannot change the data that views return (D69).
  *
- * Data is frozen when a view first hands it out. Freezing every event made opening a session 15 % slower and a turn 3 %.
+ * Data is frozen when a view first returns it. Freezing every event made opening a session 15 % slower and a turn 3 %.
  */
 
-/** The value, frozen with all plain data that it holds. Frozen values are not visited again. */
+/** Freezes a value with all the plain data in it. Frozen values are not visited again. */
 export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) freezeAll(value);
   return value;
@@ -21,13 +21,13 @@ function freezeAll(value: object): void {
   }
 }
 
-/** The array with each of its items frozen, for an array that is frozen itself while its items may not be. */
+/** Freezes each item of an array, for an array that is frozen while its items may not be. */
 export function frozenEach<T>(items: readonly T[]): readonly T[] {
   for (const item of items) frozen(item);
   return items;
 }
 
-/** A frozen copy of plain data: the original stays its owner's. */
+/** A frozen copy of plain data; the original stays mutable. */
 export function frozenCopy<T>(value: T): T {
   return frozen(copyOf(value)) as T;
 }
@@ -38,7 +38,7 @@ function copyOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)]));
 }
 
-/** Whether an object is data rather than an instance of a class, such as a persistent list, which protects itself. */
+/** Whether an object is plain data rather than an instance of a class such as a persistent list, which protects itself. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;

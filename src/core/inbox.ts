@@ -2,15 +2,15 @@ import type { InputContent, InputMode, InputQueued, InputWithdrawn, MessageRecor
 import { KeyedList } from './keyed-list.ts';
 
 /**
- * What was sent to a session, folded from the log (D61). An input is placed by the message that it becomes: exactly once, in the
- * append that acts on it.
+ * The inputs sent to a session, folded from the log (D61). An input is placed by recording it as a message: exactly once, in the append
+ * that acts on it.
  *
  *     queued ──▶ placed       a message names it
  *        └─────▶ withdrawn    before it was placed
  */
 export type InputStatus = 'queued' | 'placed' | 'withdrawn';
 
-/** One input and what became of it. */
+/** One input and its status. */
 export interface InboxItem {
   readonly id: string;
   /** The position of its `input/queued` event. */
@@ -19,32 +19,31 @@ export interface InboxItem {
   readonly mode: InputMode;
   readonly by?: string;
   readonly status: InputStatus;
-  /** What it says. Absent once it is placed: its message says it. */
+  /** Its content. Absent once it is placed: the message has it. */
   readonly content?: InputContent;
   /** The message that it became. */
   readonly placed?: { readonly evaluationId: string; readonly sequence: number };
 }
 
 /**
- * Every input of a session by id, in the order of sending. Those that are queued stand between `first` and `last`, both included; some
- * of the others may stand there, too.
+ * Every input of a session by id, in sending order. The queued ones are between `first` and `last`, both included; others may be between
+ * them, too.
  */
 export interface Inbox {
   readonly items: KeyedList<InboxItem>;
   readonly first: number;
   readonly last: number;
-  /** How many are queued. */
+  /** The number of queued inputs. */
   readonly queued: number;
 }
 
-/** The inbox of these items. */
 export function inboxOf(items: Iterable<InboxItem>): Inbox {
   const all = KeyedList.from(items, ({ id }) => id);
   const queued = [...all].filter(({ status }) => status === 'queued').length;
   return narrowed({ items: all, first: 0, last: all.length - 1, queued });
 }
 
-/** The same input again changes nothing. */
+/** Queueing the same input again changes nothing. */
 export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
   const { seq, at, inputId: id, mode, content, by } = event;
   if (inbox.items.has(id)) return inbox;
@@ -60,7 +59,7 @@ export function withdrawInput(inbox: Inbox, { inputId }: InputWithdrawn): Inbox 
   return settled(inbox, { ...item, status: 'withdrawn' });
 }
 
-/** Takes the input of a message out of the queue. */
+/** Removes the input of a message from the queue. */
 export function placeInput(inbox: Inbox, { message, inputId }: Pick<MessageRecorded, 'message' | 'inputId'>): Inbox {
   const item = inputId === undefined ? undefined : inbox.items.get(inputId);
   if (item?.status !== 'queued') return inbox;
@@ -73,7 +72,7 @@ function settled(inbox: Inbox, item: InboxItem): Inbox {
   return narrowed({ ...inbox, items: inbox.items.put(item), queued: inbox.queued - 1 });
 }
 
-/** The same with a queued input at both ends, if any is left. Passes each input once at each end, whatever the order. */
+/** Narrows the range to the first and last queued input. Each input is passed once at each end, in any order. */
 function narrowed({ items, first, last, queued }: Inbox): Inbox {
   if (queued === 0) return { items, first: items.length, last: items.length - 1, queued };
   const isQueued = (place: number): boolean => items.items.at(place)?.status === 'queued';
@@ -84,12 +83,11 @@ function narrowed({ items, first, last, queued }: Inbox): Inbox {
   return { items, first: from, last: to, queued };
 }
 
-/** What a copy of a session begins with: its queued inputs are the original's to answer. */
+/** The inbox of a copied session: its queued inputs stay with the original session. */
 export function withoutQueued(inbox: Inbox): Inbox {
   return inbox.queued === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
 }
 
-/** An input that is queued. */
 export type QueuedItem = InboxItem & { readonly content: InputContent };
 
 /** The queued input that was sent first. */
@@ -102,7 +100,7 @@ export function newestQueued(inbox: Inbox): QueuedItem | undefined {
   return inbox.queued === 0 ? undefined : (inbox.items.items.at(inbox.last) as QueuedItem | undefined);
 }
 
-/** The queued inputs that were sent after a position, in the order of sending. Costs the inputs since, however many are queued. */
+/** The queued inputs that were sent after a position, in sending order. Costs the inputs since then, not those queued before. */
 export function queuedAfter({ items, first, last, queued }: Inbox, seq: number): readonly QueuedItem[] {
   const found: QueuedItem[] = [];
   for (let place = last; queued > 0 && place >= first; place--) {

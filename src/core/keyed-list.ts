@@ -1,10 +1,10 @@
 import { List } from './list.ts';
 
 /**
- * A persistent list whose items are also found by key, both in constant time.
+ * A persistent list with lookup by key, both in constant time.
  *
- * The key index is one map shared by every list grown from the same start. An entry that points past a list's length
- * belongs to a longer one and is not seen; a list that grows after another one did (a branch) takes its own copy.
+ * The key index is one map shared by all lists that grew from the same list. An entry beyond a list's length belongs to a longer list
+ * and is ignored. A list that grows after another one did (a branch) copies the index.
  */
 export class KeyedList<T> implements Iterable<T> {
   readonly items: List<T>;
@@ -17,7 +17,7 @@ export class KeyedList<T> implements Iterable<T> {
     this.#index = index;
   }
 
-  /** A list of the items; of two with one key the later takes the earlier one's place. */
+  /** A list of the items; of two items with one key the later one replaces the earlier one, at its position. */
   static from<T>(items: Iterable<T>, keyOf: (item: T) => string): KeyedList<T> {
     let list = new KeyedList<T>(List.empty<T>(), keyOf, new Map());
     for (const item of items) list = list.put(item);
@@ -28,7 +28,7 @@ export class KeyedList<T> implements Iterable<T> {
     return this.items.length;
   }
 
-  /** Where the item with this key stands, or -1. */
+  /** The position of the item with this key, or -1. */
   indexOf(key: string): number {
     const index = this.#index.get(key);
     return index !== undefined && index < this.items.length ? index : -1;
@@ -43,7 +43,7 @@ export class KeyedList<T> implements Iterable<T> {
     return this.indexOf(key) >= 0;
   }
 
-  /** A list with `item` in place of the one with its key, or at the end. */
+  /** A list with `item` in place of the item with its key, or at the end. */
   put(item: T): KeyedList<T> {
     const key = this.#keyOf(item);
     const at = this.indexOf(key);
@@ -57,7 +57,7 @@ export class KeyedList<T> implements Iterable<T> {
     return new KeyedList(this.items.push(item), this.#keyOf, index);
   }
 
-  /** A list without the item of this key. Costs the length of the list: removal is rare. */
+  /** A list without the item with this key. Costs the length of the list: removal is rare. */
   remove(key: string): KeyedList<T> {
     const at = this.indexOf(key);
     if (at < 0) return this;

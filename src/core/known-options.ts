@@ -1,11 +1,11 @@
 import { HoldfastError } from './errors.ts';
 
 /**
- * Every option of a function, by name. Written as a record of all keys, so that the compiler reports an option that is missing here.
+ * All options of a function, by name. A record of all keys: the compiler reports an option that is missing here.
  */
 export type KnownOptions<Options> = { readonly [Name in keyof Options]-?: true };
 
-/** Throws `INVALID_ARGUMENT` for an option that the function does not have, and suggests the nearest name that it has. */
+/** Throws `INVALID_ARGUMENT` for an option that the function does not have, and suggests the nearest existing name. */
 export function refuseUnknownOptions<Options>(what: string, given: unknown, known: KnownOptions<Options>): void {
   if (typeof given !== 'object' || given === null) return;
   for (const [name, value] of Object.entries(given)) {
@@ -17,8 +17,8 @@ export function refuseUnknownOptions<Options>(what: string, given: unknown, know
 }
 
 /**
- * The name that takes the fewest changes to reach, if they are at most half of it. Case and separators do not count, and a name that
- * begins with the other is one change away: `history_manager` for `history`.
+ * The name with the fewest changes, if they are at most half of it. Case and separators do not count, and a prefix is one change
+ * away: `history_manager` for `history`.
  */
 function nearestName(name: string, names: readonly string[]): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[_\s-]/g, '');
@@ -33,10 +33,10 @@ function nearestName(name: string, names: readonly string[]): string | undefined
   return best && best.changes <= Math.max(1, Math.floor(wanted.length / 2)) ? best.name : undefined;
 }
 
-/** No option has a longer name. */
+/** Longer than every option's name. */
 const LONGEST = 64;
 
-/** How many characters must be changed, added or removed to make one text the other (Levenshtein). */
+/** The number of characters to change, add or remove to turn one text into the other (Levenshtein). */
 function changesBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

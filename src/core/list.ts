@@ -1,8 +1,8 @@
 /**
- * A persistent list: an update shares everything it did not touch, so it costs the same at 10 items and at a million.
+ * A persistent list: an update shares everything that it did not change, so it costs the same at 10 items and at a million.
  *
- * Items live in a tree of 32-wide nodes plus a growing tail. The tail's buffer is shared by every list that was grown from
- * it: each list only ever reads the items below its own length, so the newest of them may push in place.
+ * Items are in a tree of 32-wide nodes plus a growing tail. All lists that grew from one list share the tail's buffer: each list only
+ * reads the items below its own length, so the newest list may push in place.
  *
  *     root ─ node ─ [32 items] [32 items] …        tail: [up to 32 items]
  */
@@ -13,13 +13,13 @@ const MASK = WIDTH - 1;
 
 type Node<T> = readonly (Node<T> | T)[];
 
-/** Array-like, immutable, cheap to grow and to update; iterate it or take `toArray()`. */
+/** Array-like, immutable, cheap to grow and to update; iterate it or call `toArray()`. */
 export class List<T> implements Iterable<T> {
   static readonly #empty: List<never> = new List<never>([], BITS, [], 0, undefined);
 
   readonly #root: Node<T>;
   readonly #shift: number;
-  /** Shared with other lists; only the first `#tailLength` items are ours. */
+  /** Shared with other lists; only the first `#tailLength` items belong to this one. */
   readonly #tail: T[];
   readonly #tailLength: number;
   readonly length: number;
@@ -38,7 +38,6 @@ export class List<T> implements Iterable<T> {
     return List.#empty;
   }
 
-  /** A list of the items, in order. */
   static from<T>(items: Iterable<T>): List<T> {
     return List.empty<T>().pushAll(Array.isArray(items) ? items : [...items]);
   }
@@ -55,7 +54,7 @@ export class List<T> implements Iterable<T> {
   push(item: T): List<T> {
     const { length } = this;
     if (this.#tailLength < WIDTH) {
-      // The newest owner of the shared buffer grows it in place; any other takes its own copy.
+      // The newest list that shares the buffer grows it in place; any other list copies it.
       const tail =
         this.#tail.length === this.#tailLength && length > 0 ? this.#tail : this.#tail.slice(0, this.#tailLength);
       tail.push(item);
@@ -68,11 +67,11 @@ export class List<T> implements Iterable<T> {
     return new List<T>(root, grows ? this.#shift + BITS : this.#shift, [item], length + 1, undefined);
   }
 
-  /** A list with all of these at the end: one new list for every tail that they fill. */
+  /** A list with all of these at the end. Creates one new list for every tail that they fill. */
   pushAll(items: readonly T[]): List<T> {
     let list: List<T> = this;
     for (let i = 0; i < items.length; ) {
-      list = list.push(items[i++] as T); // from here on the tail is the list's own
+      list = list.push(items[i++] as T); // now this list owns the tail
       const more = Math.min(WIDTH - list.#tailLength, items.length - i);
       if (more === 0) continue;
       for (const end = i + more; i < end; i++) list.#tail.push(items[i] as T);
@@ -94,7 +93,7 @@ export class List<T> implements Iterable<T> {
     return new List<T>(replace(this.#root, this.#shift, index, item), this.#shift, this.#tail, this.length, undefined);
   }
 
-  /** The items as an array, made once per list and frozen: every caller gets the same one. */
+  /** The items as a frozen array, created once per list. */
   toArray(): readonly T[] {
     if (this.#array) return this.#array;
     const array = new Array<T>(this.length);

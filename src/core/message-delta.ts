@@ -1,6 +1,6 @@
 import type { DraftPosition } from './draft-position.ts';
 
-/** A piece of a response that is being streamed. Not in the log: the recorded message is. */
+/** A piece of a response that is still streaming. Not in the log, which has the recorded message. */
 export interface MessageDelta {
   readonly type: 'message/delta';
   readonly evaluationId: string;
@@ -9,11 +9,11 @@ export interface MessageDelta {
   readonly attempt: number;
   readonly blockId: string;
   readonly kind: 'text' | 'reasoning' | 'tool-input';
-  /** Whose input it is. */
+  /** The tool whose input it is. */
   readonly toolName?: string;
   readonly delta: string;
-  /** Where in the block it goes, in UTF-16 units. */
+  /** Its position in the block, in UTF-16 units. */
   readonly offset: number;
-  /** Of the last stored chunk that it was read from; absent when the model's own stream brings it. */
+  /** The position of the last stored chunk that it was read from; absent when it comes from the model's own stream. */
   readonly position?: DraftPosition;
 }

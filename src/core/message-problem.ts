@@ -1,9 +1,9 @@
 /**
- * What is wrong with a value that claims to be a message: asked once, where messages come in (a dispatch, a snapshot). Parts of
- * a kind that is not known here are let through: a newer version may have written them.
+ * Checks values that should be messages, once, where they enter (a dispatch, a snapshot). Parts of an unknown kind are accepted: a
+ * newer version may have written them.
  */
 
-/** Why a value is no message, or undefined when it is one. */
+/** Why a value is not a message, or undefined when it is one. */
 export function messageProblem(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is missing';
   const { role, content, toolCalls } = value;
@@ -15,8 +15,9 @@ export function messageProblem(value: unknown): string | undefined {
   if (!isCount(value.sequence)) return 'its sequence is not a count';
   if (!isCount(value.turn)) return 'its turn is not a count';
   if (role === 'tool') {
-    if (typeof value.toolCallId !== 'string' || typeof value.toolName !== 'string') return 'it names no call';
-    if (typeof value.isError !== 'boolean') return 'it does not say whether it is an error';
+    if (typeof value.toolCallId !== 'string' || typeof value.toolName !== 'string')
+      return 'its toolCallId or toolName is missing';
+    if (typeof value.isError !== 'boolean') return 'its isError is missing';
   }
   if (toolCalls !== undefined && !(role === 'assistant' && Array.isArray(toolCalls) && toolCalls.every(isCall))) {
     return 'its tool calls are damaged';
@@ -24,7 +25,7 @@ export function messageProblem(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Why a value is no input, or undefined when it is one: texts and media, at least one (D61). */
+/** Why a value is not an input, or undefined when it is one: a non-empty list of texts and media (D61). */
 export function inputProblem(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return 'it is not a list of parts';
   const isSaid = (part: unknown): boolean => isRecord(part) && INPUT_PARTS.has(part.type) && isPart(part);
@@ -58,17 +59,17 @@ function isCall(value: unknown): boolean {
   );
 }
 
-/** Whether a value is an object with fields, and not a list. */
+/** Whether a value is an object with fields, and not an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is a whole number from 0. */
+/** Whether a value is a whole number ≥ 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether a value is a usage: numbers that can be added up. A negative one would give back what was spent. */
+/** Whether a value is a usage: numbers ≥ 0 that can be added. A negative one would refund part of a budget. */
 export function isUsage(value: unknown): boolean {
   if (!isRecord(value) || !isAmount(value.inputTokens) || !isAmount(value.outputTokens)) return false;
   return AMOUNTS.every((field) => value[field] === undefined || isAmount(value[field]));

@@ -1,5 +1,5 @@
 /**
- * The one message type (D1): what a person, a model or a tool said, in no provider's format.
+ * The only message type (D1): the content of a person, a model or a tool, in no provider's format.
  * An assistant message is recorded with its calls before any of them runs (D7); each result is a message of its own.
  */
 
@@ -16,16 +16,16 @@ interface MessageBase {
   readonly promptKey: string;
   readonly createdAt: string;
   readonly providerMessageId?: string;
-  /** What the provider said about the response beside its content; recorded with `recordProviderMetadata` (D16), never sent. */
+  /** The provider's metadata of the response; recorded with `recordProviderMetadata` (D16), never sent. */
   readonly providerMetadata?: Readonly<Record<string, unknown>>;
-  /** Made by a history manager, never said by anyone (D56). */
+  /** Created by a history manager: neither a person, a model nor a tool wrote it (D56). */
   readonly synthetic?: true;
 }
 
-/** What a provider said about a part or a call beside its content: given back to that provider as it came, to no other. */
+/** A provider's metadata of a part or a call: sent back unchanged to that provider, and to no other. */
 export interface ProviderData {
   readonly provider: string;
-  /** Set when only the model that said it may have it back, as with signed reasoning. */
+  /** Set when it may only be sent back to the model that created it, as with signed reasoning. */
   readonly model?: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -40,17 +40,17 @@ export type TextPart = {
 export type MediaPart = {
   readonly type: 'image' | 'file';
   readonly mediaType: string;
-  /** base64, a URL, or `sha256:…` for content the store keeps apart (D58). */
+  /** base64, a URL, or `sha256:…` for external content (D58). */
   readonly data: string;
   readonly filename?: string;
-  /** It was a text before it was stored apart, and is one again when it is read back. */
+  /** It was a text before it was stored as external content, and becomes one again when it is read. */
   readonly standsFor?: 'text';
   readonly providerData?: ProviderData;
 };
 export type ReasoningPart = {
   readonly type: 'reasoning';
   readonly text: string;
-  /** The provider's opaque proof, replayed as it came. */
+  /** The provider's opaque proof, sent back unchanged. */
   readonly signature?: string;
   readonly redacted?: string;
   readonly provider?: string;
@@ -65,9 +65,9 @@ export interface ToolCall {
   readonly arguments: string;
   /** The session's `redact` changed the arguments: the call runs with the exact ones, which are stored outside the log (D77). */
   readonly argumentsRedacted?: true;
-  /** How many content parts come before it; absent: all. */
+  /** The number of content parts before it; absent: all. */
   readonly after?: number;
-  /** The provider ran it itself: recorded and replayed, never run here. */
+  /** The provider ran it itself: it is recorded and sent back, never run here. */
   readonly providerExecuted?: { readonly result?: unknown; readonly isError?: true };
   readonly providerData?: ProviderData;
 }
@@ -90,12 +90,12 @@ export type ToolMessage = MessageBase & {
 /** A message of a conversation, one variant per role. */
 export type ConversationMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
-/** Which call: ids repeat between turns, so a call is named by all three (D11). */
+/** Identifies a call: call ids repeat between turns, so all three fields are needed (D11). */
 export interface CallRef {
   readonly evaluationId: string;
   readonly turn: number;
   readonly callId: string;
-  /** How often the call had been started: a settlement is about that run and no later one. Absent: the newest. */
+  /** How many times the call had been started: a settlement is about that run and no later one. Absent: the newest. */
   readonly attempt?: number;
 }
 
@@ -104,7 +104,7 @@ export function textOf(message: Pick<ConversationMessage, 'content'>): string {
   return message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The calls of a message that are ours to run: none for any role but the assistant's. */
+/** The calls of a message that the loop runs: none unless it is an assistant message. */
 export function callsOf(message: ConversationMessage): readonly ToolCall[] {
   const calls = message.role === 'assistant' ? (message.toolCalls ?? NO_CALLS) : NO_CALLS;
   return calls.every(isOurs) ? calls : calls.filter(isOurs);
@@ -116,7 +116,7 @@ function isOurs({ providerExecuted }: ToolCall): boolean {
   return providerExecuted === undefined;
 }
 
-/** Names a call in one string: the key of every table of calls. */
+/** One string that identifies a call: the key of every table of calls. */
 export function callKey(call: CallRef): string {
   return `${call.evaluationId}/${call.turn}/${call.callId}`;
 }

@@ -4,8 +4,8 @@ import type { List } from './list.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf } from './messages.ts';
 
 /**
- * Messages at their places, at the end or, as a further piece of the newest answer, in that answer; and the newest turn's calls
- * as messages and starts leave them.
+ * Adds messages at the end of an evaluation or, for a further piece of the newest response, to that response; and updates the newest
+ * turn's calls by messages and starts.
  */
 export function placeRun(
   all: List<ConversationMessage>,
@@ -28,11 +28,11 @@ export function placeRun(
     const { message } = event;
     if (message.role === 'assistant' && message.providerMessageId !== undefined && message.turn === turn) {
       place();
-      const at = answerToContinue(own, message.providerMessageId);
-      const answer = at < 0 ? undefined : own.at(at);
-      if (answer?.role === 'assistant') {
-        const whole = joined(answer, message);
-        messages = messages.set(lastIndexOf(messages, answer.id), whole);
+      const at = responseToContinue(own, message.providerMessageId);
+      const response = at < 0 ? undefined : own.at(at);
+      if (response?.role === 'assistant') {
+        const whole = joined(response, message);
+        messages = messages.set(lastIndexOf(messages, response.id), whole);
         own = own.set(at, whole);
         calls = [...calls, ...newCalls(id, message)];
         continue;
@@ -54,7 +54,7 @@ function lastIndexOf(messages: List<ConversationMessage>, id: string): number {
 
 const NO_CALLS: readonly CallState[] = [];
 
-/** The newest turn's calls once a message is there: an answer begins a turn, a result ends a call. */
+/** The newest turn's calls after a message: a response starts a turn, a result ends a call. */
 function callsAfter(
   evaluationId: string,
   calls: readonly CallState[],
@@ -68,7 +68,7 @@ function callsAfter(
   );
 }
 
-/** The calls once one of them has begun. A call that has its result never runs again (I2). */
+/** The calls after one of them was started. A call that has its result never runs again (I2). */
 function startedCalls(
   calls: readonly CallState[],
   { turn, callId, effect, attempt, fence }: ToolStarted,
@@ -85,7 +85,7 @@ function startedCalls(
   return calls.map((other) => (other === call ? begun : other));
 }
 
-/** A call without the words that its start overrides: a settlement of the run before, and a denial that came too late (D67). */
+/** A call without the decisions that its start overrides: a settlement of the run before, and a denial that was too late (D67). */
 function unspoken(call: CallState): CallState {
   if (!call.settlement && call.approval !== 'denied') return call;
   const { settlement: _, ...unsettled } = call;
@@ -94,8 +94,8 @@ function unspoken(call: CallState): CallState {
   return rest;
 }
 
-/** Where the answer stands that a message is a further piece of, or -1: an agent may act on one call while it makes the next (D57). */
-function answerToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
+/** The position of the response that a message continues, or -1: an agent may act on one call while it writes the next (D57). */
+function responseToContinue(messages: List<ConversationMessage>, providerMessageId: string): number {
   for (let i = messages.length - 1; i >= 0; i--) {
     const earlier = messages.at(i);
     if (earlier?.role === 'assistant') return earlier.providerMessageId === providerMessageId ? i : -1;
@@ -103,15 +103,15 @@ function answerToContinue(messages: List<ConversationMessage>, providerMessageId
   return -1;
 }
 
-/** Two pieces of an answer as one. */
-function joined(answer: AssistantMessage, piece: AssistantMessage): AssistantMessage {
-  const before = answer.content.length;
-  const known = answer.toolCalls?.map((call) => (call.after === undefined ? { ...call, after: before } : call)) ?? [];
+/** Joins two pieces of a response. */
+function joined(response: AssistantMessage, piece: AssistantMessage): AssistantMessage {
+  const before = response.content.length;
+  const known = response.toolCalls?.map((call) => (call.after === undefined ? { ...call, after: before } : call)) ?? [];
   const added =
     piece.toolCalls?.map((call) => ({ ...call, after: before + (call.after ?? piece.content.length) })) ?? [];
   return {
-    ...answer,
-    content: [...answer.content, ...piece.content],
+    ...response,
+    content: [...response.content, ...piece.content],
     ...(known.length + added.length > 0 && { toolCalls: [...known, ...added] }),
   };
 }

@@ -4,26 +4,26 @@
  *     ctx.progress ──▶ ToolProgress, to listeners ─────────────────────┐
  *            └───────▶ chunks of the call's draft, in the store ───────┴──▶ ProgressView ──▶ CallProgress, on the call's block
  *
- * A chunk's delta is one line of JSON (where the text belongs, percent and data) and then the text as it is, so that its length is
- * what the text needs. Every write repeats percent and data: stores drop the oldest chunks first.
+ * A chunk's delta is one line of JSON (the position of the text, percent and data), followed by the text without escaping, so that the
+ * chunk's length is close to the text's. Every write repeats percent and data: stores drop the oldest chunks first.
  */
 
 import type { DraftPosition } from './draft-position.ts';
 
-/** The most characters of a call's progress that are stored and shown: a tool may stream megabytes, and a reader needs the newest. */
+/** The maximum length of a call's progress in characters, stored or shown: a tool may stream megabytes, and readers need the newest. */
 export const MAX_PROGRESS_LENGTH: number = 64 * 1024;
 
 /** What a tool reports with `ctx.progress`. */
 export interface ProgressReport {
-  /** Appended to what the call has reported so far, as it is: lines bring their own line breaks. */
+  /** Appended unchanged to the text reported so far: lines include their own line breaks. */
   readonly text?: string;
-  /** How much is done, from 0 to 100; replaces the last one. */
+  /** How much is done, from 0 to 100; replaces the previous one. */
   readonly percent?: number;
-  /** Plain JSON of at most 16,384 characters; replaces the last one. */
+  /** Plain JSON of at most 16,384 characters; replaces the previous one. */
   readonly data?: unknown;
 }
 
-/** What a call has reported so far. */
+/** The progress that a call has reported so far. */
 export interface CallProgress {
   /** The newest part of the text, at most `MAX_PROGRESS_LENGTH` characters. */
   readonly text: string;
@@ -31,17 +31,17 @@ export interface CallProgress {
   readonly data?: unknown;
 }
 
-/** One report, or several that were written together, and where their text belongs. */
+/** One report, or several that were written together, and the position of their text. */
 export interface ProgressPiece extends CallProgress {
-  /** The run of the tool's function, `<fence>.<number>`: the first piece of a later run replaces what earlier runs reported. */
+  /** The run of the tool's function, `<fence>.<number>`: the first piece of a later run replaces the progress of earlier runs. */
   readonly run: string;
   /** Where the text begins within its run, in UTF-16 units. */
   readonly offset: number;
-  /** The run is of `reconcile` or `compensate`: it continues what the handler reported. */
+  /** The run is of `reconcile` or `compensate`: it continues the handler's progress. */
   readonly continues?: true;
 }
 
-/** A running call reports its progress. Not in the log, and never sent to a provider (D62). */
+/** The progress of a running call. Not in the log, and never sent to a provider (D62). */
 export interface ToolProgress extends ProgressPiece {
   readonly type: 'tool/progress';
   readonly evaluationId: string;
@@ -50,16 +50,16 @@ export interface ToolProgress extends ProgressPiece {
   readonly callId: string;
   readonly attempt: number;
   readonly toolName: string;
-  /** Of the stored chunk that it was read from; absent when the running tool reports it. */
+  /** The position of the stored chunk that it was read from; absent when it comes from the running tool. */
   readonly position?: DraftPosition;
 }
 
-/** A piece as the delta of a draft chunk. */
+/** Encodes a piece as the delta of a draft chunk. */
 export function encodeProgress({ text, ...head }: ProgressPiece): string {
   return `${JSON.stringify(head)}\n${text}`;
 }
 
-/** The piece that a chunk holds; undefined when `encodeProgress` did not write it. */
+/** Decodes a chunk's delta; undefined when `encodeProgress` did not write it. */
 export function decodeProgress(delta: string): ProgressPiece | undefined {
   const end = delta.indexOf('\n');
   if (end < 0) return undefined;
@@ -72,13 +72,13 @@ export function decodeProgress(delta: string): ProgressPiece | undefined {
   }
 }
 
-/** A piece that a store kept: its number, and how much of the store's bound it takes. */
+/** A stored piece: its number, and how much of the store's limit it takes. */
 export interface StoredPlace {
   readonly n?: number | undefined;
   readonly length: number;
 }
 
-/** Puts pieces together, live ones and stored ones. Drops the oldest pieces by the rule of the stores. */
+/** Combines pieces, live and stored. Drops the oldest pieces by the same rule as the stores. */
 export class ProgressView {
   #run = '0.0';
   #end = 0;
@@ -91,7 +91,7 @@ export class ProgressView {
     return this.#shown;
   }
 
-  /** False when the piece was known. */
+  /** False when the piece was already added. */
   add(piece: ProgressPiece, { n, length }: StoredPlace = { length: piece.text.length }): boolean {
     const order = compareRuns(piece.run, this.#run);
     if (order < 0) return false;

@@ -1,13 +1,13 @@
 import { canonicalJson } from './canonical-json.ts';
 
-/** What makes a prompt the same prompt (D4): its template and its tools' names and schemas, never bound parameters. */
+/** What identifies a prompt (D4): its template and its tools' names and schemas, never bound parameters. */
 export interface PromptIdentity {
   readonly ns: string;
   readonly key: string;
   readonly hash: string;
 }
 
-/** The text whose hash identifies a prompt. Tools count in any order. */
+/** The text whose hash identifies a prompt. The order of the tools does not matter. */
 export function promptIdentityText(prompt: {
   readonly instructions: string;
   readonly tools: readonly { readonly name: string; readonly schema: unknown }[];
@@ -16,7 +16,7 @@ export function promptIdentityText(prompt: {
   return canonicalJson({ instructions: prompt.instructions, tools });
 }
 
-/** Why a prompt cannot continue an evaluation and what to do about it; undefined when it can. `relaxed` compares names only. */
+/** Why a prompt cannot continue an evaluation and what to do about it; undefined when it can. `relaxed` only compares names. */
 export function promptMismatch(
   recorded: { readonly promptNs: string; readonly promptKey: string; readonly promptHash: string },
   prompt: PromptIdentity,
@@ -34,7 +34,7 @@ export function promptMismatch(
 
 const PLACEHOLDER = /\{\{\s*([\w.-]+)\s*\}\}/g;
 
-/** Fills `{{name}}` in a template. Names without a value are returned in `missing`; the text keeps them as they are. */
+/** Replaces `{{name}}` in a template. Names without a value stay in the text and are returned in `missing`. */
 export function bindTemplate(
   template: string,
   params: Readonly<Record<string, unknown>>,

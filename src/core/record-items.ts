@@ -9,14 +9,14 @@ import type { ConversationMessage } from './messages.ts';
 import type { SessionRecord, Summary, UsageRecord } from './record.ts';
 
 /**
- * A record as lists of plain items, by name: how snapshots hold it and `session/restored` carries it. An evaluation goes without
- * its messages, which are listed beside it.
+ * A record as lists of plain items, by name: the format in snapshots and in `session/restored`. An evaluation's messages are not in
+ * its item; they have their own list.
  */
 
-/** What a record holds that is not derived from the rest of it. */
+/** The fields of a record that are not derived from its other fields. */
 export type RecordSlice = Exclude<keyof SessionRecord, 'redactedEvaluations'>;
 
-/** The names under which a record's items are kept. No slice may have one of them. */
+/** The names under which a record's items are stored. Slices cannot have these names. */
 export const RECORD_SLICES: readonly RecordSlice[] = [
   'messages',
   'evaluations',
@@ -27,7 +27,6 @@ export const RECORD_SLICES: readonly RecordSlice[] = [
   'inbox',
 ];
 
-/** The items of a record. */
 export function encodeRecord(record: SessionRecord): Readonly<Record<RecordSlice, readonly unknown[]>> {
   return {
     messages: record.messages.toArray(),
@@ -67,7 +66,6 @@ export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>
   };
 }
 
-/** A record of nothing. */
 export function emptyRecord(): SessionRecord {
   return decodeRecord({});
 }

@@ -25,25 +25,25 @@ import { decodeRecord, emptyRecord } from './record-items.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
 /**
- * What the built-in events add up to: messages, evaluations, tool starts, adapter states, usage. Pure; the cost of an
+ * The state that the built-in events fold to: messages, evaluations, tool starts, adapter states, usage. Pure; the cost of an
  * event does not depend on how many came before it.
  */
 export interface SessionRecord {
   readonly messages: List<ConversationMessage>;
-  /** By first appearance (D12). */
+  /** In the order of their first event (D12). */
   readonly evaluations: KeyedList<Evaluation>;
   readonly toolStarts: List<ToolStarted>;
   readonly adapterStates: List<AdapterStateSnapshot>;
   readonly usage: List<UsageRecord>;
   /** Summaries that were made for history managers, by key (D56). */
   readonly summaries: KeyedList<Summary>;
-  /** What was sent to the session (D61). */
+  /** The inputs sent to the session (D61). */
   readonly inbox: Inbox;
-  /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Most sessions have none, ever. */
+  /** The ids of evaluations with an open call whose arguments are stored outside the log (D77). Empty in most sessions. */
   readonly redactedEvaluations: readonly string[];
 }
 
-/** What one model answer cost. */
+/** The usage of one response. */
 export interface UsageRecord {
   readonly evaluationId: string;
   readonly turn: number;
@@ -57,7 +57,7 @@ export interface Summary {
   readonly text: string;
 }
 
-/** Folds one built-in event; the same object when nothing changed. Never throws on data. */
+/** Folds one built-in event; returns the same object when nothing changed. Never throws on data. */
 export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionRecord {
   switch (event.type) {
     case 'evaluation/started':
@@ -107,7 +107,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
         event.usage,
       );
     case 'session/restored':
-      // Into an empty session a snapshot brings its conversation; a conversation that is there is never rolled back (D21).
+      // A restore into an empty session brings its conversation; an existing conversation is never rolled back (D21).
       return record.evaluations.length === 0 && Object.hasOwn(event.slices, 'messages')
         ? asRestored(decodeRecord(event.slices), event.seq)
         : record;
@@ -121,7 +121,7 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
   }
 }
 
-/** What an evaluation begins with, whichever of its events comes first (D12). */
+/** The initial fields of an evaluation, whichever of its events comes first (D12). */
 type Beginning = Omit<
   Evaluation,
   | 'status'
@@ -149,7 +149,7 @@ function newEvaluation(beginning: Beginning): Evaluation {
   };
 }
 
-/** A second start changes nothing, unless the first trace was a message: then it says what the message could not. */
+/** A second start changes nothing, unless a message created the evaluation: then the start adds the missing fields. */
 function startEvaluation(record: SessionRecord, event: EvaluationStarted): SessionRecord {
   const { seq, at, type: _, discarded: __, evaluationId: id, ...rest } = event;
   const there = record.evaluations.get(id);
@@ -159,17 +159,17 @@ function startEvaluation(record: SessionRecord, event: EvaluationStarted): Sessi
   return { ...record, evaluations: record.evaluations.put(evaluation) };
 }
 
-/** What an evaluation's turns are made of: what was said, and which calls began. */
+/** The events of an evaluation's turns: messages and starts of calls. */
 export type RunEvent = MessageRecorded | ToolStarted;
 
-/** The evaluation that such an event is of. */
+/** The evaluation that an event belongs to. */
 export function evaluationOf(event: RunEvent): string {
   return event.type === 'tool/started' ? event.evaluationId : event.message.evaluationId;
 }
 
 /**
- * Takes in messages and starts of one evaluation as they follow each other in the log: a long run costs little more than its
- * pushes. A message that is already there changes nothing (D12).
+ * Folds consecutive messages and starts of one evaluation: a long run costs little more than its pushes. A message that is already
+ * recorded changes nothing (D12).
  */
 export function recordRun(record: SessionRecord, events: readonly RunEvent[]): SessionRecord {
   const [first] = events;
@@ -178,7 +178,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
   const begun = starts.length > 0 ? { ...record, toolStarts: record.toolStarts.pushAll(starts) } : record;
   const message = events.find((event) => event.type === 'message/recorded');
   const evaluation = record.evaluations.get(evaluationOf(first)) ?? (message && newEvaluation(beginningOf(message)));
-  if (!evaluation) return begun; // calls of an evaluation that nobody knows
+  if (!evaluation) return begun; // calls of an unknown evaluation
   let { nextSequence } = evaluation;
   const fresh = events.filter((event) => {
     if (event.type === 'tool/started') return true;
@@ -199,7 +199,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
   return fresh.reduce(recordBesides, withRedactedEvaluation(changed, grown));
 }
 
-/** What else a message says: the input that it was, and what it cost. */
+/** Updates the inbox and the usage by a message. */
 function recordBesides(record: SessionRecord, event: RunEvent): SessionRecord {
   if (event.type === 'tool/started') return record;
   const placed = event.inputId === undefined ? record : withInbox(record, placeInput(record.inbox, event));
@@ -210,27 +210,26 @@ function withInbox(record: SessionRecord, inbox: Inbox): SessionRecord {
   return inbox === record.inbox ? record : { ...record, inbox };
 }
 
-/** What an answer cost. */
 function recordUsage(record: SessionRecord, { message, model }: MessageRecorded, usage: Usage): SessionRecord {
   const { evaluationId, turn } = message;
   const item: UsageRecord = model === undefined ? { evaluationId, turn, usage } : { evaluationId, turn, usage, model };
   return chargeUsage({ ...record, usage: record.usage.push(item) }, evaluationId, usage);
 }
 
-/** A message that comes without a start, an imported one, begins its evaluation: of no known prompt text and input. */
+/** A message without a start, such as an imported one, starts its evaluation, without prompt text and input. */
 function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
   const { evaluationId: id, conversationId, promptNs, promptKey } = message;
   return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
 }
 
-/** An evaluation that goes on after a suspension is running again: no event of its own says so. */
+/** An evaluation that continues after a suspension is running again, without an event of its own for it. */
 function running(evaluation: Evaluation): Evaluation {
   if (evaluation.status !== 'suspended') return evaluation;
   const { reason: _, suspendedSeq: __, resumeRequest: ___, ...rest } = evaluation;
   return { ...rest, status: 'running' };
 }
 
-/** A resume overrules the requests to cancel that its process had read; a later one is still to be obeyed (D73). */
+/** A resume overrules the requests to cancel that its process had read; a later one still applies (D73). */
 function resume(evaluation: Evaluation, { attempt, after, seq }: EvaluationResumed): Evaluation {
   const resumed = { ...running(evaluation), attempt };
   const { cancelRequest, ...rest } = resumed;
@@ -246,7 +245,7 @@ function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested)
   return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
 }
 
-/** A request raises what it names; an earlier one's other limits stay raised. An evaluation that runs has nothing to resume. */
+/** A request raises the limits that it names; limits raised by earlier requests stay raised. A running evaluation needs no resume. */
 function requestResume(evaluation: Evaluation, event: EvaluationResumeRequested): Evaluation {
   const { seq, by, budget, maxTurns } = event;
   const { raised: before } = evaluation;
@@ -262,15 +261,15 @@ function requestResume(evaluation: Evaluation, event: EvaluationResumeRequested)
   };
 }
 
-/** Only an abandoned evaluation may have failed before (D61). */
+/** A failed evaluation can only be superseded by abandoning it (D61). */
 function supersede(evaluation: Evaluation, { by }: EvaluationSuperseded): Evaluation {
   if (!isOpen(evaluation) && !(evaluation.status === 'failed' && by === undefined)) return evaluation;
   return { ...running(evaluation), status: 'superseded', ...(by !== undefined && { supersededBy: by }) };
 }
 
 /**
- * What a snapshot brings into an empty session. Its positions are of another log: here they are as old as the restore (D73). Its
- * queued inputs are the other session's to answer (D61).
+ * The record of a snapshot that was restored into an empty session. Its positions are of another log: here they get the position of
+ * the restore (D73). Its queued inputs stay with the other session (D61).
  */
 function asRestored(record: SessionRecord, seq: number): SessionRecord {
   let { evaluations } = record;
@@ -290,7 +289,7 @@ function asRestored(record: SessionRecord, seq: number): SessionRecord {
   );
 }
 
-/** Ends or suspends an evaluation that is open. What has ended stays as it ended: it is never run again (I2, D14). */
+/** Ends or suspends an open evaluation. An ended evaluation does not change: it is never run again (I2, D14). */
 function endOrPause(
   record: SessionRecord,
   id: string,
@@ -300,7 +299,7 @@ function endOrPause(
 }
 
 function suspend(record: SessionRecord, event: EvaluationSuspended): SessionRecord {
-  // A request that came right before it: whatever else the evaluation waits for, it stays stopped (D73).
+  // A request to cancel came right before: the evaluation stays cancelled, whatever else it waits for (D73).
   const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
   const reason = isCancelled ? 'CANCELLED' : event.reason;
   const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason, suspendedSeq: event.seq });
@@ -330,7 +329,7 @@ function changeEvaluation(
   return evaluations === record.evaluations ? record : withRedactedEvaluation({ ...record, evaluations }, changed);
 }
 
-/** Keeps `redactedEvaluations` true after an evaluation has changed. Its end is the end of the calls below it, too. */
+/** Updates `redactedEvaluations` after an evaluation has changed. Its end also ends the calls of its children. */
 function withRedactedEvaluation(record: SessionRecord, { id, calls }: Evaluation): SessionRecord {
   const { redactedEvaluations: known, evaluations } = record;
   const isNew = calls.some(hasArgumentsOutside) && !known.includes(id);
@@ -352,7 +351,7 @@ function changeCall(record: SessionRecord, ref: CallRef, change: (call: CallStat
   });
 }
 
-/** Adds to an evaluation's usage and to the total of every evaluation above it (D52). */
+/** Adds to an evaluation's usage and to the total of every ancestor (D52). */
 function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage | undefined): SessionRecord {
   if (!usage) return record;
   const asked = record.evaluations.get(evaluationId);
@@ -371,7 +370,7 @@ function chargeUsage(record: SessionRecord, evaluationId: string, usage: Usage |
   return { ...record, evaluations };
 }
 
-/** Every summary made so far is forgotten with the message, since it may tell of it; it can be made again. */
+/** Erasing a message also drops every summary, since any may quote it; summaries can be created again. */
 function eraseMessage(record: SessionRecord, messageId: string): SessionRecord {
   const at = record.messages.toArray().findIndex((message) => message.id === messageId);
   const message = at < 0 ? undefined : record.messages.at(at);

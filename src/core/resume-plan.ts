@@ -4,13 +4,13 @@ import { createFold } from './fold.ts';
 import type { SessionRecord } from './record.ts';
 
 /**
- * What is left to do for an evaluation, told by the log alone (D54). `loop/` carries it out; nothing else decides.
+ * What is left to do for an evaluation, derived from the log alone (D54). `loop/` carries it out; nothing else decides.
  *
- *     newest message            what the log says of it            the plan
- *     system, user              —                                  ask the model
- *     assistant without calls   —                                  finish (check the answer)
- *     assistant with calls      a call has no result               run the calls, each as its own trace demands
- *     the last result           every call has one                 ask the model
+ *     newest message            state in the log                   the plan
+ *     system, user              —                                  request a response
+ *     assistant without calls   —                                  finish (check the response)
+ *     assistant with calls      a call has no result               run the calls, each by its own events
+ *     the last result           every call has one                 request a response
  */
 export type ResumePlan =
   | { readonly do: 'nothing'; readonly evaluation?: Evaluation }
@@ -25,8 +25,8 @@ export type ResumePlan =
 
 /**
  * What to do with a call that has no result:
- * `run` it, it never began; `rerun` it, it began and may be repeated; `reconcile`, it began and may have happened (D18);
- * `settle`, a person said what came of it; `deny`, a person refused it.
+ * `run`: it was not started; `rerun`: it was started and may be repeated; `reconcile`: it was started and its outcome is unknown (D18);
+ * `settle`: a person gave its result; `deny`: a person denied it.
  */
 export interface PlannedCall {
   readonly action: 'run' | 'rerun' | 'reconcile' | 'settle' | 'deny';
@@ -34,8 +34,8 @@ export interface PlannedCall {
 }
 
 /**
- * Plans the resumption of one evaluation: unless one is named, the newest of the main conversation. A child conversation is
- * resumed by the call that asked for it (D52). Pure.
+ * Plans the resumption of one evaluation: by default the newest of the main conversation. A child conversation is resumed by the
+ * call that started it (D52). Pure.
  */
 export function planResume(
   log: Iterable<SessionEvent> | { readonly state: { readonly record: SessionRecord } },
@@ -47,7 +47,7 @@ export function planResume(
   return evaluation ? planEvaluation(evaluation) : { do: 'nothing' };
 }
 
-/** The same for an evaluation that is at hand. Costs the calls of its newest turn, however long it is. */
+/** The same for a given evaluation. Costs the calls of its newest turn, however long it is. */
 export function planEvaluation(evaluation: Evaluation): ResumePlan {
   if (!isOpen(evaluation)) return { do: 'nothing', evaluation };
   const { turn } = evaluation;
@@ -61,10 +61,10 @@ export function planEvaluation(evaluation: Evaluation): ResumePlan {
 /** What to do with a call that has no result. */
 export function planCall(call: CallState): PlannedCall {
   if (call.settlement && !('rerun' in call.settlement)) return { action: 'settle', call };
-  if (call.approval === 'denied' && call.status === 'pending') return { action: 'deny', call }; // a start beats it (D67)
+  if (call.approval === 'denied' && call.status === 'pending') return { action: 'deny', call }; // a start overrides a denial (D67)
   if (call.status === 'pending') return { action: 'run', call };
   if (call.settlement) return { action: 'rerun', call };
-  // An effect that is not known here is taken for the most careful one (D18).
+  // An unknown effect is treated as `once`, the most careful one (D18).
   return { action: call.effect === 'read' || call.effect === 'idempotent' ? 'rerun' : 'reconcile', call };
 }
 

@@ -5,7 +5,7 @@ import { firstQueued, type InboxItem, newestQueued, type QueuedItem, queuedAfter
 import type { KeyedList } from './keyed-list.ts';
 
 /**
- * What a session has left to do, told by the log alone (D61). `loop/run-session.ts` carries it out.
+ * What is left to do in a session, derived from the log alone (D61). `loop/run-session.ts` carries it out.
  *
  *     newest evaluation                            queued inputs             the step
  *     running                                      —                         resume it
@@ -36,7 +36,7 @@ export interface RunPlanOptions {
   readonly now: number;
   /** Resume a cancelled evaluation instead of superseding it. */
   readonly resumeCancelled?: boolean;
-  /** Evaluations that this run has resumed already: they are not tried again without a reason. */
+  /** Evaluations that this run has already resumed: they are not resumed again without a reason. */
   readonly tried: ReadonlySet<string>;
 }
 
@@ -70,12 +70,12 @@ function shouldResume(evaluation: Evaluation, { summary }: SessionState, options
   return summary?.wakeAt !== undefined && Date.parse(summary.wakeAt) <= options.now && !options.tried.has(id);
 }
 
-/** When an evaluation was cancelled: by a request, or by a signal that suspended it. */
+/** The position at which an evaluation was cancelled: by a request, or by a signal that suspended it. */
 function stoppedAt({ cancelRequest, suspendedSeq = 0 }: Evaluation): number {
   return cancelRequest?.seq ?? suspendedSeq;
 }
 
-/** What a queued input waits for; undefined when a runner would place it. */
+/** Why a queued input waits; undefined when a runner would place it. */
 export function inputObstacle(state: SessionState, input: InboxItem): SuspendReason | 'EVALUATION_FAILED' | undefined {
   const newest = newestRunnable(state.record.evaluations);
   if (newest?.status === 'failed') return 'EVALUATION_FAILED';
@@ -83,7 +83,7 @@ export function inputObstacle(state: SessionState, input: InboxItem): SuspendRea
   return newest.reason === 'CANCELLED' && input.seq > stoppedAt(newest) ? undefined : newest.reason;
 }
 
-/** The newest evaluation of the main conversation that was started: imported messages are of none that could run. */
+/** The newest evaluation of the main conversation that was started. Imported messages belong to evaluations that cannot run. */
 export function newestRunnable(evaluations: KeyedList<Evaluation>): Evaluation | undefined {
   for (let i = evaluations.length - 1; i >= 0; i--) {
     const evaluation = evaluations.items.at(i);
@@ -92,7 +92,7 @@ export function newestRunnable(evaluations: KeyedList<Evaluation>): Evaluation |
   return undefined;
 }
 
-/** The evaluation that the next one continues: the newest, or what the abandoned ones after it continued (D61). */
+/** The evaluation that the next one continues: the newest, or the one that the abandoned ones after it continued (D61). */
 function conversationEnd(evaluations: KeyedList<Evaluation>): string | undefined {
   let end = latestEvaluation(evaluations.items);
   while (end && isAbandoned(end)) {
@@ -106,7 +106,7 @@ function isAbandoned({ status, supersededBy }: Evaluation): boolean {
   return status === 'superseded' && supersededBy === undefined;
 }
 
-/** The inputs that join a running evaluation before its next request: steers that were sent since it began. */
+/** The inputs that join a running evaluation before its next request: steers that were sent since it started. */
 export function steersFor({ record: { inbox } }: SessionState, evaluation: Evaluation): readonly QueuedItem[] {
   if (inbox.queued === 0 || evaluation.parent || evaluation.conversationId !== 'main') return [];
   return queuedAfter(inbox, evaluation.startedSeq).filter(({ mode }) => mode === 'steer');

@@ -3,8 +3,8 @@ import { type CallState, type Evaluation, hasResult, isDecided } from './evaluat
 import { type BuiltInEvent, isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
 
 /**
- * One row of a list of sessions, folded from the same events as everything else. A store keeps it beside the log only so
- * that listing does not read every log; it can always be folded again.
+ * One row of a list of sessions, folded from the log. A store holds it beside the log so that listing need not read every log; it can
+ * always be folded again.
  */
 export interface SessionSummary {
   readonly title?: string;
@@ -16,36 +16,36 @@ export interface SessionSummary {
   readonly evaluationId?: string;
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
   /**
-   * What a runner could do now: go on with the open evaluation, act on a decision that a person took, resume what a person wants
-   * resumed (D73), or begin with a queued input (D61).
+   * The work that a runner could do now: continue the open evaluation, act on a person's decision, carry out a request to resume
+   * (D73), or start with a queued input (D61).
    */
   readonly work?: 'evaluation' | 'decision' | 'resume' | 'input';
   /** How many inputs are queued (D61). */
   readonly queued?: number;
-  /** How many of them were sent since the evaluation was cancelled: they supersede it. */
+  /** How many of them were sent after the evaluation was cancelled: they supersede it. */
   readonly queuedSinceStop?: number;
   /** The seq of the suspension, if an aborted signal caused it. */
   readonly stoppedSeq?: number;
   /**
-   * When a runner could do something that it cannot do now, if nothing happens before. Present while the evaluation waits for a
-   * person and an approval can expire: the call is denied then, and the evaluation continues (D67).
+   * When a runner will have work that it does not have now, if nothing happens before. Present while the evaluation waits for a
+   * person and an approval can expire: the call is then denied, and the evaluation continues (D67).
    */
   readonly wakeAt?: string;
   /**
-   * The seq of the newest request to cancel the evaluation that no resume has overruled (D73). While the evaluation is suspended it is
-   * no work for a runner, whatever is decided about its calls: only an explicit resume continues it.
+   * The seq of the newest request to cancel the evaluation that no resume has overruled (D73). While the evaluation is suspended, a
+   * runner has no work, whatever a person decides about its calls: only an explicit resume continues it.
    */
   readonly cancelRequestSeq?: number;
-  /** Until when the calls that wait for approval can be approved: what `wakeAt` is the earliest of. */
+  /** When the approval of each waiting call expires; `wakeAt` is the earliest. */
   readonly approvalDeadlines?: ApprovalDeadlines;
 }
 
 const NO_DEADLINES: ApprovalDeadlines = {};
 
-/** An evaluation that is suspended for another reason is not continued because an approval has expired. */
+/** For any other reason, an expired approval does not continue a suspended evaluation. */
 const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN']);
 
-/** Folds one event into a summary; returns the same object when the event says nothing about it. */
+/** Folds one event into a summary; returns the same object when the event does not change it. */
 export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
   const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
   if (!isBuiltInEvent(event)) return known;
@@ -53,7 +53,7 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
   return followed.queued !== undefined || event.type === 'input/queued' ? withInputs(followed, event) : followed;
 }
 
-/** Follows the queue, and makes it work when no evaluation is in its way (D61). */
+/** Counts the queued inputs; they are work unless an evaluation blocks them (D61). */
 function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
   const { queued: before = 0, queuedSinceStop: beforeSince = 0, work, ...rest } = summary;
   const queued = Math.max(0, before + queuedBy(event));
@@ -72,10 +72,10 @@ function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummar
   };
 }
 
-/** By how many inputs an event makes the queue longer. */
+/** The number of inputs that an event adds to the queue. */
 function queuedBy(event: BuiltInEvent): number {
   if (event.type === 'input/queued') return 1;
-  if (event.type === 'session/forked') return Number.NEGATIVE_INFINITY; // they are the original's to answer
+  if (event.type === 'session/forked') return Number.NEGATIVE_INFINITY; // queued inputs stay with the original session
   const isSettled =
     event.type === 'input/withdrawn' || (event.type === 'message/recorded' && event.inputId !== undefined);
   return isSettled ? -1 : 0;
@@ -86,7 +86,7 @@ function stoppedAt({ cancelRequestSeq, stoppedSeq }: SessionSummary): number | u
   return cancelRequestSeq ?? stoppedSeq;
 }
 
-/** A suspended evaluation is not skipped, unless it was cancelled before an input was sent; nor is a failed one (D61). */
+/** Inputs wait for a failed evaluation, and for a suspended one unless they were sent after its cancellation (D61). */
 function inputWork({ status }: SessionSummary, queued: number, sinceStop: number): 'input' | undefined {
   const isFree = status === 'suspended' ? sinceStop > 0 : status !== 'failed';
   return isFree && queued > 0 ? 'input' : undefined;
@@ -162,7 +162,7 @@ function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
   }
 }
 
-/** Into an empty session a snapshot brings its evaluations (D21); the newest of the main conversation is what it is at. */
+/** A restore into an empty session brings its evaluations (D21); the newest of the main conversation sets the status. */
 function withRestored(
   summary: SessionSummary,
   evaluations: readonly unknown[] | undefined = [],
@@ -186,7 +186,7 @@ function withRestored(
   return waits ? withWakeAt(open) : open;
 }
 
-/** What a runner could do for the newest evaluation of a snapshot: decisions and requests that came before it are in it. */
+/** The work for the newest evaluation of a snapshot. Earlier decisions and requests are part of the snapshot. */
 function restoredWork(
   newest: Pick<Evaluation, 'status' | 'reason' | 'resumeRequest'>,
   evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
@@ -201,7 +201,7 @@ function restoredWork(
     : undefined;
 }
 
-/** Follows the newest evaluation; what has ended stays as it ended. */
+/** Updates the status of the newest evaluation; an ended evaluation does not change. */
 function settle(
   summary: SessionSummary,
   evaluationId: string,

@@ -7,44 +7,44 @@ import type { ConversationMessage } from './messages.ts';
 import type { UsageRecord } from './record.ts';
 import { type AnySlice, heldBy, type ItemOf, itemsAsArray, type Slice, type StateOf } from './slices.ts';
 
-/** A read-only look at a session. Sessions, staged transactions and folded logs all are one. */
+/** Read-only access to a session's state. Sessions, staged transactions and folded logs all provide it. */
 export interface SessionView {
   readonly id: string;
   readonly state: SessionState;
   select<S extends AnySlice>(slice: S): SelectionOf<S>;
 }
 
-/** The items of a slice, as they were when it was selected. */
+/** The items of a slice at the time of the selection. */
 export interface Selection<Item> {
   all(): readonly Item[];
   latest(): Item | undefined;
   where(predicate: (item: Item) => boolean): readonly Item[];
 }
 
-/** The value of a slice, as it was when it was selected. */
+/** The value of a slice at the time of the selection. */
 export interface ValueSelection<Value> {
   get(): Value;
 }
 
-/** What selecting a slice gives: its items, or its value. */
+/** What `select` returns for a slice: its items, or its value. */
 export type SelectionOf<S extends AnySlice> = S extends { readonly holds: 'value' }
   ? ValueSelection<StateOf<S>>
   : Selection<ItemOf<S>>;
 
-/** A slice that the record holds: selected like any other, folded by `record.ts`. */
+/** A slice that is part of the record: selected like any other, folded by `record.ts`. */
 function builtIn<Item>(name: string): Slice<Item, Record<never, never>> {
   return { name, version: 1, initial: [], rollback: false, persist: true, on: {} };
 }
 
 /** Every message, in log order. */
 export const messages: Slice<ConversationMessage, Record<never, never>> = builtIn('messages');
-/** Every evaluation, by first appearance. */
+/** Every evaluation, in the order of their first event. */
 export const evaluations: Slice<Evaluation, Record<never, never>> = builtIn('evaluations');
 /** Every start of a tool that is not `read`. */
 export const toolStarts: Slice<ToolStarted, Record<never, never>> = builtIn('toolStarts');
 /** Every capture of adapter state. */
 export const adapterStates: Slice<AdapterStateSnapshot, Record<never, never>> = builtIn('adapterStates');
-/** What each model answer cost. */
+/** The usage of each response. */
 export const usage: Slice<UsageRecord, Record<never, never>> = builtIn('usage');
 
 const BUILT_IN = {
@@ -55,7 +55,7 @@ const BUILT_IN = {
   usage: (state: SessionState) => state.record.usage,
 } as const;
 
-/** The items of a slice in a state, or undefined when the state does not know the slice. */
+/** The items of a slice in a state, or undefined when the state does not have the slice. */
 export function itemsOf(state: SessionState, name: string): readonly unknown[] | undefined {
   if (Object.hasOwn(BUILT_IN, name))
     return frozenEach<unknown>(BUILT_IN[name as keyof typeof BUILT_IN](state).toArray());
@@ -63,7 +63,7 @@ export function itemsOf(state: SessionState, name: string): readonly unknown[] |
   return items && itemsAsArray(items);
 }
 
-/** Selects a slice from a state; undefined when the state does not know the slice. */
+/** Selects a slice from a state; undefined when the state does not have the slice. */
 export function selectFrom<S extends AnySlice>(state: SessionState, slice: S): SelectionOf<S> | undefined {
   const items = itemsOf(state, slice.name);
   if (!items) return undefined;

@@ -18,16 +18,16 @@ import { RECORD_SLICES } from './record-items.ts';
  *       on: { 'budget/raised': ({ cents }, event: { by: number }) => ({ cents: cents + event.by }) },
  *     });
  *
- * The state, snapshots and logs hold a value as a list of one item: code that stores slices treats both kinds alike.
+ * States, snapshots and logs hold a value as a list of one item, so that code that stores slices treats both kinds alike.
  */
 
 /**
  * Folds one event into a slice's items.
  *
- * Contract: pure; returns the same array when nothing changed. Items and event are frozen: changing them throws, and the slice stays
- * as it was. Items are plain data, what JSON can carry, because a snapshot holds them.
+ * Contract: pure; returns the same array when nothing changed. Items and event are frozen: changing them throws, and the slice does not
+ * change. Items are plain JSON data, because a snapshot contains them.
  */
-// biome-ignore lint/suspicious/noExplicitAny: a handler says which fields its own event has; `dispatch` holds callers to it
+// biome-ignore lint/suspicious/noExplicitAny: a handler declares the fields of its event; `dispatch` checks callers against it
 export type SliceReducer<Item, Event = any> = (items: readonly Item[], event: Event) => readonly Item[];
 
 /**
@@ -44,29 +44,29 @@ export type ValueHandlers<Value> = { readonly [type: string]: ValueReducer<Value
 
 interface SliceBase<Handlers> {
   readonly name: string;
-  /** Raise it when a reducer changes: older snapshots of the slice are then folded again from the log (D6). */
+  /** Raise it when a reducer changes: the slice is then folded again from the log instead of loaded from an older snapshot (D6). */
   readonly version: number;
-  /** Whether `restore` and a failing tool undo it (D5, D21). */
+  /** Whether `restore` and a failing tool undo its changes (D5, D21). */
   readonly rollback: boolean;
-  /** Whether snapshots hold it. A slice that is not held is folded from the whole log on opening. */
+  /** Whether snapshots contain it. Otherwise it is folded from the whole log on opening. */
   readonly persist: boolean;
   readonly on: Handlers;
 }
 
-/** The definition of a slice that is a list. `Item` is what it lists, `Handlers` the events it folds. */
+/** The definition of a slice that holds a list of `Item`. `Handlers` are the events that it folds. */
 export interface Slice<Item = unknown, Handlers extends SliceHandlers<Item> = SliceHandlers<Item>>
   extends SliceBase<Handlers> {
   readonly holds?: undefined;
   readonly initial: readonly Item[];
 }
 
-/** The definition of a slice that is one value: any but a list. */
+/** The definition of a slice that holds one value, which is not a list. */
 export interface ValueSlice<Value = unknown, Handlers = ValueHandlers<Value>> extends SliceBase<Handlers> {
   readonly holds: 'value';
   readonly initial: Value;
 }
 
-/** Any slice, whatever it holds. */
+/** Any slice, of a list or a value. */
 // biome-ignore lint/suspicious/noExplicitAny: a slice is invariant in what it holds; lists of slices need the top type
 export type AnySlice = Slice<any, any> | ValueSlice<any, any>;
 
@@ -91,20 +91,20 @@ export type EventOf<S> =
 
 type WithoutEnvelope<Event> = Without<Event, keyof EventEnvelope | 'type'>;
 
-/** Exists for the compiler only. */
+/** Only for the compiler. */
 declare const unlisted: unique symbol;
 
 /** An event that none of the session's slices folds: its fields are unknown. */
 export type UnlistedEvent = UserEvent & { readonly type: OwnType & { readonly [unlisted]: true } };
 
 /**
- * An event in the log of a session with these slices: one of ours, of one of the slices, or any other. `event.type === '…'` narrows
+ * An event in the log of a session with these slices: a built-in one, one of the slices', or any other. `event.type === '…'` narrows
  * it.
  */
 export type EventIn<Slices extends readonly AnySlice[]> =
   | BuiltInEvent
   | UnlistedEvent
-  | Extract<LoggedEventOf<Slices[number]>, UserEvent>; // `Extract` says what holds for any slices
+  | Extract<LoggedEventOf<Slices[number]>, UserEvent>; // `Extract` holds for any slices
 
 /** A slice's events as the log has them. Built-in events have their own fields, whatever a slice reads of them. */
 type LoggedEventOf<S> = S extends unknown ? LoggedEvent<EventOf<S>> : never;
@@ -112,7 +112,7 @@ type LoggedEvent<Event> = Event extends { readonly type: infer Type extends stri
   ? Type extends BuiltInEvent['type']
     ? never
     : string extends Type
-      ? UserEvent // which slices the session has is not known here
+      ? UserEvent // the session's slices are not known here
       : Flat<EventEnvelope & Omit<Event, 'type'> & { readonly type: OwnType<Type> }>
   : never;
 
@@ -121,10 +121,9 @@ type Flat<T> = { readonly [K in keyof T]: T[K] };
 const NAME = /^[a-z][\w-]*$/i;
 const RESERVED = new Set<string>([...RECORD_SLICES, 'constructor']);
 
-/** The items of a slice that begins with a bare `[]`: whatever its events are. */
+/** The items of a slice whose `initial` is a bare `[]`: its events. */
 type KnownItem<Item> = [Item] extends [never] ? UserEvent : Item;
 
-/** What a slice is defined with. */
 export interface SliceOptions<Initial, Handlers> {
   readonly name: string;
   readonly initial: Initial;
@@ -134,14 +133,14 @@ export interface SliceOptions<Initial, Handlers> {
   readonly persist?: boolean;
 }
 
-/** The handlers of a slice that is a value. Those of a list are repeated, so that the compiler reports a wrong one where it is. */
+/** The handlers of a slice that holds a value. Those of a list are repeated, so that the compiler reports the wrong handler itself. */
 type HandlersOf<Initial> = [Initial] extends [readonly (infer Item)[]]
   ? SliceHandlers<KnownItem<Item>>
   : ValueHandlers<Initial>;
 
 /**
- * Defines a slice: what it is called, what it starts with and how each event changes it. One that starts with an array is a list of
- * items. One that starts with any other JSON value is a value that each reducer replaces; start with null if it may become a list.
+ * Defines a slice: its name, its initial state and how each event changes it. If `initial` is an array, the slice holds a list of items.
+ * Any other JSON value is replaced by each reducer; use null as `initial` if the value may become a list.
  */
 export function defineSlice<Item, const Handlers extends SliceHandlers<KnownItem<Item>>>(
   options: SliceOptions<readonly Item[], Handlers>,
@@ -167,14 +166,14 @@ export function defineSlice(options: SliceOptions<unknown, ValueHandlers<unknown
   return Array.isArray(initial) ? slice : { ...slice, holds: 'value' };
 }
 
-/** Whether a value is one that JSON can carry, as far as its first level tells. */
+/** Whether JSON can represent a value, judged by its first level. */
 function isJsonValue(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value === 'object') return !(value instanceof Map || value instanceof Set || value instanceof Promise);
   return typeof value === 'string' || typeof value === 'boolean';
 }
 
-/** A ready-made reducer whose items are the events themselves. It knows the persistent list: its cost does not grow. */
+/** A ready-made reducer whose items are the events themselves. It uses the persistent list: its cost does not grow. */
 export interface EventReducer {
   <Event>(items: readonly Event[], event: Event): readonly Event[];
   readonly onList: <Event>(items: List<Event>, event: Event) => List<Event>;
@@ -203,30 +202,30 @@ export function upsertBy<Event>(
   };
 }
 
-/** A slice's items: an array as a user's reducer makes it, or the persistent list of a ready-made one. */
+/** A slice's items: an array from a user's reducer, or the persistent list of a ready-made one. */
 export type SliceItems = readonly unknown[] | List<unknown>;
 
-/** What a slice starts with, as the state holds it. */
+/** The initial items of a slice, as the state holds them. */
 export function initialItems(slice: AnySlice): readonly unknown[] {
   return slice.holds === 'value' ? Object.freeze([slice.initial]) : slice.initial;
 }
 
-/** Whether items that were stored can be those of a slice: a value is one item. */
+/** Whether stored items fit a slice: a value is one item. */
 export function fitsSlice(slice: AnySlice, items: unknown): items is readonly unknown[] {
   return Array.isArray(items) && (slice.holds !== 'value' || items.length === 1);
 }
 
-/** What a slice holds, given its items. */
+/** The list or the value of a slice, from its items. */
 export function heldBy<S extends AnySlice>(slice: S, items: readonly unknown[]): StateOf<S> {
   return (slice.holds === 'value' ? items[0] : items) as StateOf<S>;
 }
 
-/** The items as an array, made at most once. */
+/** The items as an array, created at most once. */
 export function itemsAsArray(items: SliceItems): readonly unknown[] {
   return items instanceof List ? items.toArray() : items;
 }
 
-/** Folds one event into a slice's items; the same items when nothing changed. Throws what `reduceSlice` and `reduceValue` throw. */
+/** Folds one event into a slice's items; returns the same items when nothing changed. Throws what `reduceSlice` and `reduceValue` throw. */
 export function applyToSlice(slice: AnySlice, items: SliceItems, event: UserEvent): SliceItems {
   const reducer = slice.on[event.type];
   return slice.holds === 'value'
@@ -234,32 +233,32 @@ export function applyToSlice(slice: AnySlice, items: SliceItems, event: UserEven
     : reduceSlice(reducer, items, event);
 }
 
-/** The same for a slice that is a value. Throws when the reducer returns no value, or a promise. */
+/** The same for a slice that holds a value. Throws when the reducer returns undefined or a promise. */
 function reduceValue(reducer: ValueReducer<unknown>, items: readonly unknown[], event: UserEvent): readonly unknown[] {
   const [before] = items;
   const next = reducer(before, frozen(event));
   if (Object.is(next, before)) return items;
-  if (!isJsonValue(next)) throw new TypeError('a reducer returns a JSON value, at once');
+  if (!isJsonValue(next)) throw new TypeError('a reducer must return a JSON value, synchronously');
   return frozen([next]);
 }
 
 /**
- * Runs one reducer of a list; the same items when nothing changed. Throws when it returns something else than items, or changes what it was
- * given: both are frozen, so that no reducer, view or listener can change a state that others share (D69).
+ * Runs one reducer of a list; returns the same items when nothing changed. Throws when the reducer returns anything but items, or changes
+ * its arguments: both are frozen, so that no reducer, view or listener can change a shared state (D69).
  */
 export function reduceSlice(reducer: SliceReducer<unknown>, items: SliceItems, event: UserEvent): SliceItems {
   frozen(event);
   if (!('onList' in reducer)) {
     const before = itemsAsArray(items);
     const next: unknown = reducer(before, event);
-    if (!Array.isArray(next)) throw new TypeError('a reducer returns an array of items, at once');
+    if (!Array.isArray(next)) throw new TypeError('a reducer must return an array of items, synchronously');
     return next === before ? items : frozenItems(next, before);
   }
   const list = items instanceof List ? items : List.from(items);
   return (reducer as EventReducer).onList(list, event);
 }
 
-/** The items, frozen. Those that the reducer took over from `before` are frozen already. */
+/** Freezes the items. Those that the reducer took from `before` are already frozen. */
 function frozenItems(items: readonly unknown[], before: readonly unknown[]): readonly unknown[] {
   for (let i = 0; i < items.length; i++) if (items[i] !== before[i]) frozen(items[i]);
   return Object.freeze(items);

@@ -7,8 +7,8 @@ import type { SessionSummary } from './session-summary.ts';
 import { type AnySlice, initialItems, itemsAsArray } from './slices.ts';
 
 /**
- * A snapshot: the state a log had added up to at some position, so that opening does not fold it all again. Compaction
- * only; a log without one opens the same (D17). Each slice says up to where it was folded and by which version (D6).
+ * A snapshot: the state of a log at some position, so that opening does not fold the whole log. An optimisation only: a log without
+ * one opens the same (D17). Each slice records the position and the reducer version that it was folded with (D6).
  */
 export interface Snapshot {
   readonly format: 'holdfast-snapshot';
@@ -20,23 +20,23 @@ export interface Snapshot {
   readonly slices: Readonly<Record<string, SliceSnapshot>>;
   /** External contents that its messages refer to, by name. */
   readonly contents?: Readonly<Record<string, string>>;
-  /** The names of external contents that its messages refer to and that are not in it (D63). */
+  /** The names of external contents that its messages refer to and that it does not contain (D63). */
   readonly missingContents?: readonly string[];
-  /** The hash of the text of all the rest: a snapshot that was altered is not used. */
+  /** The hash of the remaining text: an altered snapshot is rejected. */
   readonly checksum?: string;
 }
 
-/** Hashes a text: this folder has no hash of its own. */
+/** Hashes a text. Passed in, because this folder imports nothing from Node. */
 export type HashText = (text: string) => string;
 
 export interface SliceSnapshot {
   readonly version: number;
   readonly seq: number;
-  /** A slice that is a value is one item. */
+  /** A slice that holds a value has one item. */
   readonly items: readonly unknown[];
 }
 
-/** The shape of snapshots that this version writes. */
+/** The version of the snapshots that this code writes. */
 export const SNAPSHOT_VERSION = 1;
 /** The version of the record's own slices: raise it when `record.ts` folds differently. */
 export const RECORD_VERSION = 1;
@@ -45,7 +45,7 @@ export const RECORD_VERSION = 1;
 export type SnapshotMigrations = readonly ((snapshot: Readonly<Record<string, unknown>>) => Record<string, unknown>)[];
 const MIGRATIONS: SnapshotMigrations = [];
 
-/** Takes a snapshot of a state. `opaque` are slices that an older snapshot held and nobody here knows: they are kept. */
+/** Takes a snapshot of a state. `opaque` are slices from an older snapshot that this process does not define: they are copied. */
 export function takeSnapshot(
   state: SessionState,
   options: {
@@ -86,7 +86,7 @@ export function snapshotText(snapshot: Snapshot, hash: HashText): string {
   return `${text.slice(0, -1)},"checksum":"${hash(text)}"}`;
 }
 
-/** A snapshot with its checksum; without one when its JSON exceeds the longest text, so that it cannot be stored or altered as text. */
+/** A snapshot with its checksum; without one when its JSON exceeds the maximum string length, since it then cannot be stored as text. */
 export function sealSnapshot(snapshot: Snapshot, hash: HashText): Snapshot {
   try {
     return frozen({ ...snapshot, checksum: hash(stringify(snapshot)) });
@@ -95,13 +95,13 @@ export function sealSnapshot(snapshot: Snapshot, hash: HashText): Snapshot {
   }
 }
 
-/** How long a string can be, in the engines that we know. */
+/** The maximum length of a string in V8. */
 const LONGEST_TEXT = 2 ** 29 - 24;
 const TOO_LONG = 'it has more than half a billion characters';
 
 function stringify(snapshot: Snapshot): string {
   try {
-    // Most that do not fit are found by counting: writing half a billion characters in vain takes seconds.
+    // Counting finds most that are too long: serialising half a billion characters only to fail takes seconds.
     if (textLength(snapshot, LONGEST_TEXT) > LONGEST_TEXT) throw new RangeError(TOO_LONG);
     return JSON.stringify(snapshot);
   } catch (cause) {
@@ -115,22 +115,22 @@ function stringify(snapshot: Snapshot): string {
 }
 
 export interface ParseSnapshotOptions {
-  /** Refuse slices that nobody here knows instead of keeping them (D6). */
+  /** Refuse slices that this process does not define, instead of keeping them (D6). */
   readonly strict?: boolean;
-  /** The slices that are known besides our own, for `strict`. */
+  /** The defined slices besides the built-in ones, for `strict`. */
   readonly known?: readonly string[];
-  /** The longest text that is read; 64 Mi characters unless given. */
+  /** The maximum length of the text; 64 Mi characters by default. */
   readonly maxLength?: number;
   readonly migrations?: SnapshotMigrations;
-  /** Refuse a snapshot whose checksum is not this hash of the rest. One without a checksum is taken as it is. */
+  /** Refuse a snapshot whose checksum is not this hash of the rest. One without a checksum is accepted. */
   readonly hash?: HashText;
 }
 
 const MAX_LENGTH = 64 * 1024 * 1024;
-/** How deep a snapshot may nest: far more than the events it was folded from. */
+/** The maximum nesting depth: far more than events may have. */
 export const MAX_SNAPSHOT_DEPTH = 200;
 
-/** Reads a snapshot from text or from a value, checks it and brings it to this version. Throws `SNAPSHOT_INVALID`. */
+/** Parses a snapshot from text or from a value, checks it and migrates it to this version. Throws `SNAPSHOT_INVALID`. */
 export function parseSnapshot(input: unknown, options: ParseSnapshotOptions = {}): Snapshot {
   const { maxLength = MAX_LENGTH, migrations = MIGRATIONS } = options;
   const text = typeof input === 'string' ? input : asJson(input);
@@ -153,15 +153,15 @@ export function parseSnapshot(input: unknown, options: ParseSnapshotOptions = {}
 
 const SEAL = /,"checksum":"([^"]{1,200})"\}$/;
 
-/** Whether the rest of a snapshot is what its checksum was made of. */
+/** Whether the checksum of a snapshot matches the rest of it. */
 function isUnaltered(text: string, { checksum, ...rest }: Readonly<Record<string, unknown>>, hash: HashText): boolean {
   if (checksum === undefined) return true;
-  const seal = SEAL.exec(text.slice(-300)); // where we write it: then nothing needs to be made into text again
+  const seal = SEAL.exec(text.slice(-300)); // where we write it: then the rest need not be serialised again
   if (seal?.[1] === checksum && hash(`${text.slice(0, -seal[0].length)}}`) === checksum) return true;
   return hash(JSON.stringify(rest)) === checksum;
 }
 
-/** A value as text: what is checked is then a copy that nobody else can change, without getters, cycles or prototypes. */
+/** A value as text, so that the checks see a copy that no other code can change, without getters, cycles or prototypes. */
 function asJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
@@ -213,7 +213,7 @@ function check(value: Readonly<Record<string, unknown>>, options: ParseSnapshotO
     if (known && !known.has(name)) refuse(`slice "${name}" is unknown here`);
     checked[name] = { version: slice.version, seq: slice.seq, items: slice.items };
   }
-  // Another version's items have another shape: whoever opens the session folds them again (D6).
+  // Items of another version have another shape: opening the session folds them again (D6).
   const ours = Object.entries(checked).filter(([, slice]) => slice.version === RECORD_VERSION);
   const problem = recordItemsProblem(Object.fromEntries(ours.map(([name, slice]) => [name, slice.items])));
   if (problem) refuse(problem);
@@ -235,7 +235,7 @@ function isText(value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** How long the texts in a value are together, counted up to `limit`. */
+/** The total length of the texts in a value, counted up to `limit`. */
 function textLength(value: unknown, limit: number): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;
@@ -247,7 +247,7 @@ function textLength(value: unknown, limit: number): number {
   return length;
 }
 
-/** What is wrong with the items of a record, or undefined when folding can go on from them. Other slices are not looked at. */
+/** What is wrong with the items of a record, or undefined when the fold can continue from them. Other slices are not checked. */
 export function recordItemsProblem(slices: Readonly<Record<string, unknown>>): string | undefined {
   for (const name of RECORD_SLICES) {
     const items = Object.hasOwn(slices, name) ? slices[name] : [];
@@ -266,7 +266,7 @@ function refuse(why: string, cause?: unknown): never {
   );
 }
 
-/** What the items of the record must have: all that folding on from them reads. */
+/** Checks the fields of the record's items that folding reads. */
 const ITEM_CHECKS: { readonly [name in RecordSlice]: (item: unknown) => boolean } = {
   messages: (item) => messageProblem(item) === undefined,
   evaluations: isEvaluation,
@@ -328,7 +328,7 @@ function isRecordOfStrings(value: unknown): boolean {
   return isRecord(value) && Object.values(value).every((field) => typeof field === 'string');
 }
 
-/** Whether JSON text nests deeper than `limit`, told without parsing it: a parser may not survive to say so. */
+/** Whether JSON text is nested deeper than `limit`, found without parsing it: deep nesting can crash a parser. */
 function nestedDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -343,7 +343,7 @@ function nestedDeeperThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** The quote that ends the string which begins at `start`, or -1. Searched for by the engine: most of a text is in its strings. */
+/** The closing quote of the string that opens at `start`, or -1. Uses `indexOf`: most of the text is inside strings. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

@@ -1,12 +1,12 @@
 import { type BuiltInEvent, isBuiltInEvent, type SessionEvent } from './events.ts';
 
 /**
- * Whether replacing an event changes the summary of its session, so that the summary has to be folded again from the log. Decided
- * by the fields that `summarizeSession` may read: erasing what a message said changes none of them, and must not cost a fold of a
- * million events. A field that a summary reads and that is missing here leaves erased text in listings.
+ * Whether replacing an event changes the summary of its session, so that the store must fold the summary again from the log. Compares
+ * the fields that `summarizeSession` may read: erasing a message's content changes none of them, and must not cost a fold of a million
+ * events. A field that a summary reads and that is missing here would leave erased text in listings.
  */
 export function changesSummary(before: SessionEvent, after: SessionEvent): boolean {
-  if (after.seq === 1 && before.at !== after.at) return true; // the time when the session began
+  if (after.seq === 1 && before.at !== after.at) return true; // the session's start time
   return fieldsRead(before) !== fieldsRead(after);
 }
 
@@ -24,7 +24,7 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'session/restored':
       return [event.type, event.slices?.evaluations];
     case 'message/recorded': {
-      // An event may only claim to be a message: a store keeps it all the same.
+      // Stores accept malformed messages.
       const { role, evaluationId, turn, toolCallId } = (event.message ?? {}) as unknown as Record<string, unknown>;
       return [event.type, role, evaluationId, turn, toolCallId, event.inputId !== undefined];
     }
@@ -40,7 +40,7 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'evaluation/superseded':
       return [event.type, event.evaluationId, event.by === undefined];
     default: {
-      // Of evaluations and calls: all but what a person or a tool said.
+      // Of events about evaluations and calls: everything except content of a person or a tool.
       const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after } = event as unknown as Record<
         string,
         unknown

@@ -2,14 +2,14 @@ import type { DraftPosition } from './draft-position.ts';
 import { HoldfastError } from './errors.ts';
 
 /**
- * Where a reader of a tail stands (D74). As text `<seq>` or `<seq>.<fence>.<n>`, from the second incarnation of a session on after
- * `<incarnation>:`.
+ * The position of a reader of a tail (D74). As text: `<seq>` or `<seq>.<fence>.<n>`, with the prefix `<incarnation>:` from the second
+ * incarnation of a session on.
  */
 export interface TailCursor {
   readonly incarnation: number;
   /** The last event that was read; 0 before the first. */
   readonly seq: number;
-  /** The last chunk of a draft that was read; absent when none was, or when no draft with such a chunk is open. */
+  /** The last draft chunk that was read; absent when none was, or when its draft has ended. */
   readonly position?: DraftPosition;
 }
 
@@ -21,7 +21,7 @@ export function formatTailCursor({ incarnation, seq, position }: TailCursor): st
   return `${prefix}${seq}${position ? `.${position.fence}.${position.n}` : ''}`;
 }
 
-/** The cursor that a text is; any other text is `INVALID_ARGUMENT`. */
+/** Parses a cursor; any other text is `INVALID_ARGUMENT`. */
 export function parseTailCursor(text: string): TailCursor {
   const [, incarnation, seq, fence, n] = (typeof text === 'string' && CURSOR.exec(text)) || malformed(text);
   const cursor: TailCursor = {

@@ -9,8 +9,8 @@ import type { MessageDelta } from './message-delta.ts';
 import type { ToolProgress } from './progress.ts';
 
 /**
- * The reader drops what it has of one draft: of the call's progress when there is a `callId`, else of the response of this turn. The
- * pieces that follow begin the draft again, or the recorded message replaces it.
+ * The reader drops its text of one draft: the call's progress if there is a `callId`, otherwise the response of this turn. The following
+ * pieces start the draft again, or the recorded message replaces it.
  */
 export interface DraftReset {
   readonly type: 'draft/reset';
@@ -18,32 +18,32 @@ export interface DraftReset {
   readonly conversationId: string;
   readonly turn: number;
   readonly callId?: string;
-  /** Of the piece that follows, if one does. */
+  /** The position of the following piece, if there is one. */
   readonly position?: DraftPosition;
-  /** The seq of the committed event that follows, if one does: it ends the draft. */
+  /** The seq of the following committed event, if there is one: it ends the draft. */
   readonly before?: number;
 }
 
 /**
- * The reader was too slow for pieces: it drops what it has of all drafts, and takes them as they are now. Each block of a response is one
- * piece from offset 0.
+ * The reader was too slow for single pieces: it replaces all its drafts by these. Each block of a response is one piece from offset
+ * 0.
  */
 export interface DraftsReplaced {
   readonly type: 'drafts/replaced';
   readonly pieces: readonly (MessageDelta | ToolProgress)[];
-  /** Of the newest chunk among them. */
+  /** The position of the newest chunk among them. */
   readonly position: DraftPosition;
 }
 
 /**
- * The cursor belonged to another log, such as an earlier incarnation of the session: the reader drops everything, and the log follows from
- * its first event.
+ * The cursor belongs to another log, such as an earlier incarnation of the session: the reader drops everything, and the log follows
+ * from its first event.
  */
 export interface SessionReset {
   readonly type: 'session/reset';
 }
 
-/** What a tail yields. Committed events have a `seq`; pieces and resets have none. */
+/** An item of a tail. Committed events have a `seq`; pieces and resets have none. */
 export type TailEvent<Committed = SessionEvent> =
   | Committed
   | MessageDelta
@@ -52,13 +52,13 @@ export type TailEvent<Committed = SessionEvent> =
   | DraftsReplaced
   | SessionReset;
 
-/** An event or a piece, and the cursor that continues after it. */
+/** An event or a piece, with the cursor that continues after it. */
 export interface TailItem<Committed = SessionEvent> {
   readonly cursor: string;
   readonly event: TailEvent<Committed>;
 }
 
-/** Whether a value is an item of a tail rather than an event itself, which has a type. */
+/** Whether a value is an item of a tail rather than an event, which has a type. */
 export function isTailItem(value: object): value is TailItem {
   return 'cursor' in value && 'event' in value && !('type' in value) && !('role' in value);
 }

@@ -2,21 +2,21 @@ import { HoldfastError, messageOf } from './errors.ts';
 import type { LooseEvent, SessionEvent } from './events.ts';
 
 /**
- * Turns an event as it was written long ago into what it is called today. Events are persisted as they are and never
- * rewritten; reading is where the past is translated.
+ * Translates an event of an older version into its current form. Stored events are never rewritten; they are translated when they are
+ * read.
  *
- * Contract: pure; keeps `seq` and `at`; an event it does not recognise is returned as it is. It also runs before an append, on events
- * that have no `seq` yet (0): what it throws then rejects the append.
+ * Contract: pure; keeps `seq` and `at`; returns an unknown event unchanged. It also runs before an append, on events without a `seq`
+ * (0); an error then rejects the append.
  */
 export type Upcaster = (event: SessionEvent) => LooseEvent;
 
-/** Upcasters by the type an event was written with. Chains: the answer's type is looked up again, up to eight times. */
+/** Upcasters by the type an event was written with. Chained: the returned type is looked up again, up to eight times. */
 export type Upcasters = Readonly<Record<string, Upcaster>>;
 
 /** Translations of our own old events: none yet, this is the first version. */
 const BUILT_IN_UPCASTERS: Upcasters = {};
 
-/** Brings an event up to date; the user's upcasters come after ours. */
+/** Translates an event to its current form: first by the built-in upcasters, then by the user's. */
 export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionEvent {
   let current = event;
   for (let step = 0; step < 8; step++) {
@@ -35,8 +35,8 @@ export function upcast(event: SessionEvent, upcasters: Upcasters = {}): SessionE
 export type UpcastErrorHandler = (event: SessionEvent, error: unknown) => void;
 
 /**
- * Brings an event of a log up to date. One that cannot be translated is kept as it was written and reported: no reducer folds it, as
- * if its type were unknown, and the log can be read.
+ * Translates an event of a log. If that fails, the event is returned as it was written and the error is reported: no reducer folds the
+ * event, as if its type were unknown, and the log stays readable.
  */
 export function upcastLogged(event: SessionEvent, upcasters: Upcasters, onError: UpcastErrorHandler): SessionEvent {
   try {
@@ -47,7 +47,7 @@ export function upcastLogged(event: SessionEvent, upcasters: Upcasters, onError:
   }
 }
 
-/** Brings a page of a log up to date: the same page when there is nothing to translate. */
+/** Translates a page of a log; returns the same page when there is nothing to translate. */
 export function upcastPage(
   events: readonly SessionEvent[],
   upcasters: Upcasters,
@@ -56,14 +56,14 @@ export function upcastPage(
   return hasUpcasters(upcasters) ? events.map((event) => upcastLogged(event, upcasters, onError)) : events;
 }
 
-/** Throws `EVENT_INVALID` when an event on its way into a log could not be translated when it is read. */
+/** Throws `EVENT_INVALID` for a new event that could not be translated when the log is read. */
 export function checkUpcast(event: { readonly type: string }, at: string, upcasters: Upcasters): void {
   if (hasUpcasters(upcasters)) upcast({ ...event, seq: 0, at } as SessionEvent, upcasters);
 }
 
 const UNTRANSLATED = Symbol('untranslated');
 
-/** Whether an event was kept as it was written because its upcaster failed. */
+/** Whether an event was returned untranslated because its upcaster failed. */
 export function isUntranslated(event: SessionEvent): boolean {
   return (event as { readonly [UNTRANSLATED]?: true })[UNTRANSLATED] === true;
 }
@@ -75,7 +75,7 @@ function hasUpcasters(upcasters: Upcasters): boolean {
 }
 
 function translate(up: Upcaster, event: SessionEvent): SessionEvent {
-  let why = 'it gave no event';
+  let why = 'it returned no event';
   let cause: unknown;
   try {
     const next = up(event);
@@ -86,7 +86,7 @@ function translate(up: Upcaster, event: SessionEvent): SessionEvent {
   }
   throw new HoldfastError(
     'EVENT_INVALID',
-    `the upcaster of ${event.type} could not translate ${event.seq > 0 ? `event ${event.seq}` : 'this event'}: ${why}; it must take every event of that type`,
+    `the upcaster of ${event.type} could not translate ${event.seq > 0 ? `event ${event.seq}` : 'this event'}: ${why}; it must accept every event of that type`,
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-/** Tokens and, where known, money that model answers cost. */
+/** The tokens and, if known, the money that responses cost. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -15,13 +15,13 @@ import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage,
 import { inputObstacle } from './run-plan.ts';
 import type { SessionView } from './session-view.ts';
 
-/** Questions people ask of a session, answered from its record (D1): nothing here is stored, and everything is frozen (D69). */
+/** Views of a session, computed from its record (D1). Nothing here is stored, and every returned value is frozen (D69). */
 
 /** Which messages of an evaluation are returned. */
 export interface GetMessagesOptions {
   /**
-   * Also the messages of the evaluations that it continues (D50): its own instructions, what was said in those, oldest first, then its
-   * own messages. That is the conversation which its requests are made from.
+   * Also the messages of the evaluations that it continues (D50): its own instructions, the messages of those, oldest first, then its own
+   * messages. Its requests are built from this conversation.
    */
   readonly continued?: boolean;
 }
@@ -39,7 +39,7 @@ export function getMessages(
   return frozenEach(options.continued ? evaluationMessages(record, evaluation) : evaluation.messages.toArray());
 }
 
-/** The newest evaluation by log position, of one prompt if asked (D13). */
+/** The newest evaluation by log position, of one prompt if given (D13). */
 export function getLatestEvaluation(
   session: SessionView,
   prompt?: { readonly ns?: string; readonly key?: string; readonly conversationId?: string },
@@ -48,9 +48,8 @@ export function getLatestEvaluation(
 }
 
 /**
- * Calls that have no result yet, with what the log says about each; of the newest evaluation unless one is named. In the place of a
- * call whose child conversation has such calls are those: the call itself only waits for them (D52). An evaluation that has ended, an
- * abandoned one too, waits for nothing.
+ * Calls without a result, with their state; of the newest evaluation unless one is named. If a call waits for its child conversation,
+ * the child's calls are returned in its place (D52). An ended or abandoned evaluation has none.
  */
 export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
   const evaluation =
@@ -68,21 +67,21 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
   });
 }
 
-/** An input that was sent and is not placed yet (D61). */
+/** An input that was sent and not placed yet (D61). */
 export interface QueuedInput {
   readonly id: string;
   readonly mode: InputMode;
-  /** What it says. A large part is a reference to a content that is stored apart (D58). */
+  /** Its content. A large part is a reference to external content (D58). */
   readonly content: InputContent;
   readonly at: string;
   /** The position of its event in the log. */
   readonly seq: number;
   readonly by?: string;
-  /** Why the evaluation that is before it does not end; absent when a runner would place it. */
+  /** Why the evaluation before it does not end; absent when a runner would place the input. */
   readonly waitsFor?: SuspendReason | 'EVALUATION_FAILED';
 }
 
-/** The inputs that wait to be placed, in the order of sending. */
+/** The queued inputs, in sending order. */
 export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
   const { state } = session;
   return frozen(
@@ -94,11 +93,11 @@ export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
   );
 }
 
-/** A provider's response with the results of its calls. */
+/** A response with the results of its calls. */
 export interface ConversationTurn {
   readonly turnNumber: number;
   readonly assistantMessage: AssistantMessage;
-  /** In call order, whatever order they finished in (D10). */
+  /** In call order, regardless of the order in which they finished (D10). */
   readonly toolMessages: readonly ToolMessage[];
   /** The provider's metadata of the response, when `recordProviderMetadata` is on (D16). */
   readonly providerPayload?: Readonly<Record<string, unknown>>;
@@ -115,7 +114,7 @@ export interface ConversationState {
   readonly createdAt: string;
 }
 
-/** An evaluation as turns; of the newest one unless one is named. */
+/** An evaluation as turns; the newest one unless one is named. */
 export function getConversationState(session: SessionView, evaluationId?: string): ConversationState | undefined {
   const evaluation =
     evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
@@ -146,7 +145,7 @@ export function getConversationState(session: SessionView, evaluationId?: string
   });
 }
 
-/** Results in the order of their calls; a result without a call keeps its place at the end. */
+/** Results in the order of their calls; results without a call follow at the end. */
 export function inCallOrder(assistant: AssistantMessage, results: readonly ToolMessage[]): readonly ToolMessage[] {
   if (results.every(({ toolCallId }, i) => toolCallId === assistant.toolCalls?.[i]?.callId)) return results;
   const order = new Map(assistant.toolCalls?.map((call, i) => [call.callId, i]));

@@ -1,12 +1,12 @@
-/** Where time comes from. Tests and replays bring their own. */
+/** The source of time. Tests and replays pass their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Milliseconds of the system's monotonic clock (`process.hrtime`), which all processes of a boot share and nobody sets. A clock that
-   * has it judges leases by it (D76). A clock with a time of its own leaves it out: its leases are judged by `now` alone.
+   * Milliseconds of the system's monotonic clock (`process.hrtime`): shared by all processes of a boot, and never adjusted. When present,
+   * leases are judged by it (D76). A clock with simulated time omits it, and its leases are judged by `now` alone.
    */
   monotonic?(): number;
-  /** Runs `callback` once, `ms` from now; the answer cancels it. A `background` timer does not keep a process alive. */
+  /** Calls `callback` once, `ms` from now. Returns a function that cancels it. A `background` timer does not keep the process alive. */
   after(ms: number, callback: () => void, options?: { readonly background?: boolean }): () => void;
 }

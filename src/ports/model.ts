@@ -1,28 +1,28 @@
 import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
 
-/** A tool as a model is told about it. `inputSchema` is JSON Schema. */
+/** A tool as it is described to a model. `inputSchema` is JSON Schema. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** A tool that the provider defines and runs itself: its id and settings, for the provider that knows it. */
+  /** For a tool that the provider defines and runs itself: its id and settings, for the provider that knows it. */
   readonly provider?: { readonly id: string; readonly args: Readonly<Record<string, unknown>> };
 }
 
 export interface ModelRequest {
   readonly messages: readonly ConversationMessage[];
-  /** The turn that is being asked for, from 1, counted from the log and never from the messages (D15). */
+  /** The turn that this request is for, from 1, counted from the log and never from the messages (D15). */
   readonly turn: number;
   readonly evaluationId: string;
   readonly prompt: { readonly ns: string; readonly key: string };
   readonly tools?: readonly ModelTool[];
-  /** Ask for JSON of this schema instead of prose. */
+  /** Requests JSON of this schema instead of prose. */
   readonly output?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
   readonly signal?: AbortSignal;
 }
 
-/** What a model says while it answers. A block is one run of text, of reasoning, or one call's arguments. */
+/** One part of a streamed response. A block is one run of text, one run of reasoning, or one call's arguments. */
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly blockId: string; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly blockId: string; readonly delta: string }
@@ -34,19 +34,19 @@ export interface ModelAnswer {
   readonly toolCalls: readonly ToolCall[];
   readonly usage?: Usage;
   readonly finishReason?: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'error' | 'other';
-  /** The provider's id of the answer. */
+  /** The provider's id of the response. */
   readonly providerMessageId?: string;
   readonly model?: string;
-  /** What the provider said about the answer as a whole, by provider: safety ratings, grounding, its own usage figures. */
+  /** The provider's metadata of the whole response, by provider: safety ratings, grounding, its own usage figures. */
   readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Any language model.
  *
- * Contract: `stream` yields deltas in the order they were said and ends with exactly one `finish`, whose answer is complete by
- * itself. It throws a `ModelError` when the provider refuses or the connection breaks, with `tooLong` when the request has more tokens
- * than the model reads, and stops soon after `signal` aborts.
+ * Contract: `stream` yields deltas in order and ends with exactly one `finish` part, which holds the complete response. It throws a
+ * `ModelError` when the provider refuses the request or the connection breaks, with `tooLong` when the request has more tokens than the
+ * model accepts. It stops soon after `signal` aborts.
  */
 export interface Model {
   readonly provider: string;
@@ -54,7 +54,7 @@ export interface Model {
   stream(request: ModelRequest): AsyncIterable<ModelPart>;
 }
 
-/** Why a provider gave no answer, and whether asking again may help. */
+/** Why a provider returned no response, and whether a retry may help. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly status?: number;

@@ -5,13 +5,13 @@ import type { SessionSummary } from '../core/session-summary.ts';
 export type { DraftPosition } from '../core/draft-position.ts';
 
 /**
- * Where sessions live: an append-only log each, and around it leases, snapshots, drafts, contents and a search index.
+ * Where sessions are stored: one append-only log each, with its leases, snapshots, drafts, external contents and search index.
  * `stores/conformance.ts` is this contract as a test suite; every store passes it.
  */
 
-/** Where a session stands. */
+/** The newest position of a session's log. */
 export interface SessionHead {
-  /** Which life of the session this is: 1 for the first, one more after each deletion. */
+  /** 1 for the first session with this id, one more after each deletion. */
   readonly incarnation: number;
   /** The last seq, 0 for a session without events. */
   readonly seq: number;
@@ -19,12 +19,12 @@ export interface SessionHead {
   readonly revision: number;
 }
 
-/** Names the life of the session that the caller opened: any other is `SESSION_NOT_FOUND`. Absent: the present one. */
+/** The incarnation that the caller opened: any other is `SESSION_NOT_FOUND`. Absent: the current one. */
 export interface IncarnationOption {
   readonly incarnation?: number;
 }
 
-/** A text stored outside its event, under the hash that names it (D58). The event owns a reference to it. */
+/** External content: a text stored outside its event, under the hash that names it (D58). The event owns a reference to it. */
 export interface ContentWrite {
   /** The position of the event within the append, from 0. */
   readonly event: number;
@@ -32,20 +32,20 @@ export interface ContentWrite {
   readonly text: string;
 }
 
-/** What an append does to contents that belong to one call and that only this session reads (D77). */
+/** Contents that belong to one call and that only this session reads (D77): which ones an append stores and drops. */
 export interface CallContents {
   readonly put?: readonly { readonly call: string; readonly text: string }[];
   readonly drop?: readonly string[];
 }
 
 export interface AppendOptions extends IncarnationOption {
-  /** Names this append, so that repeating one whose acknowledgement was lost writes nothing. */
+  /** Identifies this append: repeating it after a lost acknowledgement writes nothing. */
   readonly id: string;
-  /** The last seq the caller knows: 0 for a new session. */
+  /** The last seq that the caller has read: 0 for a new session. */
   readonly expectedSeq: number;
-  /** The fence of the caller's lease. Absent: the caller holds none and needs none (D51). */
+  /** The fence of the caller's lease. Absent: the append needs no lease (D51). */
   readonly fence?: number;
-  /** Contents that the events refer to: stored in the same transaction. */
+  /** External contents that the events refer to: stored in the same transaction. */
   readonly contents?: readonly ContentWrite[];
   readonly callContents?: CallContents;
   /** Drafts that end with this append: removed in the same transaction. */
@@ -58,26 +58,26 @@ export interface ReadOptions extends IncarnationOption {
   readonly limit?: number;
 }
 
-/** Events as they are read: one by one and, where a store can, page by page, which costs less for a long log. */
+/** Events one by one or, if the store supports it, page by page, which costs less for a long log. */
 export interface EventReading extends AsyncIterable<SessionEvent> {
   pages?(): AsyncIterable<readonly SessionEvent[]>;
 }
 
 /**
  * The process that holds a lease. Boot id, pid namespace, pid and start time together identify a process; a holder that lacks
- * one of them is never called dead (D76).
+ * one of them is never considered dead (D76).
  */
 export interface LeaseHolder {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** When the process started, as the host counts: a reused pid has another. */
+  /** When the process started, in the host's units: a reused pid has another start time. */
   readonly startedAt: string;
-  /** The boot of the system that the process runs on; absent where the system does not say. */
+  /** The boot of the system that the process runs on; absent if the system does not provide one. */
   readonly bootId?: string;
-  /** The namespace that the pid belongs to: two containers have processes of the same pid. */
+  /** The namespace that the pid belongs to: processes in two containers can have the same pid. */
   readonly pidNamespace?: string;
-  /** Whether `run` holds the lease, which does whatever the session has left (D61). */
+  /** Whether the holder is `run`, which does all the work that the session has left (D61). */
   readonly runs?: true;
 }
 
@@ -94,22 +94,22 @@ export interface AcquireLeaseOptions {
   readonly holder: LeaseHolder;
   readonly ttlMs: number;
   /**
-   * Take over from this lease although it has not expired: its holder is known to be dead. Another fence, or a renewal since,
-   * means that it is not.
+   * Take over this lease although it has not expired, because its holder is dead. If the lease has another fence, or was renewed
+   * since, the holder is alive and the lease is not acquired.
    */
   readonly replacing?: Pick<Lease, 'fence' | 'renewals'>;
 }
 
-/** `acquired: false` comes with the live lease that stands in the way. */
+/** With `acquired: false`, `lease` is the live lease of the other holder. */
 export type LeaseAnswer =
   | { readonly acquired: true; readonly lease: Lease }
   | { readonly acquired: false; readonly lease: Lease };
 
-/** Renews a lease until it is stopped, whatever the event loop is doing (D76). */
+/** Renews a lease until it is stopped, even while the event loop is blocked (D76). */
 export interface LeaseKeeper {
-  /** Milliseconds until the lease ends, by the clock that is worse for the holder; negative once it has ended. */
+  /** Milliseconds until the lease ends, by the clock that leaves less time; negative once it has ended. */
   remainingMs(): number;
-  /** Renews now; false when the lease is no longer this fence's. */
+  /** Renews now; false when another holder has the lease. */
   renew(): Promise<boolean>;
   stop(): void;
 }
@@ -118,13 +118,13 @@ export interface KeepLeaseOptions {
   readonly ttlMs: number;
   /** Renewing ends when the event loop has been blocked for this long: a hung process loses its lease. */
   readonly maxBlockedMs?: number;
-  /** Called once, when the lease turns out to be another holder's. */
+  /** Called once, when another holder has the lease. */
   readonly onLost: () => void;
 }
 
-/** One piece of a response that is being streamed, or of a running call's progress (D53, D62). */
+/** One piece of a response that is still streaming, or of a running call's progress (D53, D62). */
 export interface DraftChunk extends DraftKind, DraftPosition {
-  /** The draft it belongs to: the evaluation's id for a response, the call's for its progress. */
+  /** The draft that it belongs to: the evaluation's id for a response, the call's id for progress. */
   readonly draftId: string;
   readonly evaluationId: string;
   readonly conversationId?: string;
@@ -132,9 +132,9 @@ export interface DraftChunk extends DraftKind, DraftPosition {
   readonly attempt: number;
   readonly blockId: string;
   readonly delta: string;
-  /** Where the delta begins in the stored text of its block, in UTF-16 units. Absent for progress, whose delta says it. */
+  /** Where the delta begins in the stored text of its block, in UTF-16 units. Absent for progress, whose delta contains it. */
   readonly offset?: number;
-  /** The last seq that the writer had folded: a reader of both shows the chunk after that event and before the later ones. */
+  /** The last seq that the writer had folded: a reader of events and drafts shows the chunk right after that event. */
   readonly after?: number;
 }
 
@@ -145,27 +145,27 @@ export interface ReadDraftOptions extends IncarnationOption {
   readonly limit?: number;
 }
 
-/** A snapshot as the store keeps it: text that `parseSnapshot` checks when it is read. */
+/** A snapshot as the store holds it: text that `parseSnapshot` checks when it is read. */
 export interface StoredSnapshot {
   readonly seq: number;
   readonly data: string;
 }
 
 export interface WriteSnapshotOptions extends IncarnationOption {
-  /** The revision of the log that was folded; a snapshot of another one is not kept: it may hold erased text. */
+  /** The revision of the log that was folded. The store drops a snapshot of another revision: it may hold erased text. */
   readonly revision?: number;
   readonly fence?: number;
 }
 
 export interface ReplaceEventOptions extends IncarnationOption {
-  /** The contents that the event still refers to. The others lose its reference, in the same transaction. */
+  /** The external contents that the event still refers to. The others lose its reference, in the same transaction. */
   readonly contents?: readonly string[];
 }
 
 export interface ForkOptions extends IncarnationOption {
   /** How many of the origin's events are copied. */
   readonly at: number;
-  /** What the fork goes on with. */
+  /** The events that follow the copied ones. */
   readonly events: readonly NewEvent[];
 }
 
@@ -178,18 +178,18 @@ export interface SessionInfo extends SessionSummary {
 }
 
 export interface ListSessionsOptions {
-  /** Sessions that carry every one of these tags. */
+  /** Only sessions that have all of these tags. */
   readonly tags?: readonly string[];
   readonly status?: NonNullable<SessionSummary['status']>;
-  /** Sessions in which a runner has something to do, now or at their `wakeAt`. */
+  /** Only sessions in which a runner has work, now or at their `wakeAt`. */
   readonly work?: true;
-  /** Sessions whose id begins so. */
+  /** Only sessions whose id starts with this text. */
   readonly idPrefix?: string;
-  /** Sessions whose metadata holds these values. */
+  /** Only sessions whose metadata has these values. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** How many sessions a page has; 50 unless given. */
+  /** The number of sessions in a page; 50 by default. */
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string;
 }
 
@@ -209,13 +209,13 @@ export interface SearchHit {
   readonly seq: number;
   readonly at: string;
   readonly role: string;
-  /** The text around the hit, the matched words between `⟦` and `⟧`. */
+  /** The text around the hit, with the matched words between `⟦` and `⟧`. */
   readonly excerpt: string;
 }
 
 export interface IntegrityReport {
   readonly ok: boolean;
-  /** What is wrong, in sentences: a gap in a log, a damaged page, content that is missing. */
+  /** The problems, as sentences: a gap in a log, a damaged page, missing content. */
   readonly problems: readonly string[];
   readonly sessions: number;
   readonly events: number;
@@ -223,79 +223,79 @@ export interface IntegrityReport {
 
 /**
  * Contract:
- * - `append` is atomic: all events are there, in order and without a gap, with their contents, or none is. It resolves when they
- *   are durable. `expectedSeq` other than the last seq: `SESSION_CONFLICT` with detail `sequence`. A `fence` other than the newest
- *   lease's: `SESSION_CONFLICT` with detail `fence` (which wins when both are stale). Either way nothing is written. No events: an
- *   error.
- * - A repeated append returns what the first returned and writes nothing. It is recognised by its id when it is the session's
- *   newest append or names the `expectedSeq` it named first. The same id with other events: `APPEND_ID_REUSED`.
- * - `read` yields a prefix-consistent log: events that were there when it began, in order. An unknown session yields none.
- * - A deleted session and one that was begun later under the same id are two incarnations. Whatever names the older one
- *   (`append`, `read`, snapshots, drafts, contents) is `SESSION_NOT_FOUND` and changes nothing, also while no newer one exists.
- * - A content is stored and referenced by the append of its event, and read through a session that refers to it. It goes with its
- *   last reference, in the transaction that replaces or deletes the event.
- * - A fence only rises, also across release, expiry and deletion of a session; deleting a session ends its lease and its fence.
- * - A session id is any text of 1 to 512 characters without NUL and lone surrogates; another is `INVALID_ARGUMENT`.
- * - `watch` calls back after an append or a draft of the session has committed, by whichever process; late, merged and spurious
- *   calls are allowed.
- * - Work on many events (deleting, forking) holds no lock for long, and is finished or undone after a crash.
+ * - `append` is atomic: it commits all events, in order and without a gap, with their contents, or none. It resolves when they
+ *   are durable. If `expectedSeq` is not the last seq, it rejects with `SESSION_CONFLICT` and detail `sequence`. If `fence` is not the
+ *   newest lease's, it rejects with `SESSION_CONFLICT` and detail `fence`, also when both are stale. A rejected append writes nothing.
+ *   An append without events is an error.
+ * - A repeated append returns what the first returned and writes nothing. The store recognises it by its id if it is the session's
+ *   newest append or has the same `expectedSeq` as before. The same id with other events: `APPEND_ID_REUSED`.
+ * - `read` yields a consistent prefix of the log: the events that were committed when it started, in order. An unknown session yields none.
+ * - A deleted session and a later session with the same id are two incarnations. A call that names the older one (`append`, `read`,
+ *   snapshots, drafts, contents) rejects with `SESSION_NOT_FOUND` and changes nothing, even if no newer one exists.
+ * - Content is stored and referenced by the append of its event, and read through a session that refers to it. The store removes it with
+ *   its last reference, in the transaction that replaces or deletes the event.
+ * - A fence only increases, also across release, expiry and deletion of a session; deleting a session ends its lease and its fence.
+ * - A session id is any text of 1 to 512 characters without NUL and lone surrogates; any other is `INVALID_ARGUMENT`.
+ * - `watch` calls the watcher after an append or a draft of the session was committed, by any process. Calls may be late, merged or
+ *   spurious.
+ * - Work on many events (deleting, forking) holds no lock for long; after a crash it is completed or undone.
  * - Every method rejects with a `HoldfastError`; after `close` with `SESSION_CLOSED`.
  */
 export interface Store {
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }>;
   read(sessionId: string, options?: ReadOptions): EventReading;
-  /** Where the session stands. For an unknown one: seq 0, and the incarnation that its first append begins. */
+  /** The session's newest position. For an unknown session: seq 0, and the incarnation that its first append will have. */
   head(sessionId: string): Promise<SessionHead>;
   watch(sessionId: string, listener: () => void): () => void;
 
   acquireLease(sessionId: string, options: AcquireLeaseOptions): Promise<LeaseAnswer>;
-  /** False when the lease is no longer this fence's. */
+  /** False when another holder has the lease. */
   renewLease(sessionId: string, fence: number, ttlMs: number): Promise<boolean>;
   /** Renews a lease in the background until it is stopped. */
   keepLease(sessionId: string, fence: number, options: KeepLeaseOptions): LeaseKeeper;
   /**
-   * Gives a lease back; a stale fence changes nothing. With `seq`: false, and the lease stays, when anything was appended since
+   * Releases a lease; a stale fence changes nothing. With `seq`, and if anything was appended after it: returns false and keeps the lease
    * (D61).
    */
   releaseLease(sessionId: string, fence: number, options?: { readonly seq?: number }): Promise<boolean>;
   /** The newest lease, expired or not, unless it was released. */
   readLease(sessionId: string): Promise<Lease | undefined>;
 
-  /** Keeps the newest snapshot; an older one than the stored changes nothing, one beyond the log is `INVALID_ARGUMENT`. */
+  /** Stores the newest snapshot. An older snapshot than the stored one changes nothing; one beyond the log is `INVALID_ARGUMENT`. */
   writeSnapshot(sessionId: string, snapshot: StoredSnapshot, options?: WriteSnapshotOptions): Promise<void>;
   readSnapshot(sessionId: string, options?: IncarnationOption): Promise<StoredSnapshot | undefined>;
 
-  /** Keeps chunks until an append ends their draft. A fence that is not the newest lease's is `SESSION_CONFLICT`. */
+  /** Stores chunks until an append ends their draft. A fence that is not the newest lease's is `SESSION_CONFLICT`. */
   appendDraft(
     sessionId: string,
     chunks: readonly DraftChunk[],
     options: IncarnationOption & { readonly fence: number },
   ): Promise<void>;
-  /** Chunks by fence and number. */
+  /** Chunks ordered by fence, then by number. */
   readDraft(sessionId: string, options?: ReadDraftOptions): Promise<readonly DraftChunk[]>;
 
-  /** A content that an event of this session refers to; undefined for any other. */
+  /** External content that an event of this session refers to; undefined for any other. */
   readContent(sessionId: string, hash: string, options?: IncarnationOption): Promise<string | undefined>;
-  /** A content that belongs to a call of this session (D77). */
+  /** Content that belongs to a call of this session (D77). */
   readCallContent(sessionId: string, call: string, options?: IncarnationOption): Promise<string | undefined>;
 
   listSessions(options?: ListSessionsOptions): Promise<SessionPage>;
   /**
-   * Full-text search over what was said, newest first: hits of the session that began last, and in it from the end. What is committed
-   * when it is called is found. Optional.
+   * Full-text search over messages, newest first: by start of the session, then by position in it. Finds everything that was committed
+   * before the call. Optional.
    */
   search?(query: string, options?: SearchOptions): Promise<readonly SearchHit[]>;
-  /** Removes a session and all that belongs to it; contents another session refers to stay. False when there was none. */
+  /** Removes a session and everything that belongs to it, except contents that another session refers to. False if there was none. */
   deleteSession(sessionId: string, options?: IncarnationOption): Promise<boolean>;
   /**
-   * Copies the beginning of a session, with its contents, into a new one; neither drafts, lease nor contents of calls. The fork is
-   * there when it is complete. It begins again when its origin was erased meanwhile, and is removed when it was deleted. A target
-   * that exists is `SESSION_CONFLICT`.
+   * Copies the first events of a session, with their external contents, into a new one, but neither drafts, lease nor contents of calls.
+   * The fork becomes visible when it is complete. The store restarts it if an event of the origin is erased meanwhile, and removes it if
+   * the origin is deleted. A target that exists is `SESSION_CONFLICT`.
    */
   forkSession(sessionId: string, target: string, options: ForkOptions): Promise<{ readonly seq: number }>;
   /**
-   * Replaces the payload of one event, keeping its seq, for erasing what was said (D58); drops the stored snapshot and the hits.
-   * Listings then show what the changed log adds up to.
+   * Replaces the payload of one event and keeps its seq, to erase content (D58). Drops the stored snapshot and the search entries of the
+   * old payload. Listings then show the summary of the changed log.
    */
   replaceEvent(sessionId: string, event: SessionEvent, options?: ReplaceEventOptions): Promise<void>;
 

@@ -3,14 +3,14 @@ import type { AppendOptions } from '../ports/store.ts';
 import { decodeEvent, type EncodedEvent, sameEvents } from './encoded-event.ts';
 import { appendIdReused, fenceConflict, incompleteEvent, sequenceConflict } from './refusals.ts';
 
-/** What an append is checked against: where its session stands. */
+/** The state of a session that an append is checked against. */
 export interface SessionPosition {
   readonly seq: number;
-  /** The fence of the newest lease, if there ever was one. */
+  /** The fence of the newest lease, if there was one. */
   readonly fence?: number | undefined;
 }
 
-/** Refuses an append whose sequence or fence is stale (I6). A stale fence is said first: it is the one that cannot be mended. */
+/** Rejects an append whose sequence or fence is stale (I6). A stale fence is reported first: the caller cannot recover from it. */
 export function refuseStale(
   sessionId: string,
   session: SessionPosition,
@@ -21,14 +21,14 @@ export function refuseStale(
   if (expectedSeq !== session.seq) throw sequenceConflict(sessionId, session.seq, expectedSeq);
 }
 
-/** An event of a log that is an array, with the id of the append that it began, if it did. */
+/** An event of an in-memory log, with the append's id if it is the append's first event. */
 export interface AppendedEvent extends EncodedEvent {
   readonly appendId?: string;
 }
 
 /**
- * The last seq of the append that this one repeats: the newest one, or the one made at the same place (D51). Throws
- * `APPEND_ID_REUSED` when it was made with other events.
+ * The last seq of the append that this one repeats: the newest one, or one with the same `expectedSeq` (D51). Throws
+ * `APPEND_ID_REUSED` when that append had other events.
  */
 export function findRepeatedAppend(
   sessionId: string,
@@ -45,7 +45,7 @@ export function findRepeatedAppend(
   return end;
 }
 
-/** Folds the events after `seq` into the summary of their session. Throws `EVENT_INVALID` for one that lacks its fields. */
+/** Folds the events after `seq` into the summary of their session. Throws `EVENT_INVALID` for one that lacks required fields. */
 export function summarizeAppend(
   sessionId: string,
   before: SessionSummary | undefined,

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** The time namespace of every process that was given none of its own (`PROC_TIME_INIT_INO` in the kernel). */
+/** The time namespace of every process without one of its own (`PROC_TIME_INIT_INO` in the kernel). */
 const HOST_TIME = 'time:[4026531834]';
 
 let known: { readonly id: string | undefined } | undefined;
 
 /**
- * Names the boot of the system that this process runs on: within it the monotonic clock is one for all processes, and no process
- * id means two processes at a time. Undefined where the system does not say.
+ * Identifies the boot of the system that this process runs on: within it all processes share the monotonic clock, and no process
+ * id belongs to two processes at a time. Undefined if the system does not provide it.
  */
 export function bootId(): string | undefined {
   known ??= { id: process.platform === 'darwin' ? bootOfDarwin() : bootOfLinux() };
@@ -20,7 +20,7 @@ function bootOfLinux(): string | undefined {
     const id = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const time = timeNamespace();
     if (id === '') return undefined;
-    // A container may have a monotonic clock with an offset of its own: no deadline of another one means anything in it.
+    // A container may have a monotonic clock with its own offset: deadlines of other containers are not comparable.
     return time === undefined || time === HOST_TIME ? id : `${id} ${time}`;
   } catch {
     return undefined;
@@ -31,7 +31,7 @@ function timeNamespace(): string | undefined {
   try {
     return readlinkSync('/proc/self/ns/time');
   } catch {
-    return undefined; // a kernel without them
+    return undefined; // a kernel without these files
   }
 }
 

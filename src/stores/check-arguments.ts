@@ -11,13 +11,13 @@ import type {
 import { sessionNotFound } from './refusals.ts';
 
 /**
- * What every store refuses before it looks at its data. An id is any text that survives a round trip through every
- * database: not empty, no NUL, no half of a surrogate pair, and short enough to be indexed. Nothing else about it matters.
+ * The argument checks that every store makes before it reads its data. An id is any text that survives a round trip through every
+ * database: not empty, no NUL, no half of a surrogate pair, and short enough to be indexed.
  */
 
 const MAX_SESSION_ID_LENGTH = 512;
 
-/** Refuses an id that a database would change, cut or confuse with another. */
+/** Rejects an id that a database would change, cut or confuse with another. */
 export function checkId(what: string, id: string): void {
   if (typeof id !== 'string' || id === '' || id.includes('\0') || !id.isWellFormed()) {
     throw new HoldfastError('INVALID_ARGUMENT', `${what} must be text: not empty, no NUL, no lone surrogate`);
@@ -31,7 +31,7 @@ export function checkSessionId(sessionId: string): void {
   }
 }
 
-/** Refuses what is not a whole number of at least `least`. */
+/** Rejects a value that is not a whole number of at least `least`. */
 export function checkCount(what: string, value: number, least = 0): void {
   if (!Number.isSafeInteger(value) || value < least) {
     throw new HoldfastError('INVALID_ARGUMENT', `${what} must be a whole number of at least ${least}, not ${value}`);
@@ -49,13 +49,13 @@ export function checkAppend(sessionId: string, count: number, options: AppendOpt
     if (event >= count) {
       throw new HoldfastError(
         'INVALID_ARGUMENT',
-        `content ${hash} belongs to event ${event} of ${count}; they count from 0`,
+        `content ${hash} belongs to event ${event} of ${count}; events count from 0`,
       );
     }
   }
   for (const { call } of options.callContents?.put ?? []) checkId('a call', call);
   if (count === 0) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'an append needs at least one event; leave it out when there is none');
+    throw new HoldfastError('INVALID_ARGUMENT', 'an append needs at least one event; do not append an empty list');
   }
 }
 
@@ -95,11 +95,11 @@ export function checkReadDraft({ after, limit }: ReadDraftOptions): void {
 export function checkSnapshot({ seq, data }: StoredSnapshot): void {
   checkCount('the seq of a snapshot', seq);
   if (typeof data !== 'string' || !data.isWellFormed()) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'a snapshot must be well-formed text, as JSON.stringify gives it');
+    throw new HoldfastError('INVALID_ARGUMENT', 'a snapshot must be well-formed text, as JSON.stringify returns it');
   }
 }
 
-/** Refuses a fork of nothing, without an event, or at a place that its origin does not have. */
+/** Rejects a fork of an unknown session, without an event, or at a position that its origin does not have. */
 export function checkFork(
   origin: { readonly id: string; readonly seq: number },
   target: string,

@@ -14,7 +14,7 @@ import { sessionCases } from './conformance/session-cases.ts';
 import { snapshotCases } from './conformance/snapshot-cases.ts';
 
 /**
- * The store contract of `ports/store.ts` as a suite that any store can run, under any runner:
+ * The store contract of `ports/store.ts` as a suite for any store and any test runner:
  *
  *     for (const { name, run } of storeConformance({ create })) test(name, run);
  */
@@ -25,28 +25,28 @@ export interface StoreConformanceOptions {
   /** A new and empty store, whose leases follow `clock`. */
   create(options: { readonly clock: Clock }): Promise<Store>;
   /**
-   * Another handle on the data of `store`, while that one is open as well as after it was closed. Leave it out for a store
-   * whose data ends with its handle: the rules about sharing are then left out too.
+   * Another handle on the data of `store`, which may be open or closed. Omit it for a store whose data ends with its handle: the
+   * suite then omits the rules about sharing.
    */
   reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
   /**
-   * Removes the text of a content from the data of `store`, as damage would, and leaves the references to it. Leave it out for a
-   * store whose data cannot be reached from outside: the rule about lost contents is then left out too.
+   * Removes the text of external content from the data of `store`, as damage would, and leaves the references to it. Omit it for a
+   * store whose data cannot be reached from outside: the suite then omits the rule about lost contents.
    */
   loseContent?(store: Store, hash: string): Promise<void>;
-  /** How many histories each property is tried on; 60 unless told. */
+  /** The number of generated histories for each property; 60 by default. */
   readonly runs?: number;
 }
 
 /** One rule of the contract. */
 export interface ConformanceTest {
-  /** The rule, and the invariant or decision it belongs to. */
+  /** The rule, with its invariant or decision. */
   readonly name: string;
-  /** Rejects when the store breaks the rule. A rule about searching is passed over for a store without `search`. */
+  /** Rejects when the store breaks the rule. Skips a rule about searching if the store has no `search`. */
   run(): Promise<void>;
 }
 
-/** The contract as tests: each makes its own store and closes it. The generated ones need fast-check to be installed. */
+/** The contract as tests: each creates its own store and closes it. The generated ones need fast-check to be installed. */
 export function storeConformance(options: StoreConformanceOptions): readonly ConformanceTest[] {
   const { runs = DEFAULT_RUNS } = options;
   const cases: readonly Case[] = [

@@ -9,8 +9,8 @@ interface Bounded {
 }
 
 /**
- * The chunks of a session in memory, in order, by the same rules as `addChunks` and `selectChunks`. Adding a chunk and reading those after a
- * position cost the same however many there are.
+ * The chunks of a session in memory, in order, by the same rules as `addChunks` and `selectChunks`. The cost of adding a chunk and of
+ * reading those after a position does not depend on the number of chunks.
  */
 export class DraftList {
   #chunks: DraftChunk[] = [];
@@ -47,7 +47,7 @@ export class DraftList {
     this.#chunks = this.#chunks.filter((chunk) => !ended.has(chunk.draftId));
   }
 
-  /** The index of the first chunk after a position. Almost always the end: looked for from there. */
+  /** The index of the first chunk after a position. Searches from the end, which is almost always the result. */
   #after(position: DraftPosition): number {
     const last = this.#chunks.at(-1);
     if (!last || compareDraftPositions(last, position) <= 0) return this.#chunks.length;

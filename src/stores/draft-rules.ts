@@ -2,7 +2,7 @@ import { compareDraftPositions } from '../core/draft-position.ts';
 import { MAX_PROGRESS_LENGTH } from '../core/progress.ts';
 import type { DraftChunk, ReadDraftOptions } from '../ports/store.ts';
 
-/** Of a draft's chunks, oldest first, how many to drop so that the rest fits; the newest is always kept. */
+/** How many of a draft's chunks, oldest first, to drop so that the rest fits. The newest is always kept. */
 export function excessProgress(lengths: readonly number[]): number {
   let kept = 0;
   for (let i = lengths.length - 1; i >= 0; i--) {
@@ -12,16 +12,16 @@ export function excessProgress(lengths: readonly number[]): number {
   return 0;
 }
 
-/** The drafts among these chunks that are bounded. */
+/** The ids of the drafts among these chunks whose length is limited. */
 export function boundedDrafts(chunks: readonly DraftChunk[]): ReadonlySet<string> {
   return new Set(chunks.flatMap((chunk) => (chunk.kind === 'progress' ? [chunk.draftId] : [])));
 }
 
-/** The chunks of a session, in order, with more of them: each position once, bounded drafts cut to their newest part. */
+/** Adds chunks to the ordered chunks of a session: each position once, limited drafts cut to their newest part. */
 export function addChunks(drafts: readonly DraftChunk[], chunks: readonly DraftChunk[]): DraftChunk[] {
   let all = [...drafts];
   for (const chunk of chunks) {
-    // Almost always the newest: found from the end.
+    // Almost always at the end: searched from there.
     const before = all.findLastIndex((known) => compareDraftPositions(known, chunk) <= 0);
     const known = all[before];
     if (known && compareDraftPositions(known, chunk) === 0) continue;
@@ -35,7 +35,7 @@ export function addChunks(drafts: readonly DraftChunk[], chunks: readonly DraftC
   return all;
 }
 
-/** The chunks that a reader asks for, of chunks in order. */
+/** The chunks that match a reader's options, from ordered chunks. */
 export function selectChunks(drafts: readonly DraftChunk[], options: ReadDraftOptions): readonly DraftChunk[] {
   const { after, draftId, limit } = options;
   return drafts

@@ -2,8 +2,8 @@ import { HoldfastError, messageOf } from '../core/errors.ts';
 import { knownType, type NewEvent, type SessionEvent } from '../core/events.ts';
 
 /**
- * An event as a store keeps it: its envelope in columns, the rest as JSON. Both stores keep text, not objects, so that what
- * is read is what a restart would read: no shared references, no values that JSON cannot carry.
+ * An event as a store holds it: its envelope in columns, the rest as JSON. Both stores hold text, not objects, so that a read returns
+ * the same as after a restart: no shared references, no values that JSON cannot represent.
  */
 export interface EncodedEvent {
   readonly at: string;
@@ -12,10 +12,10 @@ export interface EncodedEvent {
   readonly data: string;
 }
 
-/** Turns an event into what is stored. Throws `EVENT_INVALID` when JSON cannot carry it. */
+/** Encodes an event for storing. Throws `EVENT_INVALID` when JSON cannot represent it. */
 export function encodeEvent(event: NewEvent | SessionEvent): EncodedEvent {
   const { at, type } = event;
-  // What is undefined is not written: less work than an object without these fields.
+  // Undefined fields are not serialised; setting them is faster than building an object without them.
   const payload = { ...event, seq: undefined, at: undefined, type: undefined };
   if (!isText(type) || !isText(at)) throw refused(type, ': type and at must be text, not empty and well-formed');
   let data: string;
@@ -24,7 +24,7 @@ export function encodeEvent(event: NewEvent | SessionEvent): EncodedEvent {
   } catch (cause) {
     throw refused(type, ` is not JSON (${messageOf(cause)}); record plain data`, cause);
   }
-  if (!data?.startsWith('{')) throw refused(type, ': its toJSON must give an object');
+  if (!data?.startsWith('{')) throw refused(type, ': its toJSON must return an object');
   return { at, type, data };
 }
 
@@ -33,11 +33,11 @@ function refused(type: unknown, why: string, cause?: unknown): HoldfastError {
   return new HoldfastError('EVENT_INVALID', `${name}${why}`, { cause });
 }
 
-/** The event behind a stored row. Throws `STORE_CORRUPT` when its payload is no longer JSON. */
+/** Decodes a stored event. Throws `STORE_CORRUPT` when its payload is not JSON. */
 export function decodeEvent(sessionId: string, seq: number, at: string, type: string, data: string): SessionEvent {
   try {
     const event = JSON.parse(data) as { seq: number; at: string; type: string };
-    // Assigning costs less than building a second object: this runs once for every event that is ever read.
+    // Assigning is faster than building a second object, and this runs for every event that is read.
     event.seq = seq;
     event.at = at;
     event.type = knownType(type);
@@ -51,7 +51,7 @@ export function decodeEvent(sessionId: string, seq: number, at: string, type: st
   }
 }
 
-/** Whether a repeated append carries what the first one wrote. */
+/** Whether a repeated append has the same events as the first one. */
 export function sameEvents(stored: readonly EncodedEvent[], events: readonly EncodedEvent[]): boolean {
   return (
     stored.length === events.length &&

@@ -2,10 +2,10 @@ import type { SessionEvent } from '../core/events.ts';
 import type { EventReading } from '../ports/store.ts';
 
 /**
- * Hands out events one by one from pages that are fetched as they are needed. Written by hand because an async generator
- * costs several turns of the microtask queue for every event, this one a single resolved promise.
+ * Yields events one by one from pages that are fetched on demand. Not an async generator: that costs several microtasks per event, this
+ * costs one resolved promise.
  *
- * Contract: `nextPage` is called again only after its last page was handed out; an empty page is the end.
+ * Contract: `nextPage` is called again only after all events of its last page were yielded; an empty page is the end.
  */
 export function eventsFromPages(
   nextPage: () => Promise<readonly SessionEvent[]>,

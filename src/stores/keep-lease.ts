@@ -1,26 +1,26 @@
 import type { Clock } from '../ports/clock.ts';
 import type { KeepLeaseOptions, LeaseKeeper } from '../ports/store.ts';
 
-/** How long the event loop may be blocked before its process counts as hung and loses its leases. */
+/** How long the event loop may be blocked before its process is considered hung and loses its leases. */
 export const DEFAULT_MAX_BLOCKED_MS: number = 10 * 60_000;
 
-/** What a keeper needs of its store. */
+/** The lease operations of a store that a keeper needs. */
 export interface RenewableLease {
-  /** Renews the lease; false when it is another holder's. */
+  /** Renews the lease; false when another holder has it. */
   renew(): Promise<boolean>;
   /** Milliseconds until the lease ends. */
   remainingMs(): number;
 }
 
-/** A keeper whose store can find out whether it is held up. */
+/** A keeper that reports how late it is. */
 export interface TimerKeeper extends LeaseKeeper {
-  /** For how long a renewal has been due without the event loop having come to it; 0 while none is. */
+  /** How long a renewal has been due without running because the event loop is blocked; 0 if none is due. */
   overdueMs(): number;
 }
 
 /**
- * Renews a lease by timers of the event loop, for stores that have no thread of their own. While the event loop is blocked the
- * lease is not renewed, so its holder checks what remains right before each effect (D76).
+ * Renews a lease by timers of the event loop, for stores without a thread of their own. A blocked event loop does not renew the
+ * lease, so the holder checks the remaining time right before each effect (D76).
  */
 function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
   const { ttlMs, onLost } = options;
@@ -50,9 +50,9 @@ function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeas
       }
       return renewed;
     } finally {
-      // A store that cannot be reached may be reached again; if not, the fence protects the log.
+      // The store may become reachable again; if not, the fence protects the log.
       if (!stopped) {
-        unschedule(); // another renewal may have ended meanwhile
+        unschedule(); // another renewal may have scheduled one meanwhile
         schedule();
       }
     }
@@ -61,7 +61,7 @@ function keepLeaseByTimer(clock: Clock, lease: RenewableLease, options: KeepLeas
   return { remainingMs: () => lease.remainingMs(), renew, stop, overdueMs: () => Math.max(0, time() - due) };
 }
 
-/** The keepers of one store, by timers of the event loop. They end with the store: its `close` calls `stop`. */
+/** The keepers of one store, by timers of the event loop. The store's `close` calls `stop`. */
 export class LeaseKeepers {
   readonly #clock: Clock;
   readonly #keepers = new Set<LeaseKeeper>();
@@ -70,7 +70,7 @@ export class LeaseKeepers {
     this.#clock = clock;
   }
 
-  /** Keeps a lease until its keeper is stopped, the lease is lost or the store closes. */
+  /** Renews a lease until its keeper is stopped, the lease is lost or the store closes. */
   keep(lease: RenewableLease, options: KeepLeaseOptions): TimerKeeper {
     const onLost = (): void => {
       this.#keepers.delete(kept);
@@ -86,7 +86,6 @@ export class LeaseKeepers {
     return kept;
   }
 
-  /** Stops every keeper. */
   stop(): void {
     for (const keeper of [...this.#keepers]) keeper.stop();
   }

@@ -5,7 +5,7 @@ import type { AcquireLeaseOptions, Lease } from '../ports/store.ts';
 export interface LeaseTerm {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** By the monotonic clock of the boot; undefined where the two who compare do not share one. */
+  /** By the monotonic clock of the boot; undefined if holder and reader do not share one. */
   readonly deadline: number | undefined;
 }
 
@@ -15,30 +15,30 @@ export function termFrom(clock: Clock, ttlMs: number): LeaseTerm {
   return { expiresAt: clock.now() + ttlMs, deadline: monotonic === undefined ? undefined : monotonic + ttlMs };
 }
 
-/** What others go by: the monotonic deadline if there is one, for the time of day can be set. */
+/** The remaining time for other processes: by the monotonic deadline if there is one, because the time of day can be changed. */
 export function remainingForOthers({ expiresAt, deadline }: LeaseTerm, clock: Clock): number {
   const monotonic = deadline === undefined ? undefined : clock.monotonic?.();
   return deadline === undefined || monotonic === undefined ? expiresAt - clock.now() : deadline - monotonic;
 }
 
-/** What the holder goes by: the clock that is worse for it, for it cannot know which of them others go by. */
+/** The remaining time for the holder: by the clock that leaves less, because it cannot know which one other processes use. */
 export function remainingForHolder({ expiresAt, deadline }: LeaseTerm, clock: Clock): number {
   const byTimeOfDay = expiresAt - clock.now();
   const monotonic = deadline === undefined ? undefined : clock.monotonic?.();
   return deadline === undefined || monotonic === undefined ? byTimeOfDay : Math.min(byTimeOfDay, deadline - monotonic);
 }
 
-/** A step of the clock that is smaller is drift, or the time between two reads of it. */
+/** A smaller step of the clock is drift, or the time between two reads of it. */
 const DRIFT_MS = 10;
 
-/** The end of a lease as the time of day is now: after a jump of the clock another one than when it was granted. */
+/** The end of a lease in the current time of day, which differs from the granted one after the clock was changed. */
 export function expiryNow(term: LeaseTerm, clock: Clock): number {
   const expiresAt = clock.now() + remainingForOthers(term, clock);
   return Math.abs(expiresAt - term.expiresAt) < DRIFT_MS ? term.expiresAt : Math.round(expiresAt);
 }
 
 /**
- * Whether a lease stands in the way of a new one: time of it remains, and it is not the very one whose holder is known to be dead
+ * Whether a lease prevents a new one: it has time left, and it is not the lease that the caller replaces because its holder is dead
  * (D76).
  */
 export function leaseBlocks(

@@ -10,23 +10,23 @@ import {
   termFrom,
 } from './lease-rules.ts';
 
-/** A lease in memory: all who compare its end share the process, and so its clocks. */
+/** A lease in memory. All who read it are in one process, and so share its clocks. */
 export interface MemoryLease {
   readonly lease: Lease;
   readonly term: LeaseTerm;
 }
 
-/** Where a session keeps its lease. */
+/** The lease fields of a session. */
 interface LeaseSlot {
   /** The fence of the newest lease, also after its release. */
   fence: number | undefined;
   lease: MemoryLease | undefined;
 }
 
-/** The leases of a memory store. A lease lives with its process: while the event loop is blocked, nothing can take it over. */
+/** The leases of a memory store. A lease ends with its process: while the event loop is blocked, nothing can take it over. */
 export class MemoryLeases {
   readonly #clock: Clock;
-  /** For each kept fence: renews the lease if only the blocked event loop has kept its timer from doing so. */
+  /** For each kept fence: renews the lease if its timer is late only because the event loop was blocked. */
   readonly #catchUp = new Map<number, () => void>();
   readonly #keepers: LeaseKeepers;
   #lastFence = 0;
@@ -85,13 +85,12 @@ export class MemoryLeases {
     };
   }
 
-  /** Ends all renewing: the store closes. */
   close(): void {
     this.#keepers.stop();
     this.#catchUp.clear();
   }
 
-  /** False when the lease stays because the log has moved on from `seq`. */
+  /** False when the lease stays because events were appended after `seq`. */
   release(slot: (LeaseSlot & { readonly seq: number }) | undefined, fence: number, seq: number | undefined): boolean {
     if (slot?.lease?.lease.fence !== fence) return true;
     if (seq !== undefined && slot.seq !== seq) return false;

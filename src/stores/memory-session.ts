@@ -9,11 +9,11 @@ import type { MemoryLease } from './memory-leases.ts';
 import { eventNotFound } from './refusals.ts';
 
 interface LoggedEvent extends AppendedEvent {
-  /** The contents that the event refers to. */
+  /** The external contents that the event refers to. */
   readonly contents?: readonly string[];
 }
 
-/** One session of a memory store: its log and all that lies around it. */
+/** One session of a memory store: its log, lease, snapshot, drafts and contents. */
 export class MemorySession {
   readonly id: string;
   readonly incarnation: number;
@@ -41,7 +41,7 @@ export class MemorySession {
     return { incarnation, seq, revision };
   }
 
-  /** Appends, unless this append was made before; `isNew` says which. */
+  /** Appends, unless the append is repeated, in which case `isNew` is false. */
   append(events: readonly NewEvent[], options: AppendOptions): { readonly seq: number; readonly isNew: boolean } {
     const encoded = events.map(encodeEvent);
     const repeated = findRepeatedAppend(this.id, this.#log, encoded, options);
@@ -65,7 +65,7 @@ export class MemorySession {
       .map(({ at, type, data }, i) => decodeEvent(this.id, after + i + 1, at, type, data));
   }
 
-  /** Replaces an event; returns the contents that it referred to and the new one does not. */
+  /** Replaces an event; returns the contents that only the old event referred to. */
   replace(event: SessionEvent, contents: readonly string[]): readonly string[] {
     const before = this.#log[event.seq - 1];
     if (before === undefined) throw eventNotFound(this.id, event.seq);
@@ -82,7 +82,7 @@ export class MemorySession {
     return referred.filter((hash) => !contents.includes(hash));
   }
 
-  /** Every reference to a content, once for each event that holds it. */
+  /** Every reference to external content, once for each event that has it. */
   references(): readonly string[] {
     return this.#log.flatMap(({ contents = [] }) => contents);
   }
@@ -91,7 +91,7 @@ export class MemorySession {
     return this.#log.some(({ contents }) => contents?.includes(hash));
   }
 
-  /** A session that begins with this one's events. */
+  /** A new session that starts with this one's events. */
   fork(id: string, incarnation: number, at: number): MemorySession {
     const fork = new MemorySession(id, incarnation);
     const copied = this.#log.slice(0, at);

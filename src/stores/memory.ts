@@ -31,21 +31,21 @@ import { Watchers } from './watchers.ts';
 const PAGE = 256;
 
 export interface MemoryStoreOptions {
-  /** The clock that leases expire by. */
+  /** The clock for the expiry of leases. */
   readonly clock?: Clock;
 }
 
 const KNOWN: KnownOptions<MemoryStoreOptions> = { clock: true };
 
 /**
- * A store that lasts as long as its process: for tests, and for conversations that are not needed again. It keeps the whole
- * contract but durability.
+ * A store in the memory of its process: for tests, and for conversations that are not needed later. It meets the whole contract except
+ * durability.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   refuseUnknownOptions('memoryStore', options, KNOWN);
   const { clock = systemClock } = options;
   const sessions = new Map<string, MemorySession>();
-  /** How many lives of a session have ended. */
+  /** How many incarnations of each session were deleted. */
   const deleted = new Map<string, number>();
   const contents = new Map<string, { readonly text: string; references: number }>();
   const watchers = new Watchers();
@@ -56,7 +56,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return new MemorySession(sessionId, (deleted.get(sessionId) ?? 0) + 1);
   }
 
-  /** The session, made if need be: a lease may come before the first event. */
+  /** Returns the session and creates it if necessary: a lease may come before the first event. */
   function session(sessionId: string): MemorySession {
     const found = sessions.get(sessionId) ?? begin(sessionId);
     sessions.set(sessionId, found);
@@ -68,7 +68,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     if (sessionId !== undefined) checkSessionId(sessionId);
   }
 
-  /** The session in the life that the caller means; a new one when there is none yet. */
+  /** Returns the incarnation that the caller names; creates the session if there is none. */
   function living(sessionId: string, incarnation: number | undefined): MemorySession {
     const found = sessions.get(sessionId) ?? begin(sessionId);
     if (incarnation !== undefined && incarnation !== found.incarnation) throw sessionGone(sessionId);
@@ -83,7 +83,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
-  /** Removes references; a content without any is removed. */
+  /** Removes references, and contents that have no reference left. */
   function dropReferences(hashes: readonly string[]): void {
     for (const hash of hashes) {
       const content = contents.get(hash);
@@ -246,7 +246,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const fork = origin.fork(target, begin(target).incarnation, options.at);
       const { seq } = fork.append(options.events, { id: `fork:${target}:end`, expectedSeq: options.at });
       refer(fork.references().map((hash) => ({ event: 0, hash, text: contents.get(hash)?.text ?? '' })));
-      sessions.delete(target); // a lease may have come before: the fork begins now
+      sessions.delete(target); // it may have had a lease and no events: the fork replaces it
       sessions.set(target, fork);
       watchers.notify(target);
       return { seq };

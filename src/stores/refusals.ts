@@ -1,12 +1,12 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
 
-/** The refusals that every store gives in the same words. Each says what to do next (D3). */
+/** The errors that every store throws with the same messages. Each message states what to do next (D3). */
 
 /** The caller's `expectedSeq` is not the last seq. */
 export function sequenceConflict(sessionId: string, actual: number, expected: number): HoldfastError {
   return new HoldfastError(
     'SESSION_CONFLICT',
-    `session ${sessionId} is at ${actual}, not ${expected}; read what was added and try again`,
+    `session ${sessionId} is at ${actual}, not ${expected}; read the new events and try again`,
     { detail: 'sequence', data: { actual, expected } },
   );
 }
@@ -42,7 +42,7 @@ export function storeClosed(): HoldfastError {
 export function sessionNotFound(sessionId: string): HoldfastError {
   return new HoldfastError(
     'SESSION_NOT_FOUND',
-    `there is no session ${sessionId}; listSessions() shows those there are`,
+    `there is no session ${sessionId}; listSessions() returns the existing ones`,
   );
 }
 
@@ -57,22 +57,22 @@ export function snapshotBeyondLog(sessionId: string, seq: number, head: number):
   );
 }
 
-/** A built-in event without the fields of its type: the summary of its session cannot be made. */
+/** A built-in event without a field that its type requires: the session's summary cannot be computed. */
 export function incompleteEvent(type: string, cause: unknown): HoldfastError {
-  return new HoldfastError('EVENT_INVALID', `event "${type}" lacks what its type promises: ${messageOf(cause)}`, {
+  return new HoldfastError('EVENT_INVALID', `event "${type}" lacks a required field: ${messageOf(cause)}`, {
     cause,
   });
 }
 
-/** The caller opened a life of the session that has ended. */
+/** The caller opened an incarnation of the session that was deleted. */
 export function sessionGone(sessionId: string): HoldfastError {
   return new HoldfastError(
     'SESSION_NOT_FOUND',
-    `session ${sessionId} was deleted while it was open; open it again to begin a new one`,
+    `session ${sessionId} was deleted while it was open; open it again to start a new one`,
   );
 }
 
-/** A session refers to a content that the store lost. */
+/** A session refers to content that the store lost. */
 export function contentMissing(sessionId: string, hash: string): HoldfastError {
   return new HoldfastError(
     'CONTENT_NOT_FOUND',

@@ -2,19 +2,19 @@ import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
 
 /**
- * What search means, for every store: which text of an event is searched, what a word is, when a query matches, and what a
- * hit shows. Words are cut and folded here and not by a database, so that the same query finds the same events everywhere.
+ * The rules of search for every store: which text of an event is searched, what a word is, when a query matches, and what a hit
+ * shows. Words are split and normalised here and not by a database, so that a query finds the same events in every store.
  *
- * A word is a run of letters and digits, without case and without diacritics. Scripts that put no spaces between words
- * give one word per character, and a run of them in a query is a phrase, so any part of a sentence is found.
+ * A word is a run of letters and digits, without case and diacritics. In scripts without spaces every character is a word, and a run
+ * of them in a query is a phrase, so any part of a sentence is found.
  */
 
-/** Changes when the words of an event change: an index made by another version is made again. */
+/** Raise it when the words of an event change: an index of another version is rebuilt. */
 export const SEARCH_VERSION = 1;
 
 export const DEFAULT_HITS = 20;
 
-/** Longer runs (base64, hashes) are known by their beginning. */
+/** Longer runs (base64, hashes) are cut to this length. */
 const MAX_WORD_LENGTH = 64;
 const EXCERPT_BEFORE = 60;
 const EXCERPT_LENGTH = 180;
@@ -22,23 +22,23 @@ const EXCERPT_LENGTH = 180;
 const WORD =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*|[[\p{L}\p{N}\p{M}]--[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]]+/gv;
 const DIACRITICS = /[\u0300-\u036f]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: plain ASCII is what this asks for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches all of ASCII.
 const ASCII = /^[\x00-\x7f]*$/;
 
-/** A word of a text and where it stands. */
+/** A word of a text and its position. */
 interface Word {
   readonly word: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** What is searched of an event: who said it, and its text. */
+/** The searchable part of an event: the role of its author, and its text. */
 export interface SearchableText {
   readonly role: string;
   readonly text: string;
 }
 
-/** The searchable text of an event, if there is some: what was said, tool results, tool calls with their arguments. */
+/** The searchable text of an event, if any: messages, tool results, tool calls with their arguments. */
 export function searchableText(event: SessionEvent): SearchableText | undefined {
   if (event.type === 'message/interrupted') {
     return withText(
@@ -55,7 +55,7 @@ export function searchableText(event: SessionEvent): SearchableText | undefined 
   ]);
 }
 
-/** The log keeps what it was given: an event may only claim to be a message. */
+/** Stores accept malformed messages: the value may not be a list. */
 function listOf<T>(value: readonly T[] | undefined): readonly (T | undefined)[] {
   return Array.isArray(value) ? value : [];
 }
@@ -65,7 +65,7 @@ function withText(role: unknown, parts: readonly unknown[]): SearchableText | un
   return text === '' || typeof role !== 'string' ? undefined : { role, text };
 }
 
-/** The words of a text, folded, in order. */
+/** The normalised words of a text, in order. */
 export function wordsOf(text: string): readonly string[] {
   return locateWords(text).map(({ word }) => word);
 }
@@ -74,7 +74,7 @@ function locateWords(text: string): readonly Word[] {
   const words: Word[] = [];
   for (const match of text.matchAll(WORD)) {
     const word = foldWord(match[0]);
-    // A lone diacritic folds to nothing.
+    // A lone diacritic becomes an empty word.
     if (word !== '') words.push({ word, start: match.index, end: match.index + match[0].length });
   }
   return words;
@@ -86,15 +86,15 @@ function foldWord(word: string): string {
   return folded.length > MAX_WORD_LENGTH ? folded.slice(0, MAX_WORD_LENGTH).toWellFormed() : folded;
 }
 
-/** Words that stand next to each other; the last may be only the beginning of one. */
+/** Adjacent words; the last may be a prefix. */
 export interface SearchTerm {
   readonly words: readonly string[];
   readonly prefix: boolean;
 }
 
 /**
- * Reads a query as a person types it: words that must all occur, "phrases" in quotes, and `begin*`. Nothing is a syntax
- * error; signs that are no word are passed over.
+ * Parses a query as a person types it: words that must all occur, "phrases" in quotes, and `prefix*`. No query is a syntax error;
+ * characters that belong to no word are ignored.
  */
 export function parseQuery(query: string): readonly SearchTerm[] {
   if (typeof query !== 'string') throw new HoldfastError('INVALID_ARGUMENT', 'a search query must be text');
@@ -146,6 +146,6 @@ function excerpt(text: string, marks: readonly Word[]): string {
     shown += `${text.slice(position, start)}⟦${text.slice(start, shownEnd)}⟧`;
     position = shownEnd;
   }
-  // A cut may fall inside a surrogate pair.
+  // The cut may be inside a surrogate pair.
   return (shown + text.slice(position, to) + (to < text.length ? '…' : '')).toWellFormed();
 }

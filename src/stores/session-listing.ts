@@ -3,9 +3,9 @@ import type { ListSessionsOptions, SessionInfo, SessionPage } from '../ports/sto
 import { checkCount } from './check-arguments.ts';
 
 /**
- * Listing, the part that is the same everywhere: which sessions a filter lets through, their order (newest activity first,
- * equal times by id) and the cursor, which names the last session of a page. A session that is written to moves to the
- * front; the others are neither skipped nor shown twice.
+ * The rules of listing for every store: which sessions match a filter, their order (newest activity first, equal times by id) and the
+ * cursor, which names the last session of a page. A session that is written to between two pages moves to the front; the others are
+ * neither skipped nor repeated.
  */
 
 export const DEFAULT_PAGE = 50;
@@ -34,13 +34,13 @@ export function compareSessions(a: ListPosition, b: ListPosition): number {
   return a.id === b.id ? 0 : a.id < b.id ? -1 : 1;
 }
 
-/** Refuses a limit or a cursor that no page can have. */
+/** Rejects an invalid limit or cursor. */
 export function checkListing(options: ListSessionsOptions): ListPosition | undefined {
   if (options.limit !== undefined) checkCount('limit', options.limit, 1);
   return options.cursor === undefined ? undefined : decodeCursor(options.cursor);
 }
 
-/** One page of all sessions of a store that holds them in memory. */
+/** One page of all sessions of a store that has them in memory. */
 export function listPage(sessions: readonly SessionInfo[], options: ListSessionsOptions): SessionPage {
   const { limit = DEFAULT_PAGE } = options;
   const position = checkListing(options);
@@ -62,9 +62,9 @@ function decodeCursor(cursor: string): ListPosition {
     const [updatedAt, id, ...rest] = JSON.parse(decodeURIComponent(cursor)) as readonly unknown[];
     if (typeof updatedAt === 'string' && typeof id === 'string' && rest.length === 0) return { updatedAt, id };
   } catch {
-    // Not ours: said below.
+    // Rejected below.
   }
-  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the page before');
+  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the previous page');
 }
 
 /** JSON with sorted keys: equal values, equal text. */

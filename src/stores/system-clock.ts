@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.ts';
 
-/** From the time of `performance` to that of `process.hrtime`, which all processes of a machine share: one clock, another zero. */
+/** The offset from `performance.now` to `process.hrtime`, which all processes of a machine share: one clock with two zeros. */
 const SYSTEM_ZERO = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /** The host's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => SYSTEM_ZERO + performance.now(), // a tenth of what process.hrtime costs
+  monotonic: () => SYSTEM_ZERO + performance.now(), // ten times faster than process.hrtime
   after(ms, callback, { background = false } = {}) {
     const timer = setTimeout(callback, Math.min(ms, 2 ** 31 - 1));
     if (background) timer.unref();

@@ -1,8 +1,8 @@
-/** Who waits for news of which session. A listener that throws is its author's uncaught error, never the writer's. */
+/** The watchers of each session. An error of a watcher is thrown as an uncaught error, never to the writer. */
 export class Watchers {
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  /** How many sessions are watched. */
+  /** The number of watched sessions. */
   get size(): number {
     return this.#listeners.size;
   }
@@ -15,7 +15,7 @@ export class Watchers {
     return this.#listeners.has(sessionId);
   }
 
-  /** Adds a listener; the answer removes it. The same function may listen twice. */
+  /** Adds a watcher; returns a function that removes it. The same function may be added twice. */
   add(sessionId: string, listener: () => void): () => void {
     const call = (): void => listener();
     const listeners = this.#listeners.get(sessionId) ?? new Set();
