@@ -1,4 +1,4 @@
-/** The Claude Agent SDK: its sessions in our store, and its agents as an adapter. Needs `@anthropic-ai/claude-agent-sdk`. */
+/** `holdfast/claude-agent`: an adapter for the Claude Agent SDK, and a session store for it. Needs `@anthropic-ai/claude-agent-sdk`. */
 export {
   type AdapterStateChange,
   type AdapterStateDiff,

@@ -1,4 +1,4 @@
-/** Holdfast history: what the provider sees. Managers, token estimates, checks and repairs, and replays of what was sent. */
+/** `holdfast/history`: what is sent to the provider. Managers, token estimates, checks and repairs, and replays of sent requests. */
 
 export { type CanSendOptions, canSend } from './history/can-send.ts';
 export {

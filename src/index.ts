@@ -1,6 +1,6 @@
 /**
- * Holdfast: durable conversation state for LLM agents. This entry holds what an agent is written with; stores, history
- * managers, conversation state and transcripts have entries of their own.
+ * Holdfast: durable conversation state for LLM agents. This entry has everything to write an agent with; stores, history managers,
+ * conversation state and transcripts have their own entries.
  */
 export {
   type AdapterStateChange,

@@ -1,4 +1,4 @@
-/** OpenCode as an adapter. Needs `@opencode-ai/sdk` and the program `opencode`. */
+/** `holdfast/opencode`: an adapter for OpenCode. Needs `@opencode-ai/sdk` and the program `opencode`. */
 export {
   OPENCODE,
   type OpenCodeOptions,

@@ -1,6 +1,6 @@
 /**
- * `holdfast/store`: what a store of your own is built from (docs/writing-a-store.md). The rules that are the same for every store,
- * so that yours refuses, lists, searches and numbers as the others do; `holdfast/testing` has the suite that it must pass.
+ * `holdfast/store`: the building blocks for your own store (docs/writing-a-store.md). They implement the rules that are the same for
+ * every store: errors, listing, search, append ids, drafts and leases. `holdfast/testing` has the suite that every store must pass.
  */
 export { compareDraftPositions } from './core/draft-position.ts';
 export { HoldfastError } from './core/errors.ts';

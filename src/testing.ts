@@ -1,4 +1,4 @@
-/** `holdfast/testing`: the store contract as a suite for your own store, a clock that you move, and places to crash at. */
+/** `holdfast/testing`: the store contract as a test suite, a clock under your control, and crash points. */
 export { type ConformanceTest, type StoreConformanceOptions, storeConformance } from './stores/conformance.ts';
 export {
   type CrashPoints,

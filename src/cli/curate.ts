@@ -1,4 +1,4 @@
-/** `holdfast curate`: what a history manager would have sent, on a conversation that you have. */
+/** `holdfast curate`: shows what a history manager would have sent for a stored conversation. */
 import { parseArgs } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import { clearToolResults } from '../history/clear-tool-results.ts';
@@ -28,19 +28,19 @@ const OPTIONS = {
 export const curate: Command = {
   usage: `holdfast curate <session> [--db agent.db] [--window 50 [--low 25]] [--budget 8000] [--truncate 1000] [--clear 10] [--rows 12]
 
-Replays a recorded conversation under a history manager and prints what each request would have held, its tokens, and how much
-of it a provider's prompt cache could have kept, beside sending everything. The record is only read.
+Replays a recorded conversation under a history manager and prints for each request its messages, its tokens, and the share that a
+provider's prompt cache could have reused, compared with sending everything. It only reads the database.
 
   --window n     slidingWindow of n groups; with --low m it moves in steps, down to m
   --budget n     tokenBudget of n tokens
   --truncate n   truncateToolResults to n characters
-  --clear n      clearToolResults but for the newest n
-  --rows n       how many requests to list`,
+  --clear n      clearToolResults except the newest n
+  --rows n       the number of requests to list`,
   async run(args) {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
     const [sessionId] = positionals;
     if (sessionId === undefined)
-      throw new HoldfastError('INVALID_ARGUMENT', 'name the session: holdfast curate <session>');
+      throw new HoldfastError('INVALID_ARGUMENT', 'the session is missing; run: holdfast curate <session>');
     const managers = [passthrough(), chosen(values)];
     const rows = count('rows', values.rows);
     const store = await sqliteStore(values.db, { readOnly: true });
@@ -58,7 +58,7 @@ of it a provider's prompt cache could have kept, beside sending everything. The 
 
 type Values = { readonly [Name in keyof typeof OPTIONS]?: string | undefined };
 
-/** The manager that the options describe, in the order a person would apply them: shorten, then select. */
+/** Builds the manager that the options describe, in the usual order: shorten, then select. */
 function chosen({ window, low, budget, truncate, clear }: Values): HistoryManager {
   const managers: HistoryManager[] = [];
   if (truncate !== undefined) managers.push(truncateToolResults({ maxLength: count('truncate', truncate) }));

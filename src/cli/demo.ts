@@ -1,4 +1,4 @@
-/** `holdfast demo`: an agent that is killed twice on the way and finishes its job all the same. */
+/** `holdfast demo`: an agent that is killed twice and still finishes its job. */
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,19 +18,19 @@ import { terminal } from './terminal.ts';
 
 const { bold, dim, green, red, cyan, yellow } = terminal;
 
-/** Where to kill: when the mail has left and its tool still runs, then in the middle of the final response. */
-const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boolean; readonly told: string }[] = [
+/** When to kill: after the mail was sent while its tool still runs, then in the middle of the final response. */
+const KILLS: readonly { readonly when: (progress: Progress, seen: Seen) => boolean; readonly where: string }[] = [
   {
     when: (progress) => progress.type === 'acted',
-    told: 'inside send_mail: the mail has left, its result is not recorded',
+    where: 'inside send_mail: the mail was sent, its result is not recorded',
   },
   {
     when: (progress, seen) => progress.type === 'said' && seen.mailed && seen.words > 8,
-    told: 'in the middle of the answer',
+    where: 'in the middle of the final response',
   },
 ];
 
-/** Beside this file: as a source, and in the built package, where this file keeps its place. */
+/** Next to this file: as a source, and in the built package. */
 const SCRIPT = join(import.meta.dirname, 'demo', import.meta.filename.endsWith('.ts') ? 'agent.ts' : 'agent.js');
 
 interface Seen {
@@ -42,16 +42,16 @@ export const demo: Command = {
   usage: `holdfast demo [--model <provider/model>] [--dir <directory>]
 
 An agent files an expense report. Its process is killed inside a tool, resumed by a new one, killed again while the model
-answers, and resumed again. It takes seconds, needs no API key and writes only to its directory.
+responds, and resumed again. It takes seconds, needs no API key and writes only to its directory.
 
   --model name   a real model instead of rules: openai/<model> (needs @ai-sdk/openai and OPENAI_API_KEY)
                  or anthropic/<model> (needs @ai-sdk/anthropic and ANTHROPIC_API_KEY)
   --dir path     where to put the database and the files; a new temporary directory by default`,
   async run(args) {
     const { values } = parseArgs({ args: [...args], options: { model: { type: 'string' }, dir: { type: 'string' } } });
-    if (values.model !== undefined) await namedModel(values.model); // a wrong name or a missing key: known before a process starts
+    if (values.model !== undefined) await namedModel(values.model); // reports a wrong name or a missing key before a process starts
     if (values.dir !== undefined && existsSync(join(values.dir, 'killed')))
-      throw new HoldfastError('INVALID_ARGUMENT', `${values.dir} already holds a demo; name another directory`);
+      throw new HoldfastError('INVALID_ARGUMENT', `${values.dir} already contains a demo; choose another directory`);
     const root = values.dir ?? mkdtempSync(join(tmpdir(), 'holdfast-demo-'));
     const dir = join(root, 'killed');
     const began = performance.now();
@@ -70,7 +70,7 @@ answers, and resumed again. It takes seconds, needs no API key and writes only t
 
 type AgentOutcome = 'killed' | Extract<Progress, { readonly type: 'done' | 'failed' }> | undefined;
 
-/** Runs the agent's process and shows its progress; kills it for real where `kill` says so. */
+/** Runs the agent's process and shows its progress; kills it when `kill.when` returns true. */
 async function runAgent(
   dir: string,
   model: string | undefined,
@@ -82,19 +82,19 @@ async function runAgent(
   let seen: Seen = { mailed: mailsIn(join(dir, 'workspace')).length > 0, words: 0 };
   let outcome: AgentOutcome;
   for await (const progress of agent.progress) {
-    if (outcome === 'killed') continue; // what was in the pipe when it died
+    if (outcome === 'killed') continue; // output that was in the pipe when it was killed
     seen = { mailed: seen.mailed || progress.type === 'acted', words: progress.type === 'said' ? seen.words + 1 : 0 };
     if (progress.type === 'done' || progress.type === 'failed') outcome = progress;
     show(progress);
     if (!kill?.when(progress, seen)) continue;
     agent.kill();
     outcome = 'killed';
-    console.log(`\n  ${red('✗ SIGKILL')} ${kill.told}\n`);
+    console.log(`\n  ${red('✗ SIGKILL')} ${kill.where}\n`);
   }
   return outcome;
 }
 
-/** Shows an agent's progress, the model's words as they come. */
+/** Shows an agent's progress, with the model's text as it streams. */
 function screen(pid: number): (progress: Progress) => void {
   console.log(`${cyan('▶')} ${bold(`process ${pid}`)}`);
   let speaking = false;
@@ -111,12 +111,12 @@ function screen(pid: number): (progress: Progress) => void {
         return;
       case 'called':
         return line(`${dim('call ')}  ${printableLine(progress.name)} ${dim(brief(progress.arguments))}`);
-      case 'answered':
+      case 'returned':
         return line(
           `${progress.isError ? red('error') : green('  ok ')}  ${printableLine(progress.name)} ${dim(brief(progress.text))}`,
         );
       case 'interrupted':
-        return line(yellow(`kept   what it was saying: “${brief(progress.text)}”`));
+        return line(yellow(`saved  the interrupted response: “${brief(progress.text)}”`));
       case 'lookedUp':
         return line(
           yellow(
@@ -131,7 +131,7 @@ function screen(pid: number): (progress: Progress) => void {
   };
 }
 
-/** Further lines of a model's text stay in its column: they cannot pass for lines of the demo. */
+/** Indents further lines of a model's text, so that they do not look like lines of the demo. */
 function indented(text: string): string {
   return text.replaceAll('\n', `\n${' '.repeat('  model  '.length)}`);
 }
@@ -141,7 +141,7 @@ function brief(text: string): string {
   return one.length > 60 ? `${one.slice(0, 59)}…` : one;
 }
 
-/** Compares with a run that nobody killed, and says what was shown. */
+/** Compares with a run that was not killed, and prints the summary. */
 async function summarize(root: string, dir: string, model: string | undefined): Promise<number> {
   const killed = await lookAt(dir);
   const rows: [string, string][] = [

@@ -11,7 +11,7 @@ try {
   process.exit(1);
 }
 
-// The reader of our output has ended (`holdfast demo | head`): the rest of the output has no reader.
+// The program that reads our output has ended (`holdfast demo | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(1);

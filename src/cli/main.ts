@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isHoldfastError, messageOf } from '../core/errors.ts';
 import { printable, printableLine } from './printable.ts';
 
-/** A command: one file each, loaded when it is asked for. */
+/** A command: one file each, loaded on demand. */
 export interface Command {
   readonly usage: string;
   /** The exit code. */
@@ -12,16 +12,16 @@ export interface Command {
 
 const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
   curate: {
-    about: 'see what a history manager would have sent, on a conversation that you have',
+    about: 'show what a history manager would have sent for a stored conversation',
     load: async () => (await import('./curate.ts')).curate,
   },
   demo: {
-    about: 'watch an agent being killed twice and finish its job all the same',
+    about: 'watch an agent that is killed twice and still finishes its job',
     load: async () => (await import('./demo.ts')).demo,
   },
 };
 
-/** Runs the command that the arguments name; returns the exit code: 1 when it fails, 2 when it is called wrongly. */
+/** Runs the command that the arguments name. Returns the exit code: 1 when the command fails, 2 when its arguments are wrong. */
 export async function main(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args;
   if (name === '--version' || name === '-v') {
@@ -54,7 +54,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** A directory that cannot be written, a full disk: the system's own sentence is enough. */
+/** Whether it is an error of the system, such as a directory that cannot be written: its own message is enough. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'errno' in error && 'syscall' in error;
 }
@@ -72,6 +72,6 @@ function help(): string {
     '',
     ...lines,
     '',
-    'holdfast <command> --help says more; holdfast --version prints the version.',
+    'holdfast <command> --help prints its usage; holdfast --version prints the version.',
   ].join('\n');
 }

@@ -1,9 +1,9 @@
 /**
- * Text from a model, a tool or a database, made safe for a terminal. Every character that a terminal obeys instead of
- * showing is replaced by one that it shows. No sequence is parsed, so an escape sequence that arrives in two pieces, or
- * without its end, is as harmless as a whole one.
+ * Makes text from a model, a tool or a database safe for a terminal. Replaces every character that a terminal interprets by one
+ * that it shows. Parses no sequences, so an escape sequence that arrives in two pieces, or without its end, is as harmless as a
+ * complete one.
  *
- * - C0 controls and DEL, with ESC, the carriage return and the backspace: their pictures (`␛`, `␍`, `␈`)
+ * - C0 controls and DEL, including ESC, carriage return and backspace: their symbols (`␛`, `␍`, `␈`)
  * - C1 controls (one character that means `ESC [` or `ESC ]`), bidirectional controls, line separators, invisible tags: `�`
  * - Line feeds and tabs stay; `\r\n` becomes `\n`.
  */
@@ -11,7 +11,7 @@ export function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(OBEYED, picture);
 }
 
-/** As `printable`, in one line: the text cannot look like the next line of the output. */
+/** The same in one line: the text cannot look like the next line of the output. */
 export function printableLine(text: string): string {
   return printable(text.replace(/\s+/g, ' ').trim());
 }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-/** Text for a terminal: coloured where the output is one, plain where it is piped (`NO_COLOR` is respected). */
+/** Formats text for a terminal: coloured if the output is one, plain if it is piped (`NO_COLOR` is respected). */
 export const terminal: Readonly<
   Record<'bold' | 'dim' | 'green' | 'red' | 'cyan' | 'yellow', (text: string) => string>
 > = {

@@ -2,26 +2,26 @@ import type { Model } from '../ports/model.ts';
 import type { Store } from '../ports/store.ts';
 
 /**
- * Named places where a process may die. A run without a crash lists them; a run told to crash at the nth dies there, for
- * real: what an uninterrupted run passed through is what a crash matrix is made of, not a list somebody wrote.
+ * Named points where a process may crash. A run without a crash lists them; a run with `crashAt` kills its own process at the nth. A
+ * crash matrix is therefore built from the points that an uninterrupted run passed, not from a list written by hand.
  */
 export interface CrashPoints {
-  /** Passes a point: dies here if this is the one. */
+  /** Passes a point; crashes here if it is the chosen one. */
   pass(name: string): void;
   /** The points passed so far. */
   readonly passed: readonly string[];
 }
 
 export interface CrashPointsOptions {
-  /** Die at the nth point, counted from 1. Absent: at none. */
+  /** Crash at the nth point, counted from 1. Absent: at none. */
   readonly crashAt?: number;
-  /** Told of each point before anything else happens there. */
+  /** Called with each point before anything else happens there. */
   readonly onPoint?: (name: string, n: number) => void;
-  /** How to die: by default SIGKILL to this very process, which nothing can catch. */
+  /** How to crash: by default SIGKILL to this process, which cannot be caught. */
   readonly crash?: () => void;
 }
 
-/** Makes a set of crash points. */
+/** Creates a set of crash points. */
 export function crashPoints(options: CrashPointsOptions = {}): CrashPoints {
   const { crashAt, onPoint, crash = () => process.kill(process.pid, 'SIGKILL') } = options;
   const passed: string[] = [];
@@ -35,7 +35,7 @@ export function crashPoints(options: CrashPointsOptions = {}): CrashPoints {
   };
 }
 
-/** What a store does that a crash can come before or after. */
+/** The methods of a store that write. */
 const WRITES = [
   'append',
   'acquireLease',
@@ -47,7 +47,7 @@ const WRITES = [
   'deleteSession',
 ] as const;
 
-/** A store with a crash point on both sides of everything it writes. */
+/** Wraps a store: a crash point before and after each write. */
 export function storeWithCrashPoints(store: Store, points: CrashPoints): Store {
   const writes: ReadonlySet<unknown> = new Set(WRITES);
   return new Proxy(store, {
@@ -65,7 +65,7 @@ export function storeWithCrashPoints(store: Store, points: CrashPoints): Store {
   });
 }
 
-/** A model with a crash point before every part of its answer. */
+/** Wraps a model: a crash point before every part of its response. */
 export function modelWithCrashPoints(model: Model, points: CrashPoints): Model {
   return {
     provider: model.provider,

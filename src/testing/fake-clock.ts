@@ -1,10 +1,10 @@
 import type { Clock } from '../ports/clock.ts';
 
-/** A clock that moves only when it is told to. */
+/** A clock that only moves when `advance` is called. */
 export interface FakeClock extends Clock {
-  /** Moves on by `ms` and runs what falls due, in order, each at its own time. */
+  /** Moves the clock by `ms` and runs the due timers in order, each at its own time. */
   advance(ms: number): void;
-  /** How many timers wait. */
+  /** The number of pending timers. */
   readonly waiting: number;
 }
 
@@ -14,7 +14,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Starts a clock at `start`, by default 2026-01-01T00:00:00Z. */
+/** Creates a clock at `start`, by default 2026-01-01T00:00:00Z. */
 export function fakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock {
   let now = start;
   let order = 0;
@@ -38,7 +38,7 @@ export function fakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock {
     },
     advance(ms) {
       const until = now + ms;
-      // A callback may set a timer that falls due within the same step.
+      // A callback may set a timer that is due within the same step.
       for (let timer = nextDue(until); timer; timer = nextDue(until)) {
         timers.delete(timer);
         now = timer.due;

@@ -51,8 +51,8 @@ describe('I10: what a user can get wrong is one sentence and exit code 1', () =>
   test.for([
     [['--model', 'openai/gpt-5'], 'set OPENAI_API_KEY in the environment to use openai/gpt-5'],
     [['--model', 'anthropic/claude'], 'set ANTHROPIC_API_KEY in the environment'],
-    [['--model', 'gpt-5'], '"gpt-5" names no model; write openai/<model> or anthropic/<model>'],
-    [['--model', 'openai/'], '"openai/" names no model'],
+    [['--model', 'gpt-5'], '"gpt-5" is not a known model; use openai/<model> or anthropic/<model>'],
+    [['--model', 'openai/'], '"openai/" is not a known model'],
     [['--dir', join(command, 'x')], 'ENOTDIR'],
   ] as const)('demo %o', async ([args, sentence]) => {
     const { code, stderr } = await endOf(startDemo(args));
@@ -79,7 +79,7 @@ describe('I10: what a user can get wrong is one sentence and exit code 1', () =>
   test('a directory that holds a demo', async () => {
     expect((await endOf(startDemo(['--dir', join(dir, 'again')]))).code).toBe(0);
     const { code, stderr } = await endOf(startDemo(['--dir', join(dir, 'again')]));
-    expect(stderr).toContain('already holds a demo; name another directory');
+    expect(stderr).toContain('already contains a demo; choose another directory');
     expect(code).toBe(1);
   });
 });

@@ -27,7 +27,7 @@ async function holdfast(
 test('the demo is killed twice and ends as if it had not been', async () => {
   const { code, stdout } = await holdfast('demo', '--dir', join(dir, 'demo'));
   expect(stdout).toContain('SIGKILL inside send_mail');
-  expect(stdout).toContain('SIGKILL in the middle of the answer');
+  expect(stdout).toContain('SIGKILL in the middle of the final response');
   expect(stdout).toContain('6, each executed exactly once');
   expect(stdout).toContain('the same 13 messages');
   expect(code).toBe(0);
@@ -55,7 +55,7 @@ test('curate prints what a window would have sent, and reads only', async () => 
 });
 
 test.for([
-  [['curate'], 'name the session'],
+  [['curate'], 'the session is missing'],
   [['curate', 'nobody', '--db', 'no-such.db'], 'no-such.db'],
   [['curate', 'chat', '--window', 'many'], 'whole number'],
   [['curate', '--wat'], "Unknown option '--wat'"],

@@ -1,5 +1,5 @@
 /**
- * The agent's process as its parent sees it. It ends with its parent, however that ends:
+ * The agent's process, controlled by its parent. It always ends with its parent:
  *
  *     signal to the parent      → the parent kills it, then ends by that signal
  *     exit, uncaught error      → the parent kills it on its way out
@@ -12,20 +12,19 @@ import type { Progress } from './agent.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** A running agent. */
 export interface AgentProcess {
   readonly pid: number;
-  /** What the agent reports, until its process has ended. */
+  /** The agent's reports, until its process has ended. */
   readonly progress: AsyncIterable<Progress>;
-  /** SIGKILL: the process gets no chance to tidy up. */
+  /** Sends SIGKILL: the process cannot clean up. */
   kill(): void;
 }
 
-/** Starts the agent's script in `dir`; `model` names a real one. */
+/** Starts the agent's script in `dir`; `model` names a real model. */
 export function startAgent(script: string, dir: string, model: string | undefined): AgentProcess {
   const args = ['--disable-warning=ExperimentalWarning', script, dir, ...(model ? [model] : [])];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.on('error', () => {}); // its end is visible in `progress`
+  child.stdin.on('error', () => {}); // `progress` reports its end
   return { pid: child.pid ?? 0, progress: progressOf(child), kill: () => void child.kill('SIGKILL') };
 }
 
@@ -34,7 +33,7 @@ async function* progressOf(child: ChildProcessByStdio<Writable, Readable, null>)
   const endBy = (signal: NodeJS.Signals): void => {
     kill();
     release();
-    process.kill(process.pid, signal); // without our listener: the parent ends as if it had never listened
+    process.kill(process.pid, signal); // our listener is removed: the signal ends the parent
   };
   const release = (): void => {
     process.off('exit', kill);

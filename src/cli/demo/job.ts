@@ -1,6 +1,6 @@
 /**
- * The demo's job: read three receipts, write an expense report, mail it. Real files in a real directory; the mail is a file in
- * an outbox, standing for something that must happen once.
+ * The demo's job: read three receipts, write an expense report, mail it. The files are real; the mail is a file in an outbox and
+ * represents an effect that must happen once.
  */
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,13 +22,13 @@ const RECEIPTS: Readonly<Record<string, string>> = {
 export const REQUEST =
   'Please file my expenses: read the receipts, write report.md, and mail it to finance@example.com.';
 
-/** Puts the receipts into a fresh workspace. */
+/** Creates a workspace with the receipts. */
 export function prepareWorkspace(dir: string): void {
   mkdirSync(join(dir, 'outbox'), { recursive: true });
   for (const [name, text] of Object.entries(RECEIPTS)) writeFileSync(join(dir, name), text);
 }
 
-/** How often each call was executed, by whichever process. */
+/** How many times each call was executed, by any process. */
 export function executionsIn(dir: string): ReadonlyMap<string, number> {
   const file = join(dir, EXECUTIONS);
   const counts = new Map<string, number>();
@@ -40,18 +40,18 @@ export function executionsIn(dir: string): ReadonlyMap<string, number> {
 
 const EXECUTIONS = 'executions.log';
 
-/** The mails that left. */
+/** The sent mails. */
 export function mailsIn(dir: string): readonly string[] {
   return readdirSync(join(dir, 'outbox'));
 }
 
-/** What the tools tell: that a mail has left while its tool still runs, and what `reconcile` found about one. */
+/** Called when a mail was sent while its tool still runs, and with the result of `reconcile`. */
 export interface JobListener {
   sent(): void;
   lookedUp(happened: boolean): void;
 }
 
-/** The agent's prompt, with tools that act on `dir` and note each execution there. */
+/** The agent's prompt, with tools that act on `dir` and record each execution there. */
 export function expensePrompt(dir: string, listener: JobListener): Prompt {
   const note = ({ idempotencyKey }: ToolContext): void => appendFileSync(join(dir, EXECUTIONS), `${idempotencyKey}\n`);
   const pathOf = (name: string): string => {
@@ -91,7 +91,7 @@ export function expensePrompt(dir: string, listener: JobListener): Prompt {
       defineTool({
         name: 'write_file',
         description: 'Writes a file of the workspace',
-        ...strings({ name: 'the file', text: 'what it shall hold' }),
+        ...strings({ name: 'the file', text: 'its content' }),
         effect: 'idempotent',
         execute: ({ name, text }, context) => {
           note(context);
@@ -103,12 +103,12 @@ export function expensePrompt(dir: string, listener: JobListener): Prompt {
         name: 'send_mail',
         description: 'Sends a file of the workspace by mail',
         ...strings({ to: 'the address', file: 'the file to send' }),
-        effect: 'once', // a second mail would be seen: never again without a person's or reconcile's word
+        effect: 'once', // never repeated without a person's or `reconcile`'s decision: the recipient would get a second mail
         async execute({ to, file }, context) {
           note(context);
           writeFileSync(mailOf(context.idempotencyKey), `To: ${to}\n\n${readFileSync(pathOf(file), 'utf8')}`);
           listener.sent();
-          await sleep(250); // the server takes its time to confirm
+          await sleep(250); // as a slow mail server
           return `sent to ${to}`;
         },
         reconcile: ({ to }, { idempotencyKey }) => {
@@ -121,7 +121,7 @@ export function expensePrompt(dir: string, listener: JobListener): Prompt {
   });
 }
 
-/** A schema of required strings, by hand: the demo needs no schema library. */
+/** A schema of required strings, written by hand: the demo needs no schema library. */
 function strings<const Fields extends Readonly<Record<string, string>>>(
   fields: Fields,
 ): {
@@ -154,15 +154,15 @@ function strings<const Fields extends Readonly<Record<string, string>>>(
   };
 }
 
-/** A model for machines without an API key: decides by rule what a language model would, from what the tools have said. */
+/** A model for machines without an API key: follows fixed rules, based on the tool results. */
 export function ruleModel(pace: () => Promise<void>): Model {
-  return scriptedModel(({ messages, turn }) => answer(messages, turn), {
+  return scriptedModel(({ messages, turn }) => nextTurn(messages, turn), {
     modelId: 'rules',
     beforePart: (part) => (part.type === 'text-delta' ? pace() : undefined),
   });
 }
 
-function answer(messages: readonly ConversationMessage[], turn: number): ScriptedTurn {
+function nextTurn(messages: readonly ConversationMessage[], turn: number): ScriptedTurn {
   const results = messages.filter((message) => message.role === 'tool');
   const said = (tool: string): readonly string[] => results.filter((result) => result.toolName === tool).map(textOf);
   switch (turn) {

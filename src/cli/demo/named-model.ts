@@ -14,7 +14,7 @@ export async function namedModel(name: string): Promise<Model> {
   if (!known || rest.join('/') === '') {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
-      `"${name}" names no model; write ${Object.keys(PACKAGES)
+      `"${name}" is not a known model; use ${Object.keys(PACKAGES)
         .map((one) => `${one}/<model>`)
         .join(' or ')}`,
     );
@@ -28,7 +28,7 @@ export async function namedModel(name: string): Promise<Model> {
   } catch (cause) {
     throw new HoldfastError(
       'DEPENDENCY_MISSING',
-      `${known.name} is not installed beside holdfast; run: npm install holdfast ${known.name}`,
+      `${known.name} is not installed; run: npm install holdfast ${known.name}`,
       {
         cause,
       },

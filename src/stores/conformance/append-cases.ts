@@ -31,7 +31,7 @@ const HOSTILE_IDS: readonly string[] = [
 
 const UNUSABLE_IDS: readonly string[] = ['', 'a\0b', '\ud800', 'x'.repeat(513)];
 
-/** What a log must give back exactly as it came. */
+/** Values that a log must return exactly as they were appended. */
 const HOSTILE_VALUES: readonly unknown[] = [
   JSON.parse('{"__proto__":{"polluted":true},"constructor":1,"toString":2}'),
   'half a pair: \ud83d',
@@ -50,7 +50,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an unknown session has no events, and its head names the incarnation that its first append begins',
+    name: 'an unknown session has no events, and its head has the incarnation of its first append',
     async check({ store }) {
       assert.deepEqual(await store.head('nobody'), { incarnation: 1, seq: 0, revision: 0 });
       assert.deepEqual(await readAll(store, 'nobody'), []);
@@ -73,7 +73,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an append without events is refused',
+    name: 'an append without events is rejected',
     async check({ store }) {
       await refused(store.append('s', [], { id: 'a', expectedSeq: 0 }), 'INVALID_ARGUMENT');
       assert.equal((await store.head('s')).seq, 0);
@@ -84,13 +84,13 @@ export const appendCases: readonly Case[] = [
     async check({ store }) {
       const first = [note(1), note(2)];
       await store.append('s', first, { id: 'a', expectedSeq: 0 });
-      // The newest append, wherever its caller believes the log to end.
+      // The newest append is recognised with any `expectedSeq`.
       for (const expectedSeq of [0, 1, 2]) {
         assert.deepEqual(await store.append('s', first, { id: 'a', expectedSeq }), { seq: 2 });
       }
       await store.append('s', [note(3)], { id: 'b', expectedSeq: 2 });
       await store.append('s', [note(4), note(5)], { id: 'c', expectedSeq: 3 });
-      // An older one, named by the place where it was made.
+      // An older append is recognised by its `expectedSeq`.
       assert.deepEqual(await store.append('s', first, { id: 'a', expectedSeq: 0 }), { seq: 2 });
       assert.deepEqual(await store.append('s', [note(3)], { id: 'b', expectedSeq: 2 }), { seq: 3 });
       assert.deepEqual(await readNotes(store, 's'), [1, 2, 3, 4, 5]);
@@ -119,7 +119,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'append ids of different sessions have nothing to do with each other',
+    name: 'append ids are independent between sessions',
     async check({ store }) {
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       await store.append('t', [note(2)], { id: 'a', expectedSeq: 0 });
@@ -127,7 +127,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an append with an event that JSON cannot carry writes none of its events (I1)',
+    name: 'an append with an event that JSON cannot represent writes none of its events (I1)',
     async check({ store }) {
       const cycle: { self?: unknown } = {};
       cycle.self = cycle;
@@ -143,7 +143,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an event that only claims to be a message is written with all others of its append, or none is (I1)',
+    name: 'an append with a malformed message writes all its events or none (I1)',
     async check({ store }) {
       const at = '2026-01-01T00:00:00.000Z';
       const opening = [
@@ -163,7 +163,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'events come back as JSON carries them, whatever they hold (I10)',
+    name: 'read returns events exactly as JSON represents them, with any content (I10)',
     async check({ store }) {
       const events = HOSTILE_VALUES.map((value) => note(value));
       await store.append('s', events, { id: 'a', expectedSeq: 0 });
@@ -177,7 +177,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'what a caller does to its events afterwards does not reach the log',
+    name: 'changing an event after its append does not change the log',
     async check({ store }) {
       const mutable = { type: 'note/added', at: '2026-01-01T00:00:00.000Z', text: ['before'], seq: 99 };
       const appending = store.append('s', [mutable], { id: 'a', expectedSeq: 0 });
@@ -190,7 +190,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'session ids are opaque: every one of them has its own log (I10)',
+    name: 'session ids are opaque: each has its own log (I10)',
     async check({ store }) {
       for (const id of HOSTILE_IDS) await store.append(id, [note(id)], { id: 'a', expectedSeq: 0 });
       for (const id of HOSTILE_IDS) assert.deepEqual(await readNotes(store, id), [id]);
@@ -199,7 +199,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'an id that a database would change or cut is refused by every method (I10)',
+    name: 'every method rejects an id that a database would change or cut (I10)',
     async check({ store }) {
       for (const id of UNUSABLE_IDS) {
         await refused(store.append(id, [note(1)], { id: 'a', expectedSeq: 0 }), 'INVALID_ARGUMENT');
@@ -218,7 +218,7 @@ export const appendCases: readonly Case[] = [
         await refused(store.releaseLease(id, 1), 'INVALID_ARGUMENT');
         await refused(store.writeSnapshot(id, { seq: 1, data: '{}' }), 'INVALID_ARGUMENT');
         await refused(store.appendDraft(id, [chunk(1, 1)], { fence: 1 }), 'INVALID_ARGUMENT');
-        // These two throw, for they return no promise.
+        // These two throw, because they return no promise.
         await refused((async () => store.watch(id, () => {}))(), 'INVALID_ARGUMENT');
         const keepOptions = { ttlMs: 1000, onLost: () => {} };
         await refused((async () => store.keepLease(id, 1, keepOptions))(), 'INVALID_ARGUMENT');
@@ -231,7 +231,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'a long log is read whole, from any position and up to any limit',
+    name: 'a long log is read completely, from any position and up to any limit',
     async check({ store }) {
       const all = Array.from({ length: 1500 }, (_, i) => i + 1);
       await store.append(
@@ -267,7 +267,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'a reader sees the log as it was when it began',
+    name: 'a reader sees the log as it was when the read started',
     async check({ store }) {
       await store.append(
         's',
@@ -283,7 +283,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'a reader never sees half an append, not even of another handle (I1)',
+    name: 'a reader never sees half an append, not even one of another handle (I1)',
     async check({ store, reopen }) {
       const reader = (await reopen?.()) ?? store;
       let writing = true;
@@ -314,7 +314,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'sessions that are written at the same time do not mix (D51)',
+    name: 'concurrent appends to different sessions do not mix (D51)',
     async check({ store }) {
       const sessions = Array.from({ length: 40 }, (_, k) => `s${k}`);
       await Promise.all(

@@ -9,15 +9,15 @@ function erased(seq: number): SessionEvent {
   return { ...note('erased'), seq } as SessionEvent;
 }
 
-/** A session of one event that refers to contents. */
+/** Appends one event that refers to contents. */
 async function begin(store: Store, sessionId: string, ...contents: readonly ContentWrite[]): Promise<void> {
   await store.append(sessionId, [note(sessionId)], { id: 'a', expectedSeq: 0, contents });
 }
 
-/** Contents: of events, by hash (D58), and of calls (D77). */
+/** External contents: of events, by hash (D58), and of calls (D77). */
 export const contentCases: readonly Case[] = [
   {
-    name: 'a content comes back exactly; writing it again changes nothing (D58)',
+    name: 'a content is read exactly as it was stored, and storing it again changes nothing (D58)',
     async check({ store }) {
       const large = `half a pair \ud83d and \0 ${'ä😀\n'.repeat(400_000)}`;
       await begin(
@@ -38,7 +38,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a refused append stores none of its contents, events or contents of calls (I1)',
+    name: 'a rejected append stores none of its contents, events or contents of calls (I1)',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       await begin(store, 's');
@@ -57,14 +57,14 @@ export const contentCases: readonly Case[] = [
         assert.equal(await store.readContent('s', SHARED.hash), undefined);
         assert.equal(await store.readCallContent('s', 'c'), undefined);
       }
-      // Nothing was left behind that another text under this hash would meet.
+      // No other text remains stored under this hash.
       await store.append('s', [note(2)], { id: 'b', expectedSeq: 1, contents: [{ ...SHARED, text: 'the first' }] });
       assert.equal(await store.readContent('s', SHARED.hash), 'the first');
       assert.deepEqual(await store.check(), { ok: true, problems: [], sessions: 1, events: 2 });
     },
   },
   {
-    name: 'a content of an event that the append does not have is refused (I10)',
+    name: 'a content that belongs to no event of its append is rejected (I10)',
     async check({ store }) {
       for (const event of [1, -1, 0.5, Number.NaN]) {
         await refused(begin(store, 's', { ...SHARED, event }), 'INVALID_ARGUMENT');
@@ -85,7 +85,7 @@ export const contentCases: readonly Case[] = [
     name: 'a content is read only through a session that refers to it (D58)',
     async check({ store }) {
       await begin(store, 's', SHARED);
-      // It names the hash, as the result of a tool may, and owns no reference.
+      // The event contains the hash as text, as a tool's result may, and owns no reference.
       await store.append('t', [note(SHARED.hash)], { id: 'a', expectedSeq: 0 });
       assert.equal(await store.readContent('s', SHARED.hash), 'shared');
       assert.equal(await store.readContent('t', SHARED.hash), undefined);
@@ -94,7 +94,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a content stays while an event of any session refers to it, and goes with the last (D58)',
+    name: 'a content is stored while an event of any session refers to it, and removed with its last reference (D58)',
     async check({ store }) {
       const own: ContentWrite = { event: 0, hash: 'sha256:own', text: 'own' };
       await begin(store, 's', SHARED, own);
@@ -103,10 +103,10 @@ export const contentCases: readonly Case[] = [
       await store.deleteSession('s');
       assert.equal(await store.readContent('t', SHARED.hash), 'shared');
       await store.replaceEvent('t', erased(1));
-      assert.equal(await store.readContent('t', SHARED.hash), 'shared', 'event 3 refers to it still');
+      assert.equal(await store.readContent('t', SHARED.hash), 'shared', 'event 3 still refers to it');
       await store.replaceEvent('t', erased(3));
       assert.equal(await store.readContent('t', SHARED.hash), undefined);
-      // Both are gone from the store: another text under the same hash is stored.
+      // The store has neither any more: another text is stored under the same hash.
       await begin(store, 'u', { ...SHARED, text: 'other' }, { ...own, text: 'other' });
       assert.equal(await store.readContent('u', SHARED.hash), 'other');
       assert.equal(await store.readContent('u', own.hash), 'other');
@@ -114,7 +114,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a replaced event keeps the references that it names, and no others (D58)',
+    name: 'a replaced event keeps only the references that the caller names (D58)',
     async check({ store }) {
       const [kept, dropped] = ['sha256:kept', 'sha256:dropped'];
       await begin(store, 's', { event: 0, hash: kept, text: 'kept' }, { event: 0, hash: dropped, text: 'dropped' });
@@ -122,7 +122,7 @@ export const contentCases: readonly Case[] = [
       await store.replaceEvent('s', erased(1), { contents: [kept, 'sha256:other', 'sha256:unknown'] });
       assert.equal(await store.readContent('s', kept), 'kept');
       assert.equal(await store.readContent('s', dropped), undefined);
-      assert.equal(await store.readContent('s', 'sha256:other'), undefined, 'replacing gives no new reference');
+      assert.equal(await store.readContent('s', 'sha256:other'), undefined, 'replacing adds no reference');
       await store.replaceEvent('s', erased(1));
       assert.equal(await store.readContent('s', kept), undefined);
       assert.equal(await store.readContent('t', 'sha256:other'), 'other');
@@ -130,7 +130,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a repeated append stores nothing again: an erased content stays erased (D51, D58)',
+    name: 'a repeated append does not store an erased content again (D51, D58)',
     async check({ store }) {
       await begin(store, 's', SHARED);
       await store.append('s', [note(2)], {
@@ -147,7 +147,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'erasing one reference while others record the same content loses nothing (D58)',
+    name: 'erasing one reference while other appends store the same content loses nothing (D58)',
     async check({ store, reopen }) {
       const other = (await reopen?.()) ?? store;
       for (let round = 0; round < 12; round++) {
@@ -164,7 +164,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'a content of a call is stored, replaced and dropped by appends, for its own session (D77)',
+    name: 'appends store, replace and drop the contents of calls, for their own session only (D77)',
     async check({ store }) {
       const text = `half a pair \ud83d and \0 ${'ä😀'.repeat(100_000)}`;
       const append = (id: string, expectedSeq: number, callContents: object) =>
@@ -179,7 +179,7 @@ export const contentCases: readonly Case[] = [
       assert.equal(await store.readCallContent('s', 'two'), 'second');
       assert.equal(await store.readCallContent('s', 'three'), undefined);
       assert.equal(await store.readCallContent('t', 'one'), undefined);
-      assert.equal(await store.readContent('s', 'one'), undefined, 'a call is no hash');
+      assert.equal(await store.readContent('s', 'one'), undefined, 'a call has no hash');
       await append('b', 1, { put: [{ call: 'two', text: 'changed' }], drop: ['one', 'unknown'] });
       assert.equal(await store.readCallContent('s', 'one'), undefined);
       assert.equal(await store.readCallContent('s', 'two'), 'changed');
@@ -190,7 +190,7 @@ export const contentCases: readonly Case[] = [
     },
   },
   {
-    name: 'an append that puts and drops the same call leaves nothing: puts come first (D77)',
+    name: 'an append that stores and drops the content of one call leaves none: it stores first (D77)',
     async check({ store }) {
       const callContents = { put: [{ call: 'c', text: 'exact' }], drop: ['c'] };
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, callContents });
@@ -214,7 +214,11 @@ export const contentCases: readonly Case[] = [
       assert.ok((await store.check()).ok);
       await loseContent?.(SHARED.hash);
       await refused(store.readContent('s', SHARED.hash), 'CONTENT_NOT_FOUND');
-      assert.equal(await store.readContent('t', SHARED.hash), undefined, 'a session without a reference lost nothing');
+      assert.equal(
+        await store.readContent('t', SHARED.hash),
+        undefined,
+        'a session without a reference is not affected',
+      );
       const { ok, problems, sessions, events } = await store.check();
       assert.deepEqual({ ok, sessions, events }, { ok: false, sessions: 2, events: 2 });
       assert.ok(

@@ -3,15 +3,15 @@ import { MAX_PROGRESS_LENGTH } from '../../core/progress.ts';
 import type { DraftChunk, Store } from '../../ports/store.ts';
 import { type Case, chunk, leaseOn, note, readNotes, refused } from './harness.ts';
 
-/** Where the chunks of a session are, as `fence.n`. */
+/** The positions of a session's chunks, as `fence.n`. */
 async function positions(store: Store, options?: Parameters<Store['readDraft']>[1]): Promise<readonly string[]> {
   return (await store.readDraft('s', options)).map(({ fence, n }) => `${fence}.${n}`);
 }
 
-/** Drafts: pieces of responses and of progress that no event holds yet (D53, D62, D74). */
+/** Drafts: pieces of responses and of progress that are not in an event yet (D53, D62, D74). */
 export const draftCases: readonly Case[] = [
   {
-    name: 'draft chunks are read by fence and number, each of them once, as they were written (D53, D74)',
+    name: 'draft chunks are read by fence and number, each once, as they were written (D53, D74)',
     async check({ store }) {
       const first = await leaseOn(store, 's');
       const { fence } = first;
@@ -36,7 +36,7 @@ export const draftCases: readonly Case[] = [
     },
   },
   {
-    name: 'drafts are read after a position, of one draft and up to a limit (D74)',
+    name: 'drafts are read after a position, for one draft and up to a limit (D74)',
     async check({ store }) {
       const { fence: one } = await leaseOn(store, 's');
       const own = [1, 2, 3, 4].map((n) => chunk(one, n, { draftId: n % 2 === 0 ? 'even' : 'odd' }));
@@ -91,7 +91,7 @@ export const draftCases: readonly Case[] = [
     },
   },
   {
-    name: 'a chunk without a number, or of another fence than it is written under, is refused (I10)',
+    name: 'a chunk without a number, or with another fence than the write, is rejected (I10)',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       for (const wrong of [
@@ -117,10 +117,10 @@ export const draftCases: readonly Case[] = [
       await refused(store.append('s', [note('no')], { ...end, expectedSeq: 0 }), 'SESSION_CONFLICT', 'sequence');
       await refused(store.append('s', [note('no')], { ...end, expectedSeq: 1, fence: fence + 1 }), 'SESSION_CONFLICT');
       await refused(store.append('s', [note(10n)], { ...end, expectedSeq: 1 }), 'EVENT_INVALID');
-      assert.equal((await store.readDraft('s')).length, 3, 'a refused append ends no draft');
+      assert.equal((await store.readDraft('s')).length, 3, 'a rejected append ends no draft');
       await store.append('s', [note(2)], { ...end, expectedSeq: 1 });
       assert.deepEqual(await store.readDraft('s'), [other]);
-      // A repetition writes nothing: the draft of a later attempt stays.
+      // A repeated append writes nothing: the draft of a later attempt stays.
       await store.appendDraft('s', [chunk(fence, 4)], { fence });
       assert.deepEqual(await store.append('s', [note(2)], { ...end, expectedSeq: 1 }), { seq: 2 });
       assert.deepEqual(await positions(store), [`${fence}.2`, `${fence}.4`]);
@@ -128,7 +128,7 @@ export const draftCases: readonly Case[] = [
     },
   },
   {
-    name: "of a call's progress the newest 64 kB are kept; of a response everything (D62)",
+    name: "the newest 64 kB of a call's progress are stored, and all of a response (D62)",
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       const delta = 'x'.repeat(MAX_PROGRESS_LENGTH / 4);
@@ -144,14 +144,14 @@ export const draftCases: readonly Case[] = [
       assert.deepEqual(await kept('call'), [18, 20, 22, 24]);
       assert.deepEqual(await kept('other'), [100]);
       assert.equal((await kept('e')).length, 12);
-      // One chunk that is longer than all that is kept: the newest is always there.
+      // The newest chunk is always stored, even if it exceeds the limit.
       const long = { ...progress(101, 'call'), delta: 'y'.repeat(2 * MAX_PROGRESS_LENGTH) };
       await store.appendDraft('s', [long], { fence });
       assert.deepEqual(await store.readDraft('s', { draftId: 'call' }), [long]);
     },
   },
   {
-    name: 'a draft or a lease makes no session',
+    name: 'a draft or a lease does not create a session',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       await store.appendDraft('s', [chunk(fence, 1)], { fence });

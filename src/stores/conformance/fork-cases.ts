@@ -5,7 +5,7 @@ import type { Store } from '../../ports/store.ts';
 import { assertHits, type Case, chunk, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';
-/** Long enough that a store that works in slices needs several. */
+/** Long enough that a store that copies in batches needs several. */
 const LONG = 5000;
 
 function described(fields: object): NewEvent {
@@ -16,7 +16,7 @@ function numbers(count: number): readonly NewEvent[] {
   return Array.from({ length: count }, (_, i) => note(i + 1));
 }
 
-/** Expects that no half of a fork can be seen: the target is whole, or not there at all. */
+/** Expects that the target is complete or does not exist. */
 async function assertWhole(store: Store, target: string, length: number): Promise<void> {
   const { seq } = await store.head(target);
   assert.ok(seq === 0 || seq === length, `a fork of ${length} events shows ${seq}`);
@@ -36,7 +36,7 @@ async function assertWhole(store: Store, target: string, length: number): Promis
 
 export const forkCases: readonly Case[] = [
   {
-    name: 'a fork has the beginning of its origin, its contents and the events it goes on with; the origin stays as it is',
+    name: 'a fork has the first events of its origin, their contents and its own events; the origin does not change',
     async check({ store }) {
       await store.append('s', [described({ title: 'T', tags: ['x'], metadata: { a: 1 } }), said('needle')], {
         id: 'a',
@@ -94,7 +94,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fork begins at revision 0 and knows none of the append ids of its origin (D51)',
+    name: 'a fork starts at revision 0 and has none of the append ids of its origin (D51)',
     async check({ store }) {
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       await store.append('s', [note(2)], { id: 'b', expectedSeq: 1 });
@@ -124,7 +124,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fork at a place that its origin lacks, of no session, or without events is refused and leaves nothing',
+    name: 'a fork at a position that its origin does not have, of no session, or without events is rejected and leaves nothing',
     async check({ store }) {
       await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
       await leaseOn(store, 'leased');
@@ -142,13 +142,13 @@ export const forkCases: readonly Case[] = [
         ttlMs: 1000,
       });
       await refused(store.forkSession('s', 'fork', { at: 1, events: [note(3), note(10n)] }), 'EVENT_INVALID');
-      assert.deepEqual(await store.readLease('fork'), lease, 'a refused fork takes nothing from its target');
+      assert.deepEqual(await store.readLease('fork'), lease, 'a rejected fork does not change its target');
       assert.equal((await store.head('fork')).seq, 0);
       assert.deepEqual(await store.check(), { ok: true, problems: [], sessions: 1, events: 2 });
     },
   },
   {
-    name: 'a target that exists is SESSION_CONFLICT and stays as it is; one that only has a lease is taken in the same life',
+    name: 'a target that exists is SESSION_CONFLICT and does not change; one that only has a lease keeps its incarnation',
     async check({ store }) {
       await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
       await store.append('there', [note('there')], { id: 'a', expectedSeq: 0 });
@@ -161,11 +161,7 @@ export const forkCases: readonly Case[] = [
       const { incarnation } = await store.head('leased');
       await store.forkSession('s', 'leased', { at: 1, events: [note(3)] });
       assert.deepEqual(await readNotes(store, 'leased'), [1, 3]);
-      assert.equal(
-        (await store.head('leased')).incarnation,
-        incarnation,
-        'the fork goes on with the life of the lease',
-      );
+      assert.equal((await store.head('leased')).incarnation, incarnation, 'the fork has the incarnation of the lease');
       assert.equal(await store.readLease('leased'), undefined);
       await refused(
         store.append('leased', [note('zombie')], { id: 'b', expectedSeq: 2, fence }),
@@ -176,7 +172,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fork under the id of a deleted session is a new life of it',
+    name: 'a fork under the id of a deleted session has a new incarnation',
     async check({ store }) {
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       await store.append('fork', [note('old')], { id: 'a', expectedSeq: 0, incarnation: 1 });
@@ -192,7 +188,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fork is complete or not there: no reader sees half of it',
+    name: 'a fork is complete or does not exist: no reader sees half of it',
     async check({ store, reopen }) {
       const reader = (await reopen?.()) ?? store;
       await store.append('s', numbers(LONG), { id: 'a', expectedSeq: 0 });
@@ -200,7 +196,7 @@ export const forkCases: readonly Case[] = [
       const forked = store.forkSession('s', 'fork', { at: LONG, events: [note('end')] }).finally(() => {
         forking = false;
       });
-      forked.catch(() => {}); // met below, unless another rule is broken first
+      forked.catch(() => {}); // awaited below, unless an assertion fails first
       while (forking) {
         await assertWhole(reader, 'fork', LONG + 1);
         await new Promise((resolve) => setImmediate(resolve));
@@ -211,7 +207,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fork whose origin is erased or appended to meanwhile is whole and has nothing that was erased',
+    name: 'a fork whose origin is erased or appended to meanwhile is complete and has no erased text',
     async check({ store, reopen }) {
       const eraser = (await reopen?.()) ?? store;
       await store.append('s', [note('secret'), ...numbers(LONG).slice(1)], {
@@ -220,7 +216,7 @@ export const forkCases: readonly Case[] = [
         contents: [{ event: 0, hash: 'sha256:secret', text: 'secret' }],
       });
       const forked = store.forkSession('s', 'fork', { at: LONG, events: [note('end')] });
-      forked.catch(() => {}); // met below, unless another rule is broken first
+      forked.catch(() => {}); // awaited below, unless an assertion fails first
       await new Promise((resolve) => setImmediate(resolve));
       await eraser.append('s', [note('meanwhile')], { id: 'b', expectedSeq: LONG });
       await eraser.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent);
@@ -230,14 +226,14 @@ export const forkCases: readonly Case[] = [
       assert.equal(notes.length, LONG + 1);
       // A fork that was complete before the erasure is another session, with its own copy.
       const isErased = notes[0] === 'erased';
-      if (!early) assert.ok(isErased, 'a fork that is made after the erasure has no erased text');
+      if (!early) assert.ok(isErased, 'a fork that completes after the erasure has no erased text');
       assert.equal(await store.readContent('fork', 'sha256:secret'), isErased ? undefined : 'secret');
       assert.equal(await store.readContent('s', 'sha256:secret'), undefined);
       assert.ok((await store.check()).ok);
     },
   },
   {
-    name: 'a fork whose origin is deleted meanwhile is whole or SESSION_NOT_FOUND, and then leaves nothing',
+    name: 'a fork whose origin is deleted meanwhile is complete, or SESSION_NOT_FOUND and leaves nothing',
     async check({ store, reopen }) {
       const deleter = (await reopen?.()) ?? store;
       await store.append('s', numbers(LONG), {
@@ -260,7 +256,7 @@ export const forkCases: readonly Case[] = [
     },
   },
   {
-    name: 'of two forks into one target exactly one is made',
+    name: 'of two forks into one target exactly one succeeds',
     async check({ store, reopen }) {
       const other = (await reopen?.()) ?? store;
       await store.append('s', numbers(LONG), { id: 'a', expectedSeq: 0 });

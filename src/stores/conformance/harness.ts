@@ -12,14 +12,14 @@ import type {
   Store,
 } from '../../ports/store.ts';
 
-/** Time that moves when a case says so. */
+/** A clock that a case advances. */
 export interface SuiteClock extends Clock {
   advance(ms: number): void;
   /** How many timers have neither run nor been cancelled. */
   readonly pending: number;
 }
 
-/** As little of a clock as leases need: `holdfast/testing` has a better one, and stands on the stores. */
+/** The parts of a clock that leases need. `holdfast/testing` has a complete one, but imports the stores. */
 function suiteClock(): SuiteClock {
   let now = Date.UTC(2026, 0, 1);
   const timers = new Map<() => void, number>();
@@ -42,13 +42,13 @@ function suiteClock(): SuiteClock {
   };
 }
 
-/** What a case works with: an empty store, its clock, and further handles on the same data where the store has them. */
+/** What a case receives: an empty store, its clock, and further handles on the same data if the store supports them. */
 export interface Harness {
   readonly store: Store;
   readonly clock: SuiteClock;
-  /** Another handle on the same data; absent when the store has only one. */
+  /** Opens another handle on the same data; absent when the store supports only one. */
   readonly reopen?: (() => Promise<Store>) | undefined;
-  /** Removes a text behind the store's back; absent when the suite cannot damage the store. */
+  /** Removes a text without the store; absent when the suite cannot damage the store. */
   readonly loseContent?: ((hash: string) => Promise<void>) | undefined;
 }
 
@@ -58,12 +58,12 @@ export interface HarnessOptions {
   loseContent?(store: Store, hash: string): Promise<void>;
 }
 
-/** A rule that every store keeps. */
+/** One rule of the contract. */
 export interface Case {
   readonly name: string;
   /** Needs a second handle on the same data. */
   readonly shared?: true;
-  /** Holds for stores that search: it is passed over for a store without `search`. */
+  /** Skipped for a store without `search`. */
   readonly searching?: true;
   /** Needs a store that the suite can damage. */
   readonly damaging?: true;
@@ -94,12 +94,12 @@ export async function withStore(options: HarnessOptions, work: (harness: Harness
   }
 }
 
-/** An event of the user's own. */
+/** A user's own event. */
 export function note(text: unknown, at = '2026-01-01T00:00:00.000Z'): NewEvent {
   return { type: 'note/added', at, text };
 }
 
-/** A recorded message that says `text`. */
+/** A recorded message with this text. */
 export function said(text: string, role: 'user' | 'assistant' = 'user', at = '2026-01-01T00:00:00.000Z'): NewEvent {
   return {
     type: 'message/recorded',
@@ -123,11 +123,11 @@ export function holder(id: string): LeaseHolder {
   return { id, host: 'host', pid: 1, startedAt: '0' };
 }
 
-/** Acquires a lease that must be free. */
+/** Acquires a lease and expects that it is free. */
 export async function leaseOn(store: Store, sessionId: string, who = 'one', ttlMs = 60_000): Promise<Lease> {
-  const answer = await store.acquireLease(sessionId, { holder: holder(who), ttlMs });
-  assert.ok(answer.acquired, `${who} should get the lease of ${sessionId}`);
-  return answer.lease;
+  const outcome = await store.acquireLease(sessionId, { holder: holder(who), ttlMs });
+  assert.ok(outcome.acquired, `${who} should get the lease of ${sessionId}`);
+  return outcome.lease;
 }
 
 /** A piece of a streamed response. */
@@ -145,24 +145,24 @@ export function chunk(fence: number, n: number, fields: Partial<DraftChunk> = {}
   };
 }
 
-/** What a store finds, or nothing when it does not search. */
+/** The hits of a store, or none when it has no search. */
 export async function searchIn(store: Store, query: string, options?: SearchOptions): Promise<readonly SearchHit[]> {
   return (await store.search?.(query, options)) ?? [];
 }
 
-/** Expects a number of hits, of a store that searches. */
+/** Expects a number of hits, if the store has search. */
 export async function assertHits(store: Store, query: string, count: number): Promise<void> {
   if (store.search) assert.equal((await store.search(query, { limit: 1000 })).length, count, `hits of ${query}`);
 }
 
-/** All events of a session, or those that `options` let through. */
+/** All events of a session that match the options. */
 export async function readAll(store: Store, sessionId: string, options?: ReadOptions): Promise<SessionEvent[]> {
   const events: SessionEvent[] = [];
   for await (const event of store.read(sessionId, options)) events.push(event);
   return events;
 }
 
-/** What the notes of a session say, in order; their seqs must be gapless from 1. */
+/** The texts of a session's notes, in order; expects gapless seqs from 1. */
 export async function readNotes(store: Store, sessionId: string): Promise<readonly unknown[]> {
   const events = await readAll(store, sessionId);
   assert.deepEqual(
@@ -174,7 +174,7 @@ export async function readNotes(store: Store, sessionId: string): Promise<readon
   return events.map((event) => ('text' in event ? event.text : undefined));
 }
 
-/** Expects a refusal with this code, in our own error family. */
+/** Expects a `HoldfastError` with this code. */
 export async function refused(operation: Promise<unknown>, code: ErrorCode, detail?: ConflictDetail): Promise<void> {
   const error = await operation.then(
     (value) => assert.fail(`expected ${code}, but it resolved with ${JSON.stringify(value)}`),
@@ -183,5 +183,5 @@ export async function refused(operation: Promise<unknown>, code: ErrorCode, deta
   if (!(error instanceof HoldfastError)) throw error;
   assert.equal(error.code, code, error.message);
   if (detail !== undefined) assert.equal(error.detail, detail, error.message);
-  assert.notEqual(error.message, '', 'an error says what to do');
+  assert.notEqual(error.message, '', 'an error has a message');
 }

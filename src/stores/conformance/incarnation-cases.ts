@@ -5,7 +5,7 @@ import { type Case, chunk, leaseOn, note, readAll, readNotes, refused } from './
 
 const CONTENT = { event: 0, hash: 'sha256:x', text: 'content' };
 
-/** Every method that names the life of a session, called for a life with one event; `fence` is the newest lease's. */
+/** Every method that accepts an incarnation, called for an incarnation with one event; `fence` is the newest lease's. */
 function naming(store: Store, incarnation: number, fence: number): Readonly<Record<string, () => Promise<unknown>>> {
   return {
     append: () => store.append('s', [note('late')], { id: 'late', expectedSeq: 1, incarnation }),
@@ -24,7 +24,7 @@ function naming(store: Store, incarnation: number, fence: number): Readonly<Reco
   };
 }
 
-/** One life of `s`, with everything that belongs to a session. */
+/** Creates an incarnation of `s` with everything that a session can have. */
 async function live(store: Store): Promise<number> {
   const { fence } = await leaseOn(store, 's');
   await store.append('s', [note('life')], {
@@ -38,7 +38,7 @@ async function live(store: Store): Promise<number> {
   return fence;
 }
 
-/** All that can be read of `s`. */
+/** Everything that can be read of `s`. */
 async function stateOf(store: Store): Promise<unknown> {
   return {
     head: await store.head('s'),
@@ -55,7 +55,7 @@ async function stateOf(store: Store): Promise<unknown> {
 
 export const incarnationCases: readonly Case[] = [
   {
-    name: 'each life of a session has its own incarnation, one more than the last',
+    name: 'each incarnation of a session has a number, one more than the last',
     async check({ store }) {
       for (let incarnation = 1; incarnation <= 3; incarnation++) {
         assert.deepEqual(await store.head('s'), { incarnation, seq: 0, revision: 0 });
@@ -64,7 +64,7 @@ export const incarnationCases: readonly Case[] = [
         await store.replaceEvent('s', { ...note('erased'), seq: 1 } as SessionEvent);
         await store.deleteSession('s', { incarnation });
       }
-      // Deleting what is not there ends no life.
+      // Deleting a session that does not exist does not count.
       await store.deleteSession('s');
       await store.deleteSession('never');
       assert.equal((await store.head('s')).incarnation, 4);
@@ -72,7 +72,7 @@ export const incarnationCases: readonly Case[] = [
     },
   },
   {
-    name: 'whatever names a deleted life is SESSION_NOT_FOUND and changes nothing, while no new life exists',
+    name: 'a call that names a deleted incarnation is SESSION_NOT_FOUND and changes nothing, while no new one exists',
     async check({ store }) {
       await live(store);
       await store.deleteSession('s');
@@ -86,7 +86,7 @@ export const incarnationCases: readonly Case[] = [
     },
   },
   {
-    name: 'whatever names a deleted life is SESSION_NOT_FOUND and changes nothing, beside a new life',
+    name: 'a call that names a deleted incarnation is SESSION_NOT_FOUND and changes nothing, beside a new one',
     async check({ store }) {
       await live(store);
       await store.deleteSession('s');
@@ -95,13 +95,13 @@ export const incarnationCases: readonly Case[] = [
       for (const incarnation of [1, 3]) {
         for (const [what, call] of Object.entries(naming(store, incarnation, fence))) {
           await refused(call(), 'SESSION_NOT_FOUND').catch((error: unknown) => {
-            throw new Error(`${what} must not reach another life (${incarnation})`, { cause: error });
+            throw new Error(`${what} must not reach another incarnation (${incarnation})`, { cause: error });
           });
           assert.deepEqual(await stateOf(store), before, what);
         }
       }
       for (const [what, call] of Object.entries(naming(store, 2, fence))) {
-        // Each changes what the next one finds; only that the present life is not refused is asked here.
+        // Each call changes what the next one finds; this only checks that none is rejected for its incarnation.
         const error = await call().then(
           () => undefined,
           (reason: unknown) => reason as { readonly code?: string; readonly detail?: string },
@@ -112,7 +112,7 @@ export const incarnationCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease begins a life before its first event, and deleting it ends that life',
+    name: 'a lease starts an incarnation before its first event, and deleting the session ends it',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       const { incarnation } = await store.head('s');
@@ -127,7 +127,7 @@ export const incarnationCases: readonly Case[] = [
     },
   },
   {
-    name: 'a handle that wrote to a deleted session writes nothing into the one that another handle began',
+    name: 'a handle that wrote to a deleted session writes nothing into a session that another handle created later',
     shared: true,
     async check({ store, reopen }) {
       const other = await reopen?.();
@@ -145,7 +145,7 @@ export const incarnationCases: readonly Case[] = [
     },
   },
   {
-    name: 'a read that names its life yields all of it or rejects when it is deleted meanwhile, never a silent part',
+    name: 'a read that names its incarnation yields all of it or rejects when it is deleted meanwhile, never only a part',
     async check({ store }) {
       const count = 5000;
       await store.append(

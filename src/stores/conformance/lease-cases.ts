@@ -4,21 +4,21 @@ import { type Case, chunk, holder, note, readNotes, refused } from './harness.ts
 
 const TTL = 1000;
 
-/** Acquires a lease that must be free. */
+/** Acquires a lease and expects that it is free. */
 async function acquire(store: Store, who: string, options: Partial<AcquireLeaseOptions> = {}): Promise<Lease> {
-  const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL, ...options });
-  assert.ok(answer.acquired, `${who} should get the lease`);
-  return answer.lease;
+  const outcome = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL, ...options });
+  assert.ok(outcome.acquired, `${who} should get the lease`);
+  return outcome.lease;
 }
 
-/** Expects a time that a store may have rounded. */
+/** Expects a time that the store may have rounded. */
 function assertAbout(ms: number, expected: number): void {
   assert.ok(Math.abs(ms - expected) <= 1, `${ms} ms remain, not ${expected}`);
 }
 
 export const leaseCases: readonly Case[] = [
   {
-    name: 'a live lease stands in the way and says who holds it (D51)',
+    name: 'a live lease prevents another, and acquireLease returns it with its holder (D51)',
     async check({ store, clock }) {
       const lease = await acquire(store, 'one');
       assert.deepEqual(lease, {
@@ -28,15 +28,15 @@ export const leaseCases: readonly Case[] = [
         renewals: 0,
       });
       for (const who of ['two', 'one']) {
-        const answer = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL });
-        assert.deepEqual(answer, { acquired: false, lease });
+        const outcome = await store.acquireLease('s', { holder: holder(who), ttlMs: TTL });
+        assert.deepEqual(outcome, { acquired: false, lease });
       }
       assert.deepEqual(await store.readLease('s'), lease);
       assert.equal((await store.acquireLease('other', { holder: holder('two'), ttlMs: TTL })).acquired, true);
     },
   },
   {
-    name: 'an expired lease may be taken over, one moment before it may not (D51)',
+    name: 'an expired lease can be taken over, but not one moment earlier (D51)',
     async check({ store, clock }) {
       const first = await acquire(store, 'one');
       clock.advance(TTL - 1);
@@ -47,7 +47,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: "a dead holder's lease is replaced by naming its fence and renewals, and no others (D76)",
+    name: "a dead holder's lease is replaced only by naming its fence and renewals (D76)",
     async check({ store }) {
       const first = await acquire(store, 'one');
       const replace = (replacing: Pick<Lease, 'fence' | 'renewals'>) =>
@@ -65,7 +65,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease is renewed by its own fence only, also when it had expired',
+    name: 'a lease is renewed only by its own fence, also after it expired',
     async check({ store, clock }) {
       const first = await acquire(store, 'one');
       clock.advance(TTL + 1);
@@ -80,7 +80,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a lease is released by its own fence only, and is then gone',
+    name: 'a lease is released only by its own fence, and then does not exist',
     async check({ store }) {
       const first = await acquire(store, 'one');
       assert.equal(await store.releaseLease('s', first.fence + 1), true);
@@ -109,18 +109,14 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a release that names a seq leaves the lease when anything was appended since (D61)',
+    name: 'a release that names a seq keeps the lease when anything was appended after it (D61)',
     async check({ store }) {
       const lease = await acquire(store, 'one');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: lease.fence });
       await store.append('s', [note('from outside')], { id: 'b', expectedSeq: 1 });
       assert.equal(await store.releaseLease('s', lease.fence, { seq: 1 }), false);
       assert.deepEqual(await store.readLease('s'), lease, 'the lease stays');
-      assert.equal(
-        await store.releaseLease('s', lease.fence + 1, { seq: 1 }),
-        true,
-        'a stale fence has nothing to keep',
-      );
+      assert.equal(await store.releaseLease('s', lease.fence + 1, { seq: 1 }), true, 'a stale fence keeps no lease');
       assert.equal(await store.releaseLease('s', lease.fence, { seq: 2 }), true);
       assert.equal(await store.readLease('s'), undefined);
       const empty = await store.acquireLease('t', { holder: holder('one'), ttlMs: TTL });
@@ -144,7 +140,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a keeper renews on demand, and says once that its lease is lost (D76)',
+    name: 'a keeper renews on demand, and reports a lost lease once (D76)',
     async check({ store }) {
       const lease = await acquire(store, 'one');
       let lost = 0;
@@ -163,7 +159,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'what remains of a kept lease shrinks with the clock, grows with a renewal and is negative once it is lost (D76)',
+    name: 'the remaining time of a kept lease decreases with the clock, increases with a renewal and is negative once it is lost (D76)',
     async check({ store, clock }) {
       const lease = await acquire(store, 'one');
       const keeper = store.keepLease('s', lease.fence, { ttlMs: TTL, onLost: () => {} });
@@ -175,14 +171,14 @@ export const leaseCases: readonly Case[] = [
         assertAbout(keeper.remainingMs(), TTL);
         await acquire(store, 'two', { replacing: { fence: lease.fence, renewals: 1 } });
         assert.equal(await keeper.renew(), false);
-        assert.ok(keeper.remainingMs() < 0, 'nothing remains of a lost lease');
+        assert.ok(keeper.remainingMs() < 0, 'a lost lease has no time left');
       } finally {
         keeper.stop();
       }
     },
   },
   {
-    name: 'a keeper that was stopped, and every keeper of a closed store, leaves no timer and renews nothing (D76)',
+    name: 'a keeper that was stopped, and every keeper of a closed store, has no timer and renews nothing (D76)',
     async check({ store, clock }) {
       let lost = 0;
       const keep = (fence: number) => store.keepLease('s', fence, { ttlMs: TTL, onLost: () => lost++ });
@@ -201,7 +197,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fence only rises, across release, expiry, replacement and deletion (I6)',
+    name: 'a fence only increases, across release, expiry, replacement and deletion (I6)',
     async check({ store, clock }) {
       const fences: number[] = [];
       for (let round = 0; round < 3; round++) {
@@ -222,7 +218,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stale fence writes nothing, and is said even when the sequence is stale too (I6)',
+    name: 'a stale fence writes nothing, and is reported even when the sequence is stale too (I6)',
     async check({ store }) {
       const first = await acquire(store, 'one');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: first.fence });
@@ -244,7 +240,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a fence that nobody was given is refused (I6)',
+    name: 'a fence that the store never granted is rejected (I6)',
     async check({ store }) {
       for (const fence of [0, 1, 99]) {
         await refused(store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence }), 'SESSION_CONFLICT', 'fence');
@@ -269,7 +265,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'whoever held a deleted session can no longer write to it (I6)',
+    name: 'the holder of a deleted session can no longer write to it (I6)',
     async check({ store }) {
       const lease = await acquire(store, 'one');
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0, fence: lease.fence });
@@ -284,7 +280,7 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'a repeated append is recognised although its fence has become stale (D51)',
+    name: 'a repeated append is recognised even if its fence became stale (D51)',
     async check({ store }) {
       const first = await acquire(store, 'one');
       const append = { id: 'a', expectedSeq: 0, fence: first.fence };
@@ -295,21 +291,21 @@ export const leaseCases: readonly Case[] = [
     },
   },
   {
-    name: 'of many who ask at once exactly one gets the lease (I6)',
+    name: 'of many concurrent requests exactly one acquires the lease (I6)',
     async check({ store, reopen }) {
       const handles = reopen ? [store, await reopen()] : [store];
-      const answers = await Promise.all(
+      const outcomes = await Promise.all(
         Array.from({ length: 10 }, (_, i) =>
           (handles[i % handles.length] ?? store).acquireLease('s', { holder: holder(`${i}`), ttlMs: TTL }),
         ),
       );
-      const [winner, ...others] = answers.filter((answer) => answer.acquired);
+      const [winner, ...others] = outcomes.filter((outcome) => outcome.acquired);
       assert.equal(others.length, 0);
-      for (const answer of answers) assert.deepEqual(answer.lease, winner?.lease);
+      for (const outcome of outcomes) assert.deepEqual(outcome.lease, winner?.lease);
     },
   },
   {
-    name: 'a lease without a lasting time is refused',
+    name: 'a lease without a positive ttl is rejected',
     async check({ store }) {
       for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
         await refused(store.acquireLease('s', { holder: holder('one'), ttlMs }), 'INVALID_ARGUMENT');

@@ -25,7 +25,7 @@ function nextNews(store: Store, sessionId: string): Promise<void> {
   });
 }
 
-/** Every method of a store, called in a way that an open one would accept. */
+/** Calls every method of a store, with arguments that an open one would accept. */
 function everyMethod(store: Store): readonly (() => Promise<unknown>)[] {
   return [
     () => store.append('s', [note(1)], { id: 'z', expectedSeq: 0 }),
@@ -54,7 +54,7 @@ function everyMethod(store: Store): readonly (() => Promise<unknown>)[] {
 
 export const lifecycleCases: readonly Case[] = [
   {
-    name: 'a watcher hears of its own session, after the commit, until it stops',
+    name: 'a watcher is called for its own session, after the commit, until it stops',
     async check({ store }) {
       const heard: number[] = [];
       const stop = store.watch('s', () => heard.push(1));
@@ -73,7 +73,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the same function may watch twice, and stops once for each',
+    name: 'a function can watch twice, and each stop ends one of them',
     async check({ store }) {
       let calls = 0;
       const listener = () => {
@@ -89,7 +89,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a watcher hears of drafts, replaced events, forks and deletions of its session (D74)',
+    name: 'a watcher is called for drafts, replaced events, forks and deletions of its session (D74)',
     async check({ store }) {
       const { fence } = await leaseOn(store, 's');
       const heardOf = async (sessionId: string, work: () => Promise<unknown>) => {
@@ -105,7 +105,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: "a watcher hears of another handle's appends, drafts, replaced events and deletions",
+    name: "a watcher is called for another handle's appends, drafts, replaced events and deletions",
     shared: true,
     async check({ store, reopen }) {
       const other = await reopen?.();
@@ -127,7 +127,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'another handle sees at once what was acknowledged, and is bound by the same rules (I1, I6)',
+    name: 'another handle reads acknowledged events at once, and follows the same rules (I1, I6)',
     shared: true,
     async check({ store, reopen, clock }) {
       const other = await reopen?.();
@@ -152,7 +152,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'what two handles say of a session adds up',
+    name: 'the summary of a session includes the events of two handles',
     shared: true,
     async check({ store, reopen }) {
       const other = await reopen?.();
@@ -169,7 +169,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'everything is there again after closing and opening (I1)',
+    name: 'a closed and reopened store has everything that was written (I1)',
     shared: true,
     async check({ store, reopen }) {
       if (!reopen) return;
@@ -206,11 +206,11 @@ export const lifecycleCases: readonly Case[] = [
       assert.deepEqual(await stateOf(again), before);
       await assertHits(again, 'needle', 2);
       assert.deepEqual(await again.append('s', events, append), { seq: 2 });
-      assert.ok((await leaseOn(again, 'other')).fence > lease.fence, 'a fence rises across processes');
+      assert.ok((await leaseOn(again, 'other')).fence > lease.fence, 'a fence increases across processes');
     },
   },
   {
-    name: 'closing waits for what was begun, and may be repeated',
+    name: 'close waits for running operations, and can be called again',
     async check({ store, reopen }) {
       const appends = Array.from({ length: 20 }, (_, i) =>
         store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 }),
@@ -224,7 +224,7 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
-    name: 'after closing every method is SESSION_CLOSED',
+    name: 'after close every method is SESSION_CLOSED',
     async check({ store }) {
       await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
       const reading = store.read('s')[Symbol.asyncIterator]();

@@ -4,17 +4,17 @@ import type { SessionEvent } from '../../core/events.ts';
 import type { AppendOptions, Store } from '../../ports/store.ts';
 import { chunk, holder, note, readAll, type SuiteClock } from './harness.ts';
 import {
-  type Answer,
   appendTo,
   deleteFrom,
   dropUnreferred,
   forkTo,
   type Model,
   type ModelSession,
+  type Outcome,
   sessionOf,
 } from './model.ts';
 
-/** Which life of the session an operation names. */
+/** The incarnation that an operation names. */
 type Life = 'none' | 'present' | 'ended';
 
 export type Operation =
@@ -27,7 +27,7 @@ export type Operation =
       readonly events: 'same' | 'other';
       readonly place: 'end' | 'start' | 'before' | 'beyond' | 'own';
       readonly fence: 'none' | 'current' | 'stale' | 'unknown';
-      /** Hashes of contents; the n-th belongs to the n-th event, the last event has the rest. */
+      /** Hashes of external contents; the n-th belongs to the n-th event, the last event has the rest. */
       readonly contents: readonly string[];
       readonly call: 'none' | 'put' | 'drop';
       readonly endsDrafts: readonly string[];
@@ -69,7 +69,7 @@ export type Operation =
       readonly life: Life;
       readonly draftId: string;
       readonly fence: 'current' | 'stale';
-      /** How many chunks are left out before this one, or repeated. */
+      /** How many chunks are skipped before this one, or repeated. */
       readonly step: number;
     }
   | {
@@ -82,7 +82,7 @@ export type Operation =
 
 const NOBODY = 12345;
 
-async function answerOf(operation: Promise<unknown>): Promise<Answer> {
+async function outcomeOf(operation: Promise<unknown>): Promise<Outcome> {
   try {
     return { value: await operation };
   } catch (error) {
@@ -91,12 +91,12 @@ async function answerOf(operation: Promise<unknown>): Promise<Answer> {
   }
 }
 
-function assertAnswer(answer: Answer, expected: Answer, operation: Operation): void {
+function assertOutcome(outcome: Outcome, expected: Outcome, operation: Operation): void {
   const whole = 'code' in expected ? { detail: undefined, ...expected } : expected;
-  assert.deepEqual(answer, whole, JSON.stringify(operation));
+  assert.deepEqual(outcome, whole, JSON.stringify(operation));
 }
 
-/** Which incarnation an operation names, and whether it is the present one. */
+/** The incarnation that an operation names, and whether it is the current one. */
 function lifeOf(
   session: ModelSession,
   life: Life,
@@ -113,7 +113,7 @@ function pickFence(session: ModelSession, which: 'none' | 'current' | 'stale' | 
   );
 }
 
-/** Carries an operation out on both sides and compares what they say. */
+/** Runs an operation on store and model, and compares the outcomes. */
 export async function applyOperation(
   operation: Operation,
   model: Model,
@@ -151,8 +151,8 @@ export async function applyOperation(
     }
     case 'delete': {
       const { named, isPresent } = lifeOf(session, operation.life);
-      const answer = await answerOf(store.deleteSession(id, named));
-      assertAnswer(answer, isPresent ? { value: seq > 0 } : { code: 'SESSION_NOT_FOUND' }, operation);
+      const outcome = await outcomeOf(store.deleteSession(id, named));
+      assertOutcome(outcome, isPresent ? { value: seq > 0 } : { code: 'SESSION_NOT_FOUND' }, operation);
       if (isPresent) deleteFrom(model, id);
       return;
     }
@@ -166,13 +166,13 @@ export async function applyOperation(
       const { named, isPresent } = lifeOf(session, operation.life);
       const at = seq - operation.back;
       const events = [note(`fork ${model.counter++}`)];
-      const answer = await answerOf(store.forkSession(id, operation.target, { at, events, ...named }));
+      const outcome = await outcomeOf(store.forkSession(id, operation.target, { at, events, ...named }));
       const isTaken = sessionOf(model, operation.target).log.length > 0;
-      if (!isPresent || seq === 0) assertAnswer(answer, { code: 'SESSION_NOT_FOUND' }, operation);
-      else if (at < 1 || at > seq) assertAnswer(answer, { code: 'INVALID_ARGUMENT' }, operation);
-      else if (isTaken) assertAnswer(answer, { code: 'SESSION_CONFLICT' }, operation);
+      if (!isPresent || seq === 0) assertOutcome(outcome, { code: 'SESSION_NOT_FOUND' }, operation);
+      else if (at < 1 || at > seq) assertOutcome(outcome, { code: 'INVALID_ARGUMENT' }, operation);
+      else if (isTaken) assertOutcome(outcome, { code: 'SESSION_CONFLICT' }, operation);
       else {
-        assertAnswer(answer, { value: { seq: at + 1 } }, operation);
+        assertOutcome(outcome, { value: { seq: at + 1 } }, operation);
         forkTo(model, session, operation.target, at, events);
       }
       return;
@@ -210,7 +210,7 @@ async function applyAppend(
     endsDrafts: operation.endsDrafts,
   };
   const expected = appendTo(model, session, events, options);
-  assertAnswer(await answerOf(store.append(operation.session, events, options)), expected, operation);
+  assertOutcome(await outcomeOf(store.append(operation.session, events, options)), expected, operation);
 }
 
 async function applyAcquire(
@@ -224,22 +224,22 @@ async function applyAcquire(
   const { lease } = session;
   const fence = pickFence(session, operation.replacing === 'stale' ? 'stale' : 'current') ?? NOBODY;
   const renewals = (lease?.renewals ?? 0) + (operation.replacing === 'renewed' ? 1 : 0);
-  const answer = await store.acquireLease(id, {
+  const outcome = await store.acquireLease(id, {
     holder: holder(who),
     ttlMs,
     ...(operation.replacing !== 'nobody' && { replacing: { fence, renewals } }),
   });
   const isReplaced = operation.replacing !== 'nobody' && fence === lease?.fence && renewals === lease.renewals;
   if (lease && lease.expiresAt > clock.now() && !isReplaced) {
-    assert.deepEqual(answer, { acquired: false, lease });
+    assert.deepEqual(outcome, { acquired: false, lease });
     return;
   }
-  assert.ok(answer.lease.fence > (model.fences.get(id) ?? 0), 'a fence only rises');
+  assert.ok(outcome.lease.fence > (model.fences.get(id) ?? 0), 'a fence only increases');
   session.begun = true;
-  session.lease = { fence: answer.lease.fence, holder: holder(who), expiresAt: clock.now() + ttlMs, renewals: 0 };
-  assert.deepEqual(answer, { acquired: true, lease: session.lease });
-  session.fences.push(answer.lease.fence);
-  model.fences.set(id, answer.lease.fence);
+  session.lease = { fence: outcome.lease.fence, holder: holder(who), expiresAt: clock.now() + ttlMs, renewals: 0 };
+  assert.deepEqual(outcome, { acquired: true, lease: session.lease });
+  session.fences.push(outcome.lease.fence);
+  model.fences.set(id, outcome.lease.fence);
 }
 
 async function applySnapshot(
@@ -253,21 +253,21 @@ async function applySnapshot(
   const { named, isPresent } = lifeOf(session, operation.life);
   const fence = pickFence(session, operation.fence);
   const revision = { none: undefined, present: session.revision, older: session.revision - 1 }[operation.revision];
-  const answer = await answerOf(
+  const outcome = await outcomeOf(
     store.writeSnapshot(operation.session, snapshot, {
       ...named,
       ...(revision !== undefined && { revision }),
       ...(fence !== undefined && { fence }),
     }),
   );
-  if (!isPresent) return assertAnswer(answer, { code: 'SESSION_NOT_FOUND' }, operation);
+  if (!isPresent) return assertOutcome(outcome, { code: 'SESSION_NOT_FOUND' }, operation);
   if (fence !== undefined && fence !== session.fences.at(-1)) {
-    return assertAnswer(answer, { code: 'SESSION_CONFLICT', detail: 'fence' }, operation);
+    return assertOutcome(outcome, { code: 'SESSION_CONFLICT', detail: 'fence' }, operation);
   }
-  if (snapshot.seq > end) return assertAnswer(answer, { code: 'INVALID_ARGUMENT' }, operation);
-  assertAnswer(answer, { value: undefined }, operation);
+  if (snapshot.seq > end) return assertOutcome(outcome, { code: 'INVALID_ARGUMENT' }, operation);
+  assertOutcome(outcome, { value: undefined }, operation);
   if (revision !== undefined && revision !== session.revision) return;
-  // The state of an empty log is known without a snapshot.
+  // Stores hold no snapshot of an empty log.
   if (snapshot.seq > 0 && snapshot.seq >= (session.snapshot?.seq ?? 0)) session.snapshot = snapshot;
 }
 
@@ -284,11 +284,11 @@ async function applyReplace(
     ...named,
     contents: operation.kept,
   });
-  const answer = await answerOf(replaced);
-  // A seq below 1 is refused before the store looks for the session.
-  if (target < 1) return assertAnswer(answer, { code: 'INVALID_ARGUMENT' }, operation);
-  if (!isPresent) return assertAnswer(answer, { code: 'SESSION_NOT_FOUND' }, operation);
-  assertAnswer(answer, { value: undefined }, operation);
+  const outcome = await outcomeOf(replaced);
+  // A seq below 1 is rejected before the store looks up the session.
+  if (target < 1) return assertOutcome(outcome, { code: 'INVALID_ARGUMENT' }, operation);
+  if (!isPresent) return assertOutcome(outcome, { code: 'SESSION_NOT_FOUND' }, operation);
+  assertOutcome(outcome, { value: undefined }, operation);
   session.log[target - 1] = event;
   session.references[target - 1] = (session.references[target - 1] ?? []).filter((hash) =>
     operation.kept.includes(hash),
@@ -296,7 +296,7 @@ async function applyReplace(
   dropUnreferred(model);
   session.revision++;
   session.snapshot = undefined;
-  // A repetition of an append that was since erased is outside the contract.
+  // Repeating an append that was erased meanwhile is outside the contract.
   session.appends = session.appends.map((append) =>
     append.start < target && target <= append.start + append.events.length ? { ...append, id: 'unnamed' } : append,
   );
@@ -312,17 +312,17 @@ async function applyDraft(
   const own = session.drafts.filter((each) => each.fence === fence);
   const last = own.at(-1)?.n ?? 0;
   const added = chunk(fence, Math.max(1, last + operation.step), { draftId: operation.draftId });
-  const answer = await answerOf(store.appendDraft(operation.session, [added], { ...named, fence }));
-  if (!isPresent) return assertAnswer(answer, { code: 'SESSION_NOT_FOUND' }, operation);
+  const outcome = await outcomeOf(store.appendDraft(operation.session, [added], { ...named, fence }));
+  if (!isPresent) return assertOutcome(outcome, { code: 'SESSION_NOT_FOUND' }, operation);
   if (fence !== session.fences.at(-1)) {
-    return assertAnswer(answer, { code: 'SESSION_CONFLICT', detail: 'fence' }, operation);
+    return assertOutcome(outcome, { code: 'SESSION_CONFLICT', detail: 'fence' }, operation);
   }
-  assertAnswer(answer, { value: undefined }, operation);
+  assertOutcome(outcome, { value: undefined }, operation);
   if (!own.some((each) => each.n === added.n)) session.drafts.push(added);
   session.drafts.sort((a, b) => a.fence - b.fence || a.n - b.n);
 }
 
-/** Compares all that can be read. */
+/** Compares everything that can be read. */
 export async function checkAgainstModel(model: Model, store: Store, hashes: readonly string[]): Promise<void> {
   for (const [id, session] of model.sessions) {
     const { incarnation, revision } = session;

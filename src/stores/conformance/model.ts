@@ -3,21 +3,21 @@ import type { NewEvent } from '../../core/events.ts';
 import type { AppendOptions, DraftChunk, Lease, StoredSnapshot } from '../../ports/store.ts';
 
 /**
- * The contract once more, as a program that is too simple to be wrong: plain arrays, no persistence, no concurrency. What an
- * operation does to the model is in this file; `model-operations.ts` carries operations out on a store and on the model.
+ * The contract again, as a program that is too simple to be wrong: plain arrays, no persistence, no concurrency. This file changes the
+ * model; `model-operations.ts` runs operations on a store and on the model.
  */
 
-/** An append as it was made. */
+/** An append that was made. */
 export interface ModelAppend {
   readonly id: string;
   readonly start: number;
   readonly events: readonly NewEvent[];
 }
 
-/** One life of a session. */
+/** One incarnation of a session. */
 export interface ModelSession {
   readonly incarnation: number;
-  /** A lease or an append was made: there is something to delete. */
+  /** Whether a lease or an append was made, so that the session can be deleted. */
   begun: boolean;
   revision: number;
   appends: ModelAppend[];
@@ -26,7 +26,7 @@ export interface ModelSession {
   references: (readonly string[])[];
   callContents: Map<string, string>;
   drafts: DraftChunk[];
-  /** Given out in this life of the session, oldest first. */
+  /** The fences granted in this incarnation, oldest first. */
   fences: number[];
   lease: Lease | undefined;
   snapshot: StoredSnapshot | undefined;
@@ -34,11 +34,11 @@ export interface ModelSession {
 
 export interface Model {
   readonly sessions: Map<string, ModelSession>;
-  /** How many lives of a session have ended. */
+  /** How many incarnations of each session were deleted. */
   readonly ended: Map<string, number>;
-  /** The newest fence of every session, in whatever life. */
+  /** The newest fence of every session, across incarnations. */
   readonly fences: Map<string, number>;
-  /** Texts by hash: as long as any event of any session refers to them. */
+  /** Texts by hash, while any event of any session refers to them. */
   readonly contents: Map<string, string>;
   counter: number;
 }
@@ -69,29 +69,29 @@ function newSession(incarnation: number): ModelSession {
   };
 }
 
-/** What an operation came to, in a form that store and model can be compared in. */
-export type Answer =
+/** The outcome of an operation, comparable between store and model. */
+export type Outcome =
   | { readonly value: unknown }
   | { readonly code: ErrorCode; readonly detail?: ConflictDetail | undefined };
 
-/** Drops the texts that no event refers to any more. */
+/** Drops texts without a reference. */
 export function dropUnreferred(model: Model): void {
   const referred = new Set([...model.sessions.values()].flatMap(({ references }) => references.flat()));
   for (const hash of [...model.contents.keys()]) if (!referred.has(hash)) model.contents.delete(hash);
 }
 
-/** What an append does to a session, or why it is refused. */
+/** The outcome of an append. */
 export function appendTo(
   model: Model,
   session: ModelSession,
   events: readonly NewEvent[],
   options: AppendOptions,
-): Answer {
+): Outcome {
   const { id, expectedSeq, fence, incarnation, contents = [], callContents, endsDrafts = [] } = options;
   if (incarnation !== undefined && incarnation !== session.incarnation) return { code: 'SESSION_NOT_FOUND' };
   const end = session.log.length;
   const newest = session.appends.at(-1);
-  // An id is recognised when it is the newest append's, or when it names the place where it was made.
+  // An id is recognised if it is the newest append's, or has the same `expectedSeq`.
   const first = session.appends.find((each) => each.id === id && (each === newest || each.start === expectedSeq));
   if (first) {
     const same = JSON.stringify(first.events) === JSON.stringify(events);
@@ -112,7 +112,7 @@ export function appendTo(
   return { value: { seq: end + events.length } };
 }
 
-/** What a fork makes of its target. */
+/** Creates the target of a fork. */
 export function forkTo(
   model: Model,
   origin: ModelSession,
@@ -124,7 +124,7 @@ export function forkTo(
   fork.begun = true;
   fork.log = [...origin.log.slice(0, at), ...events];
   fork.references = [...origin.references.slice(0, at), ...events.map(() => [])];
-  // Which ids a store gives the appends of a fork is its own affair.
+  // The append ids of a fork are not part of the contract.
   fork.appends = [{ id: 'unnamed', start: 0, events: fork.log }];
   model.sessions.set(target, fork);
 }

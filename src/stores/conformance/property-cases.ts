@@ -15,12 +15,16 @@ export interface PropertyCase {
   check(options: HarnessOptions, runs: number): Promise<void>;
 }
 
-/** fast-check is wanted only here, so a program that never runs the suite need not have it. */
+/** Loaded on demand: a program that never runs the suite does not need fast-check. */
 async function loadFastCheck(): Promise<FastCheck> {
   try {
     return await import('fast-check');
   } catch (cause) {
-    throw new HoldfastError('DEPENDENCY_MISSING', 'the conformance suite needs fast-check; install it', { cause });
+    throw new HoldfastError(
+      'DEPENDENCY_MISSING',
+      'the conformance suite needs fast-check; run: npm install --save-dev fast-check',
+      { cause },
+    );
   }
 }
 
@@ -30,7 +34,7 @@ const HASHES = ['sha256:1', 'sha256:2', 'sha256:3'] as const;
 function operations(fc: FastCheck): Arbitrary<Operation[]> {
   const session = fc.constantFrom(...SESSIONS);
   const kind = <K extends Operation['kind']>(name: K) => fc.constant(name);
-  /** One of these, the first far more often than the others. */
+  /** One of these, mostly the first. */
   const mostly = <T extends string>(usual: T, ...others: readonly T[]): Arbitrary<T> =>
     fc.oneof({ weight: 4, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
   const life = mostly('none', 'present', 'ended');
@@ -123,17 +127,17 @@ function operations(fc: FastCheck): Arbitrary<Operation[]> {
   return fc.array(operation, { maxLength: 40 });
 }
 
-/** More than any writer needs when others make progress: a store that refuses for ever fails instead of hanging. */
+/** More than a writer needs while the others make progress: a store that always rejects fails instead of hanging. */
 const MAX_ATTEMPTS = 1000;
 
-/** A writer that wants its appends in the log, each of them once, whatever the others do. */
+/** A writer that makes each of its appends exactly once, despite concurrent writers. */
 async function writeAll(store: Store, sessionId: string, writer: string, sizes: readonly number[]): Promise<void> {
   let head = 0;
   for (const [i, size] of sizes.entries()) {
     const id = `${writer}.${i}`;
     const events = Array.from({ length: size }, (_, n) => note({ id, n, size }));
     const { seq, expectedSeq } = await appendAtEnd(store, sessionId, events, id, head);
-    // As if the acknowledgement had been lost.
+    // Repeats the append as after a lost acknowledgement.
     assert.deepEqual(await store.append(sessionId, events, { id, expectedSeq }), { seq });
     head = seq;
   }
@@ -155,7 +159,7 @@ async function appendAtEnd(
       expectedSeq = (await store.head(sessionId)).seq;
     }
   }
-  return assert.fail(`append ${id} was refused ${MAX_ATTEMPTS} times`);
+  return assert.fail(`append ${id} was rejected ${MAX_ATTEMPTS} times`);
 }
 
 async function checkWriters(harness: Harness, sessions: readonly (readonly (readonly number[])[])[]): Promise<void> {
@@ -171,7 +175,7 @@ async function checkWriters(harness: Harness, sessions: readonly (readonly (read
     for (let i = 0; i < notes.length; i += notes[i]?.size ?? 1) {
       const { id = '', size = 1 } = notes[i] ?? {};
       const whole = Array.from({ length: size }, (_, n) => ({ id, n, size }));
-      assert.deepEqual(notes.slice(i, i + size), whole, 'an append is there in one piece');
+      assert.deepEqual(notes.slice(i, i + size), whole, 'an append is contiguous');
       appends.push(id);
     }
     for (const [w, sizes] of writers.entries()) {
@@ -179,7 +183,7 @@ async function checkWriters(harness: Harness, sessions: readonly (readonly (read
       assert.deepEqual(
         own,
         sizes.map((_, i) => `w${w}.${i}`),
-        'each append once, in its order',
+        'each append once, in order',
       );
     }
   }
@@ -187,7 +191,7 @@ async function checkWriters(harness: Harness, sessions: readonly (readonly (read
 
 export const propertyCases: readonly PropertyCase[] = [
   {
-    name: 'any history of appends, contents, drafts, leases, forks, deletions and time ends as the model says (I1, I6)',
+    name: 'any history of appends, contents, drafts, leases, forks, deletions and time ends in the same state as the model (I1, I6)',
     async check(options, runs) {
       const fc = await loadFastCheck();
       await fc.assert(
@@ -198,7 +202,7 @@ export const propertyCases: readonly PropertyCase[] = [
               await applyOperation(operation, model, store, clock);
               await checkAgainstModel(model, store, HASHES);
             }
-            assert.ok((await store.check()).ok, 'the store finds itself whole');
+            assert.ok((await store.check()).ok, 'the integrity check passes');
           }),
         ),
         { numRuns: runs },
@@ -206,7 +210,7 @@ export const propertyCases: readonly PropertyCase[] = [
     },
   },
   {
-    name: 'concurrent writers lose nothing, repeat nothing and split nothing, whatever they write (I1, I6)',
+    name: 'concurrent writers lose, repeat and split no append (I1, I6)',
     async check(options, runs) {
       const fc = await loadFastCheck();
       const sizes = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 6 });

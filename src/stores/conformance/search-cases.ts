@@ -3,13 +3,13 @@ import type { NewEvent } from '../../core/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
 import { type Case, leaseOn, note, refused, said, searchIn } from './harness.ts';
 
-/** Which events a query finds, as `session/seq`, in the order of the store. */
+/** The events that a query finds, as `session/seq`, in the store's order. */
 async function findInOrder(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
   const hits = await searchIn(store, query, options);
   return hits.map((hit) => `${hit.sessionId}/${hit.seq}`);
 }
 
-/** The same, sorted: for rules that are not about the order. */
+/** The same, sorted, for rules that are not about the order. */
 async function find(store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> {
   return [...(await findInOrder(store, query, options))].sort();
 }
@@ -63,7 +63,7 @@ const QUERIES: readonly (readonly [query: string, hits: readonly number[]])[] = 
 
 const cases: readonly Case[] = [
   {
-    name: 'a query finds words without case or diacritics, phrases, beginnings, and is never a syntax error (I10)',
+    name: 'a query finds words without case or diacritics, phrases and prefixes, and is never a syntax error (I10)',
     async check({ store }) {
       await store.append(
         's',
@@ -81,7 +81,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'what was said is searched: text, tool calls, tool results, interrupted answers; nothing else',
+    name: 'search covers texts, tool calls, tool results and interrupted responses, and nothing else',
     async check({ store }) {
       const at = '2026-01-01T00:00:00.000Z';
       const message = (fields: object): NewEvent =>
@@ -136,7 +136,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a hit shows where it is and marks the words that matched',
+    name: 'a hit has its position and marks the words that matched',
     async check({ store }) {
       const long = `${'before '.repeat(50)}the Needle here${' after'.repeat(50)}`;
       await store.append('s', [said(long, 'assistant', '2026-05-05T00:00:00.000Z')], { id: 'a', expectedSeq: 0 });
@@ -151,7 +151,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a search is confined to a session and to a limit',
+    name: 'a search can be limited to a session and to a number of hits',
     async check({ store }) {
       for (const id of ['s', 't', 's2']) {
         await store.append(
@@ -170,7 +170,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'hits come newest first: of the session that began last, and in each session from its end',
+    name: 'hits are ordered newest first: by start of the session, then from the end of each session',
     async check({ store }) {
       await store.append('one', [said('apple, apple and apple'), said('pear')], { id: 'a', expectedSeq: 0 });
       await leaseOn(store, 'three');
@@ -190,7 +190,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'what is committed when a search begins is found, however much it is',
+    name: 'a search finds everything that was committed before it, however much that is',
     async check({ store }) {
       const sessions = Array.from({ length: 20 }, (_, k) => `s${k}`);
       await Promise.all(
@@ -211,7 +211,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a deleted session of any length is not found',
+    name: 'search does not find a deleted session of any length',
     async check({ store }) {
       const texts = Array.from({ length: 400 }, (_, i) => said(`number${i} shared`));
       await store.append('long', texts, { id: 'a', expectedSeq: 0 });

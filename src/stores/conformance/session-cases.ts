@@ -26,7 +26,7 @@ async function list(store: Store, options: ListSessionsOptions = {}): Promise<re
 
 export const sessionCases: readonly Case[] = [
   {
-    name: 'a listed session shows what its log says of it',
+    name: 'a listed session shows the summary of its log',
     async check({ store }) {
       await store.append('s', [described({ title: 'A', tags: ['x'], metadata: { a: 1, b: 2 } })], {
         id: 'a',
@@ -70,7 +70,7 @@ export const sessionCases: readonly Case[] = [
     async check({ store }) {
       const expected: string[] = [];
       for (let i = 0; i < 23; i++) {
-        // Several sessions share a time.
+        // Several sessions have the same time.
         const at = new Date(Date.UTC(2026, 0, 1) + Math.floor(i / 4) * 1000).toISOString();
         await store.append(`s${String(i).padStart(2, '0')}`, [note(i, at)], { id: 'a', expectedSeq: 0 });
       }
@@ -86,7 +86,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a session that is written to between two pages moves to the front; no other is lost or shown twice',
+    name: 'a session that is written to between two pages moves to the front; no other is skipped or repeated',
     async check({ store }) {
       for (let i = 0; i < 6; i++) {
         await store.append(`s${i}`, [note(i, `2026-01-0${i + 1}T00:00:00.000Z`)], { id: 'a', expectedSeq: 0 });
@@ -99,7 +99,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'filters combine: tags, status, the beginning of an id, metadata',
+    name: 'filters combine: tags, status, id prefix, metadata',
     async check({ store }) {
       const sessions: Readonly<Record<string, readonly NewEvent[]>> = {
         'a/1': [described({ tags: ['x', 'y'], metadata: { user: 1, deep: { b: 2, a: 1 } } })],
@@ -130,7 +130,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a page of no size and a cursor of no page are refused (I10)',
+    name: 'a limit of 0 and an invalid cursor are rejected (I10)',
     async check({ store }) {
       for (const limit of [0, -1, 0.5, Number.NaN]) await refused(store.listSessions({ limit }), 'INVALID_ARGUMENT');
       for (const cursor of ['', 'x', '%', '[]', '%5B1%2C2%5D', '{"__proto__":1}']) {
@@ -139,7 +139,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'sessions with work are listed: an open evaluation, a decision after a suspension; nothing else',
+    name: 'sessions with work are listed: an open evaluation, or a decision after a suspension; no others',
     async check({ store }) {
       const started = evaluation('started', { conversationId: 'main' });
       const suspended = evaluation('suspended', { reason: 'APPROVAL_REQUIRED', message: '', pending: [] });
@@ -170,7 +170,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'an input is work, unless an evaluation is before it; one that was sent after a cancellation supersedes that (D61)',
+    name: 'an input is work unless an evaluation blocks it; an input sent after a cancellation supersedes the cancelled evaluation (D61)',
     async check({ store }) {
       const started = evaluation('started', { conversationId: 'main' });
       const cancelled = evaluation('suspended', { reason: 'CANCELLED', message: '', pending: [] });
@@ -249,16 +249,16 @@ export const sessionCases: readonly Case[] = [
       assert.equal(await store.readContent('t', 'sha256:t'), 't');
       assert.equal(await store.readCallContent('t', 'c'), 't');
       assert.equal((await store.readDraft('t')).length, 1);
-      // The name is free again, and its new log begins at 1.
+      // The id is free again, and its new log starts at 1.
       assert.deepEqual(await store.append('s', [note('anew')], { id: 'a', expectedSeq: 0 }), { seq: 1 });
       assert.deepEqual(await readNotes(store, 's'), ['anew']);
       assert.ok((await store.check()).ok);
     },
   },
   {
-    name: 'sessions that come and go leave the others whole',
+    name: 'creating and deleting sessions does not damage the others',
     async check({ store }) {
-      // Long enough to cross whatever a store does every few hundred events.
+      // Long enough to cross the batches of a store.
       for (let round = 0; round < 6; round++) {
         const events = Array.from({ length: 150 }, (_, i) => note(`${round}/${i}`));
         await store.append(`kept${round}`, events.slice(0, 100), { id: 'a', expectedSeq: 0 });
@@ -275,7 +275,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'a replaced event keeps its place and loses its text, its hits and the snapshot (D58)',
+    name: 'a replaced event keeps its seq and loses its text, its hits and the snapshot (D58)',
     async check({ store }) {
       await store.append('s', [said('keep this'), said('my secret word'), note(3)], { id: 'a', expectedSeq: 0 });
       await store.append('s', [note(4)], { id: 'b', expectedSeq: 3 });
@@ -301,7 +301,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'after an event was replaced, listings show what the changed log adds up to (D58)',
+    name: 'after an event was replaced, listings show the summary of the changed log (D58)',
     async check({ store, reopen }) {
       const handles = [store, (await reopen?.()) ?? store];
       const listed = async () => {
@@ -327,19 +327,19 @@ export const sessionCases: readonly Case[] = [
       await store.append('s', [said('hello', 'user', day2)], { id: 'c', expectedSeq: 3 });
       const whole = { tags: ['x'], metadata: { secret: 1, b: 2 }, createdAt: AT, updatedAt: day2, status: 'running' };
       assert.deepEqual(await listed(), [{ title: 'secret', ...whole }]);
-      // What a message said is no part of a listing, but its time is.
+      // A message's content is not part of a listing, but its time is.
       await store.replaceEvent('s', { ...said('erased', 'user', day3), seq: 4 } as SessionEvent);
       assert.deepEqual(await listed(), [{ title: 'secret', ...whole, updatedAt: day3 }]);
       await store.replaceEvent('s', { ...described({ tags: ['y'] }, day1), seq: 1 } as SessionEvent);
       const erased = { ...whole, tags: ['y'], metadata: { b: 2 }, updatedAt: day3 };
       assert.deepEqual(await listed(), [erased]);
-      // The handle that wrote last must not bring the erased title back, and neither must another.
+      // Neither the handle that wrote last nor another one may restore the erased title.
       for (const [i, handle] of handles.entries()) {
         const event = described({ metadata: { [`n${i}`]: i } }, day3);
         await handle.append('s', [event], { id: `d${i}`, expectedSeq: 4 + i });
       }
       assert.deepEqual(await listed(), [{ ...erased, metadata: { b: 2, n0: 0, n1: 1 } }]);
-      // An event of another type in its place, and one of a description in the place of another event.
+      // An event of another type replaces a description, and a description replaces another event.
       await store.replaceEvent('s', { ...note('erased', day2), seq: 1 } as SessionEvent);
       await store.replaceEvent('s', { ...described({ title: 'T' }, day2), seq: 3 } as SessionEvent);
       assert.deepEqual(await listed(), [
@@ -349,11 +349,11 @@ export const sessionCases: readonly Case[] = [
         store.replaceEvent('s', { type: 'session/restored', at: AT, seq: 1 } as unknown as SessionEvent),
         'EVENT_INVALID',
       );
-      assert.equal((await store.head('s')).revision, 4, 'a refused replacement changes nothing');
+      assert.equal((await store.head('s')).revision, 4, 'a rejected replacement changes nothing');
     },
   },
   {
-    name: 'an event that is not there cannot be replaced, and a seq below 1 is refused before the session is looked up',
+    name: 'an event that does not exist cannot be replaced, and a seq below 1 is rejected before the session is looked up',
     async check({ store }) {
       await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
       for (const seq of [0, -1, 1.5, 2, Number.NaN]) {
@@ -363,7 +363,6 @@ export const sessionCases: readonly Case[] = [
       for (const id of ['nobody', 'leased']) {
         await refused(store.replaceEvent(id, { ...note('no'), seq: 1 } as SessionEvent), 'SESSION_NOT_FOUND');
       }
-      // Arguments are checked before the session is looked up.
       await refused(store.replaceEvent('nobody', { ...note('no'), seq: 0 } as SessionEvent), 'INVALID_ARGUMENT');
       const unused = { incarnation: 7 };
       await refused(store.replaceEvent('s', { ...note('no'), seq: 0 } as SessionEvent, unused), 'INVALID_ARGUMENT');
@@ -371,7 +370,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'the integrity check counts the sessions and events that can be read',
+    name: 'the integrity check counts all readable sessions and events',
     async check({ store }) {
       assert.deepEqual(await store.check(), { ok: true, problems: [], sessions: 0, events: 0 });
       await leaseOn(store, 'leased');

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { SessionEvent } from '../../core/events.ts';
 import { type Case, leaseOn, note, refused } from './harness.ts';
 
-/** Snapshots: the newest is kept, and none that may hold what was erased or deleted. */
+/** Snapshots: only the newest is stored, and none with erased or deleted content. */
 export const snapshotCases: readonly Case[] = [
   {
-    name: 'the newest snapshot is kept; an older one changes nothing',
+    name: 'the newest snapshot is stored; an older one changes nothing',
     async check({ store }) {
       await store.append('s', [note(1), note(2), note(3)], { id: 'a', expectedSeq: 0 });
       assert.equal(await store.readSnapshot('s'), undefined);
@@ -21,7 +21,7 @@ export const snapshotCases: readonly Case[] = [
     },
   },
   {
-    name: 'a snapshot beyond its log is refused: it would bring back what was deleted (I10)',
+    name: 'a snapshot beyond its log is rejected: it would restore deleted content (I10)',
     async check({ store }) {
       await store.append('s', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
       await refused(store.writeSnapshot('s', { seq: 3, data: '{}' }), 'INVALID_ARGUMENT');
@@ -34,7 +34,7 @@ export const snapshotCases: readonly Case[] = [
     },
   },
   {
-    name: 'a snapshot of an older revision is not kept: it may hold erased text (D58)',
+    name: 'a snapshot of an older revision is not stored: it may hold erased text (D58)',
     async check({ store }) {
       await store.append('s', [note('secret'), note(2)], { id: 'a', expectedSeq: 0 });
       const { revision } = await store.head('s');

@@ -1,6 +1,6 @@
 /**
- * Stores that break exactly one rule each, made from a whole one. The suite must notice every one of them: a rule that no case
- * checks is a rule that the next store does not keep.
+ * Stores that break exactly one rule each, made from a correct one. The suite must detect each of them: a rule that no case checks is
+ * a rule that the next store will break.
  */
 import { isHoldfastError } from '../../../src/core/errors.ts';
 import type { NewEvent } from '../../../src/core/events.ts';
@@ -10,9 +10,9 @@ import { contentMissing, fenceConflict, sessionNotFound } from '../../../src/sto
 import { readAll } from './temporary.ts';
 
 export interface BrokenStore {
-  /** The rule that is not kept. */
+  /** The broken rule. */
   readonly breaks: string;
-  /** A part of the name of a case that notices it. */
+  /** A part of the name of a case that detects it. */
   readonly noticedBy: string;
   wrap(store: Store, clock: Clock): Store;
 }
@@ -37,7 +37,7 @@ type OptionName =
   | 'draftId'
   | 'work';
 
-/** A store whose method does not look at one of its options, which are its last argument. */
+/** A store whose method ignores one of its options, which are its last argument. */
 function ignores(method: keyof Store, option: OptionName, noticedBy: string): BrokenStore {
   return {
     breaks: `${method} ignores ${option}`,
@@ -53,7 +53,7 @@ function ignores(method: keyof Store, option: OptionName, noticedBy: string): Br
   };
 }
 
-const LIFE = 'whatever names a deleted life';
+const LIFE = 'a call that names a deleted incarnation';
 
 function inTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -115,8 +115,8 @@ export const brokenStores: readonly BrokenStore[] = [
   ignores('writeSnapshot', 'revision', 'a snapshot of an older revision'),
   ignores('releaseLease', 'seq', 'a release that names a seq'),
   ignores('append', 'endsDrafts', 'an append ends the drafts that it names'),
-  ignores('append', 'contents', 'a content comes back exactly'),
-  ignores('replaceEvent', 'contents', 'a replaced event keeps the references'),
+  ignores('append', 'contents', 'a content is read exactly as it was stored'),
+  ignores('replaceEvent', 'contents', 'a replaced event keeps only the references'),
   ignores('readDraft', 'after', 'drafts are read after a position'),
   ignores('readDraft', 'limit', 'drafts are read after a position'),
   ignores('readDraft', 'draftId', 'drafts are read after a position'),
@@ -158,17 +158,17 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a new life has the incarnation of the old one',
-    noticedBy: 'each life of a session has its own incarnation',
+    noticedBy: 'each incarnation of a session has a number',
     wrap: (store) => replacing(store, { head: async (id) => ({ ...(await store.head(id)), incarnation: 1 }) }),
   },
   {
     breaks: 'replacing an event does not raise the revision',
-    noticedBy: 'a replaced event keeps its place',
+    noticedBy: 'a replaced event keeps its seq',
     wrap: (store) => replacing(store, { head: async (id) => ({ ...(await store.head(id)), revision: 0 }) }),
   },
   {
     breaks: 'the snapshot survives a replaced event',
-    noticedBy: 'a replaced event keeps its place',
+    noticedBy: 'a replaced event keeps its seq',
     wrap: (store) =>
       replacing(store, {
         async replaceEvent(id, event, options) {
@@ -195,7 +195,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'contents are written before their append, which may be refused',
-    noticedBy: 'a refused append stores none of its contents',
+    noticedBy: 'a rejected append stores none of its contents',
     wrap(store) {
       const known = contentsOf(store);
       return replacing(store, {
@@ -211,7 +211,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'contents of calls are written before their append, which may be refused',
-    noticedBy: 'a refused append stores none of its contents',
+    noticedBy: 'a rejected append stores none of its contents',
     wrap(store) {
       const calls = new Map<string, string>();
       return replacing(store, {
@@ -241,7 +241,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'erasing a content drops it for every session',
-    noticedBy: 'a content stays while an event of any session refers to it',
+    noticedBy: 'a content is stored while an event of any session refers to it',
     wrap(store) {
       const known = contentsOf(store);
       const dropped = new Set<string>();
@@ -268,7 +268,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a content outlives its last reference',
-    noticedBy: 'a content stays while an event of any session refers to it',
+    noticedBy: 'a content is stored while an event of any session refers to it',
     wrap(store) {
       const texts = new Map<string, string>();
       return replacing(store, {
@@ -322,7 +322,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'progress is kept without a bound',
-    noticedBy: "of a call's progress the newest 64 kB are kept",
+    noticedBy: "the newest 64 kB of a call's progress are stored",
     wrap: (store) =>
       replacing(store, {
         appendDraft: (id, chunks, options) =>
@@ -354,12 +354,12 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'watchers do not hear of drafts',
-    noticedBy: 'a watcher hears of drafts',
+    noticedBy: 'a watcher is called for drafts',
     wrap: (store) => replacing(store, { watch: watchSeq(store) }),
   },
   {
     breaks: 'watchers hear of nothing',
-    noticedBy: 'a watcher hears of its own session',
+    noticedBy: 'a watcher is called for its own session',
     wrap: (store) => replacing(store, { watch: () => () => {} }),
   },
   {
@@ -375,7 +375,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a read that names its life ends early in silence when the session is deleted',
-    noticedBy: 'a read that names its life yields all of it',
+    noticedBy: 'a read that names its incarnation yields all of it',
     wrap: (store) =>
       replacing(store, {
         read(id, options): EventReading {
@@ -392,7 +392,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'half a fork can be seen',
-    noticedBy: 'a fork is complete or not there',
+    noticedBy: 'a fork is complete or does not exist',
     wrap: (store) =>
       replacing(store, {
         forkSession: (id, target, { at, events }) => copyByHand(store, id, target, at, events, true),
@@ -400,7 +400,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a fork has no contents',
-    noticedBy: 'a fork has the beginning of its origin, its contents',
+    noticedBy: 'a fork has the first events of its origin, their contents',
     wrap: (store) =>
       replacing(store, {
         forkSession: (id, target, { at, events }) => copyByHand(store, id, target, at, events, false),
@@ -479,7 +479,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'the refusal of a fork has already taken its target',
-    noticedBy: 'a fork at a place that its origin lacks',
+    noticedBy: 'a fork at a position that its origin does not have',
     wrap: (store) =>
       replacing(store, {
         async forkSession(id, target, options) {
@@ -506,7 +506,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'what remains of a kept lease does not follow the clock',
-    noticedBy: 'what remains of a kept lease',
+    noticedBy: 'the remaining time of a kept lease',
     wrap: (store) =>
       replacing(store, {
         keepLease: (id, fence, options) => ({
@@ -517,7 +517,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'what remains of a kept lease does not grow with a renewal',
-    noticedBy: 'what remains of a kept lease',
+    noticedBy: 'the remaining time of a kept lease',
     wrap: (store) =>
       replacing(store, {
         keepLease(id, fence, options) {
@@ -551,7 +551,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a fork has the revision of its origin',
-    noticedBy: 'a fork begins at revision 0',
+    noticedBy: 'a fork starts at revision 0',
     wrap(store) {
       const revisions = new Map<string, number>();
       return replacing(store, {
@@ -568,7 +568,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a fork has the append ids of its origin',
-    noticedBy: 'a fork begins at revision 0 and knows none of the append ids',
+    noticedBy: 'a fork starts at revision 0 and has none of the append ids',
     wrap(store) {
       const appends = new Map<string, { readonly seq: number }>();
       const origins = new Map<string, string>();
@@ -590,7 +590,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'a fork into a target that only has a lease begins a new life',
-    noticedBy: 'one that only has a lease is taken in the same life',
+    noticedBy: 'one that only has a lease keeps its incarnation',
     wrap: (store) =>
       replacing(store, {
         async forkSession(id, target, options) {
@@ -601,7 +601,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'contents of calls are dropped before others are put',
-    noticedBy: 'puts and drops the same call',
+    noticedBy: 'stores and drops the content of one call',
     wrap: (store) =>
       replacing(store, {
         append(id, events, options) {
@@ -616,7 +616,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'replaceEvent looks the session up before it checks its arguments',
-    noticedBy: 'a seq below 1 is refused before the session is looked up',
+    noticedBy: 'a seq below 1 is rejected before the session is looked up',
     wrap: (store) =>
       replacing(store, {
         async replaceEvent(id, event, options) {
@@ -640,7 +640,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   {
     breaks: 'search returns the oldest hits first',
-    noticedBy: 'hits come newest first',
+    noticedBy: 'hits are ordered newest first',
     wrap: (store) =>
       replacing(store, {
         async search(query, { limit = 20, ...options } = {}) {
