@@ -10,7 +10,7 @@ const claude = defineAdapterState({
   resumable: (state) => !state.done,
 });
 
-test('D25: a state is validated by its schema, and says whether it can be resumed from', () => {
+test('D25: a state is validated by its schema, and `resumable` returns whether an adapter can resume from it', () => {
   const state = claude.parse({ adapterType: 'claude', sessionId: 'x' });
   expect(state).toEqual({ adapterType: 'claude', sessionId: 'x', done: false });
   expect(claude.resumable(state)).toBe(true);
@@ -42,11 +42,11 @@ test.for<readonly [string, () => unknown]>([
         resumable: () => true,
       }).parse({ adapterType: 'slow' }),
   ],
-])('I10: a state %s is refused', ([, parse]) => {
+])('I10: a state %s is rejected', ([, parse]) => {
   expect(parse).toThrow(expect.objectContaining({ code: 'ADAPTER_STATE_INVALID' }));
 });
 
-test('the limit is in bytes: exactly so many are taken', () => {
+test('the size limit counts bytes, and a state of exactly that size is accepted', () => {
   const room = MAX_ADAPTER_STATE_BYTES - bytes('');
   const text = `${'🎉'.repeat(100)}${'é'.repeat(100)}${'漢'.repeat(100)}${'x'.repeat(room - 400 - 200 - 300)}`;
   expect(bytes(text)).toBe(MAX_ADAPTER_STATE_BYTES);
@@ -54,7 +54,7 @@ test('the limit is in bytes: exactly so many are taken', () => {
   expect(() => open.parse({ adapterType: 'open', text: `${text}x` })).toThrow();
 });
 
-test('usage adds up field by field; what neither knows stays unknown', () => {
+test('usage is added field by field; a field that neither has stays absent', () => {
   expect(addUsage(NO_USAGE, NO_USAGE)).toEqual({ inputTokens: 0, outputTokens: 0 });
   expect(
     addUsage(
@@ -64,7 +64,7 @@ test('usage adds up field by field; what neither knows stays unknown', () => {
   ).toEqual({ inputTokens: 4, outputTokens: 6, costUsd: 0.5, reasoningTokens: 5 });
 });
 
-test('D3: one family of errors, matched by code, with cause and detail where there are any', () => {
+test('D3: HoldfastError has a code, and cause and detail if given', () => {
   const cause = new Error('disk');
   const error = new HoldfastError('SESSION_CONFLICT', 'try again', { cause, detail: 'fence', data: { fence: 1 } });
   expect(error).toBeInstanceOf(Error);

@@ -1,4 +1,4 @@
-/** Logs that fast-check makes up: few ids, so that events meet; repeated, late and contradictory ones among them. */
+/** Generated logs: with few ids, so that events refer to each other, and with repeated, late and contradictory events. */
 import fc from 'fast-check';
 import type { SessionEvent } from '../../src/core/events.ts';
 import { type AnySlice, appendAll, defineSlice, replaceLatest, upsertBy } from '../../src/core/slices.ts';
@@ -9,7 +9,7 @@ interface Note {
   readonly text: string;
 }
 
-/** One slice of each kind: every ready-made reducer, one of the user's own, a value, each axis of D5. */
+/** One slice of each kind: every ready-made reducer, a user's own, a value, and both settings of each option of D5. */
 export const SLICES = [
   defineSlice({ name: 'plan', initial: [], on: { 'plan/added': appendAll } }),
   defineSlice({ name: 'notes', initial: [] as Note[], on: { 'note/set': upsertBy<Note>((note) => note.id) } }),
@@ -161,10 +161,10 @@ function discardable(event: Draft, discarded: boolean): Draft {
   return discarded ? { ...event, discarded: true } : event;
 }
 
-/** Events on their way into a log. */
+/** Events that are not in a log yet. */
 export const arbitraryDrafts: fc.Arbitrary<Draft[]> = fc.array(draft, { maxLength: 60, size: 'max' });
 
-/** A log as a store hands it out: after JSON. */
+/** A log as a store returns it: after JSON. */
 export const arbitraryLog: fc.Arbitrary<SessionEvent[]> = arbitraryDrafts.map(
   (drafts) => JSON.parse(JSON.stringify(logOf(...drafts))) as SessionEvent[],
 );

@@ -37,7 +37,7 @@ async function sessionWith(...captured: readonly Omit<AdapterStateSnapshot, 'id'
   return session;
 }
 
-test('a composite holds one state for each adapter, and gives each adapter its own', () => {
+test('a composite holds one state per adapter, and returns each adapter its own', () => {
   const state = composite.parse(composeAdapterStates(states));
   expect(adapterStateFor(state, 'coder')).toEqual(states[0]);
   expect(adapterStateFor(state, 'reviewer')).toEqual(states[1]);
@@ -47,7 +47,7 @@ test('a composite holds one state for each adapter, and gives each adapter its o
   expect(adapterStateFor(composeAdapterStates([state, newer]), 'coder')).toBe(newer);
 });
 
-test('a composite can be resumed from when one of its members can', () => {
+test('an adapter can resume from a composite if it can resume from one of the members', () => {
   expect(composite.resumable(composeAdapterStates(states))).toBe(true);
   expect(composite.resumable(composeAdapterStates(states.slice(0, 1)))).toBe(false);
   expect(composite.resumable(composeAdapterStates([{ adapterType: 'unknown-to-us' }]))).toBe(true);
@@ -61,7 +61,7 @@ test.for<[string, unknown]>([
     { adapterType: 'composite', states: { coder: { adapterType: 'coder' } } },
   ],
   ['larger than any state may be', composeAdapterStates([{ adapterType: 'x', text: 'x'.repeat(20_000) }])],
-])('a composite %s is refused', ([, value]) => {
+])('a composite %s is rejected', ([, value]) => {
   expect(() => composite.parse(value)).toThrow(expect.objectContaining({ code: 'ADAPTER_STATE_INVALID' }));
 });
 

@@ -1,4 +1,4 @@
-/** The table of an evaluation's states in SPEC.md is what the fold does: each event in each state (D13). */
+/** Compares the table of an evaluation's states in SPEC.md with the fold: each event in each state (D13). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -39,7 +39,7 @@ function statusAfter(before: readonly Draft[], event: Draft): string {
   return foldLog(logOf(...before, event)).record.evaluations.get('e1')?.status ?? '';
 }
 
-test('the table of states and events in SPEC.md is what the fold does', () => {
+test('the table of states and events in SPEC.md matches the fold', () => {
   const states = Object.keys(STATES);
   const rows = Object.entries(EVENTS).map(([name, event]) => {
     const cells = Object.entries(STATES).map(([state, before]) => {

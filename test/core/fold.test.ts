@@ -6,8 +6,8 @@ import { defineSlice } from '../../src/core/slices.ts';
 import { arbitraryLog, SLICES } from './arbitraries.ts';
 import { foldLog, logOf, messageOf, plain, recorded, started, timeOf } from './log.ts';
 
-describe('I7: a fold depends on the events alone', () => {
-  test('any split into batches, with events delivered again, gives the same state', () => {
+describe('I7: a fold depends only on the events', () => {
+  test('any split into batches, with repeated events, gives the same state', () => {
     fc.assert(
       fc.property(
         arbitraryLog,
@@ -19,7 +19,7 @@ describe('I7: a fold depends on the events alone', () => {
           let state = fold.initial;
           let from = 0;
           for (const edge of edges) {
-            // A batch may begin before where the last one ended: a reader that reconnects is told twice.
+            // A batch may start before the end of the last one: a reader that reconnects receives events twice.
             const back = Math.max(0, from - (again.next().value ?? 0));
             for (const event of log.slice(back, edge)) {
               state = fold.apply(state, event);
@@ -33,7 +33,7 @@ describe('I7: a fold depends on the events alone', () => {
     );
   });
 
-  test('a page at once gives what its events give one by one, broken messages among them', () => {
+  test('applyAll gives the same state as apply for each event, also with malformed messages', () => {
     const breakage = fc.constantFrom(undefined, { message: null }, { message: { evaluationId: 'e1' } }, { seq: 1 });
     const slices = fc.constantFrom([], SLICES);
     fc.assert(
@@ -61,7 +61,7 @@ describe('I7: a fold depends on the events alone', () => {
     );
   });
 
-  test('an event that was folded before gives back the same object', () => {
+  test('an event that was folded before returns the same state object', () => {
     fc.assert(
       fc.property(arbitraryLog, fc.nat(), (log, pick) => {
         const state = foldLog(log, SLICES);
@@ -71,7 +71,7 @@ describe('I7: a fold depends on the events alone', () => {
     );
   });
 
-  test('states are never changed: folding on from one, twice and differently, leaves it and the other as they were', () => {
+  test('folding never changes an earlier state, also when two folds continue from it', () => {
     fc.assert(
       fc.property(arbitraryLog, arbitraryLog, arbitraryLog, (begin, one, other) => {
         const fold = createFold(SLICES);
@@ -88,7 +88,7 @@ describe('I7: a fold depends on the events alone', () => {
     );
   });
 
-  test('every event is accounted for: the seq is the last one’s, whatever the events say', () => {
+  test('the seq of a state is that of its last event, for any events', () => {
     fc.assert(
       fc.property(arbitraryLog, (log) => {
         expect(foldLog(log, SLICES).seq).toBe(log.length);
@@ -98,7 +98,7 @@ describe('I7: a fold depends on the events alone', () => {
 });
 
 describe('a fold is total', () => {
-  /** Built-in events as only a foreign program could have written them. */
+  /** Malformed built-in events, as only a foreign program can write them. */
   const HOSTILE: readonly (readonly [string, object])[] = [
     ['a message that is missing', { type: 'message/recorded' }],
     ['a message that is null', { type: 'message/recorded', message: null }],
@@ -116,7 +116,7 @@ describe('a fold is total', () => {
     ['a name of Object.prototype', { type: '__proto__' }],
   ];
 
-  test.for(HOSTILE)('I10: %s stops nothing and changes no other event’s state', ([, hostile]) => {
+  test.for(HOSTILE)('I10: %s does not stop the fold and does not affect other events', ([, hostile]) => {
     const errors: unknown[] = [];
     const fold = createFold(SLICES, (slice) => errors.push(slice));
     const log = [
@@ -142,24 +142,27 @@ describe('a fold is total', () => {
     ['returns an object', () => ({ length: 0 })],
   ];
 
-  test.for(REDUCERS)('a reducer that %s leaves its slice as it was, is reported, and stops no other', ([, reducer]) => {
-    const broken = defineSlice({ name: 'broken', initial: [1], on: { 'a/b': reducer as () => readonly number[] } });
-    const sound = defineSlice({ name: 'sound', initial: [] as number[], on: { 'a/b': (items) => [...items, 1] } });
-    const reported: string[] = [];
-    const fold = createFold([broken, sound], (slice) => reported.push(slice));
-    const state = fold.applyAll(fold.initial, logOf({ type: 'a/b' }));
-    expect([...state.slices]).toEqual([
-      ['broken', [1]],
-      ['sound', [1]],
-    ]);
-    expect(reported).toEqual(['broken']);
-  });
+  test.for(REDUCERS)(
+    'a reducer that %s does not change its slice, is reported, and does not affect other slices',
+    ([, reducer]) => {
+      const broken = defineSlice({ name: 'broken', initial: [1], on: { 'a/b': reducer as () => readonly number[] } });
+      const sound = defineSlice({ name: 'sound', initial: [] as number[], on: { 'a/b': (items) => [...items, 1] } });
+      const reported: string[] = [];
+      const fold = createFold([broken, sound], (slice) => reported.push(slice));
+      const state = fold.applyAll(fold.initial, logOf({ type: 'a/b' }));
+      expect([...state.slices]).toEqual([
+        ['broken', [1]],
+        ['sound', [1]],
+      ]);
+      expect(reported).toEqual(['broken']);
+    },
+  );
 });
 
-describe('D21: what a failing tool had dispatched', () => {
+describe('D21: events that a failed tool dispatched', () => {
   const log = logOf({ type: 'plan/added', step: 'kept' }, { type: 'plan/added', step: 'gone', discarded: true });
 
-  test('is skipped by slices that roll back and kept by those that do not', () => {
+  test('are skipped by slices that roll back and folded by those that do not', () => {
     const { slices } = plain(foldLog(log, SLICES)) as { slices: Record<string, { step?: string }[]> };
     expect(slices.plan?.map((item) => item.step)).toEqual(['kept']);
     expect(slices.focus?.map((item) => item.step)).toEqual(['kept']);
@@ -170,7 +173,7 @@ describe('D21: what a failing tool had dispatched', () => {
 describe('D21: a restore', () => {
   const restored = { type: 'session/restored', slices: { plan: [{ step: 'old' }], audit: ['old'] } } as const;
 
-  test('puts back the slices that roll back and leaves the others and the conversation alone', () => {
+  test('restores the slices that roll back and changes neither the others nor the conversation', () => {
     const log = logOf(started(), recorded(messageOf('user', 'hi', 0)), { type: 'plan/added', step: 'new' }, restored);
     const { slices, record } = foldLog(log, SLICES);
     expect(slices.get('plan')).toEqual([{ step: 'old' }]);
@@ -178,13 +181,13 @@ describe('D21: a restore', () => {
     expect(record.messages.length).toBe(1);
   });
 
-  test('into an empty session brings every slice that it names', () => {
+  test('into an empty session brings every slice that it contains', () => {
     const { slices } = foldLog(logOf(restored), SLICES);
     expect(slices.get('plan')).toEqual([{ step: 'old' }]);
     expect(slices.get('audit')).toEqual(['old']);
   });
 
-  test('that says nothing of the conversation takes none of it away', () => {
+  test('without a conversation removes no messages', () => {
     const captured = {
       type: 'adapter/captured',
       snapshot: { id: 'x', evaluationId: 'e1', state: { adapterType: 't' }, resumable: true, capturedAt: 'then' },

@@ -17,7 +17,7 @@ const operation = fc.record({
   key: fc.constantFrom(...KEYS),
 });
 
-test('lists that were grown from one list keep their own keys, as so many Maps would', () => {
+test('lists that grew from one list have their own keys, as separate Maps would', () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 40 }), (operations) => {
       const versions: { readonly list: KeyedList<Item>; readonly map: ReadonlyMap<string, Item> }[] = [
@@ -49,14 +49,14 @@ test('lists that were grown from one list keep their own keys, as so many Maps w
   );
 });
 
-test('putting the same item, or removing one that is not there, is the same list', () => {
+test('putting the same item, or removing a missing one, returns the same list', () => {
   const item = { key: 'a', value: 1 };
   const list = empty().put(item);
   expect(list.put(item)).toBe(list);
   expect(list.remove('b')).toBe(list);
 });
 
-test('of two items with one key the later takes the earlier one’s place', () => {
+test('of two items with one key the later one replaces the earlier one at its position', () => {
   const list = KeyedList.from(
     [
       { key: 'a', value: 1 },

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { List } from '../../src/core/list.ts';
 
-/** Sizes around the places where the tree changes shape: 32 wide, two levels at 1,056, three at 32,800. */
+/** Sizes at which the shape of the tree changes: 32 wide, two levels at 1,056, three at 32,800. */
 const SIZES = [0, 1, 31, 32, 33, 63, 64, 65, 1023, 1024, 1025, 1055, 1056, 1057, 2048, 32_768, 32_800, 32_801, 33_900];
 
 const range = (length: number): number[] => Array.from({ length }, (_, i) => i);
 
-describe('List is an array that never changes', () => {
-  test.for(SIZES)('%i items come back in order, each at its index', (length) => {
+describe('a List behaves like an immutable array', () => {
+  test.for(SIZES)('%i items are returned in order, each at its index', (length) => {
     const list = List.from(range(length));
     expect(list.length).toBe(length);
     expect(list.toArray()).toEqual(range(length));
@@ -19,7 +19,7 @@ describe('List is an array that never changes', () => {
     expect(list.at(-length - 1)).toBeUndefined();
   });
 
-  test.for(SIZES.filter((length) => length > 0))('of %i items any can be replaced, and only that one is', (length) => {
+  test.for(SIZES.filter((length) => length > 0))('set replaces any of %i items, and only that one', (length) => {
     const list = List.from(range(length));
     for (const i of [0, Math.floor(length / 2), length - 1]) {
       const changed = list.set(i, -1);
@@ -28,7 +28,7 @@ describe('List is an array that never changes', () => {
     }
   });
 
-  test('a replacement by the same item, or out of range, is the same list', () => {
+  test('setting the same item, or an index out of range, returns the same list', () => {
     const list = List.from(['a', 'b']);
     expect(list.set(1, 'b')).toBe(list);
     expect(list.set(2, 'c')).toBe(list);
@@ -36,7 +36,7 @@ describe('List is an array that never changes', () => {
     expect(list.set(Number.NaN, 'c')).toBe(list);
   });
 
-  test('an array that was handed out stays the same array, and JSON gets its own', () => {
+  test('toArray returns the same frozen array each time, and JSON a copy', () => {
     const list = List.from([1, 2]);
     expect(list.toArray()).toBe(list.toArray());
     expect(list.toJSON()).not.toBe(list.toArray());
@@ -44,7 +44,7 @@ describe('List is an array that never changes', () => {
   });
 });
 
-/** Lists grown from each other in any way, each beside the array it should equal. */
+/** Lists grown from each other in any way, each with the array that it should equal. */
 const operation = fc.oneof(
   {
     weight: 4,
@@ -53,7 +53,7 @@ const operation = fc.oneof(
   fc.record({ do: fc.constant('set' as const), from: fc.nat(), index: fc.nat() }),
 );
 
-test('lists that were grown from one list never see each other’s items', () => {
+test("lists that grew from one list never contain each other's items", () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 25 }), (operations) => {
       const versions: { readonly list: List<number>; readonly array: readonly number[] }[] = [
@@ -85,7 +85,7 @@ test('lists that were grown from one list never see each other’s items', () =>
   );
 });
 
-test('at, slice, map, filter and find answer as an array does', () => {
+test("at, slice, map, filter and find return the same as an array's", () => {
   const edge = fc.integer({ min: -120, max: 120 });
   fc.assert(
     fc.property(fc.nat({ max: 100 }), edge, fc.option(edge, { nil: undefined }), (length, a, b) => {
@@ -100,7 +100,7 @@ test('at, slice, map, filter and find answer as an array does', () => {
   );
 });
 
-test('a list can be read while it is being grown', () => {
+test('a list can be iterated while it is being grown', () => {
   const seen: number[] = [];
   let list = List.from(range(40));
   for (const item of list) {

@@ -1,4 +1,4 @@
-/** Logs for tests: each builder gives an event without its envelope, `logOf` numbers and dates them. */
+/** Logs for tests: each builder returns an event without its envelope; `logOf` adds seq and time. */
 import type { BuiltInEvent, SessionEvent, ToolEffect, Without } from '../../src/core/events.ts';
 import { createFold, type SessionState } from '../../src/core/fold.ts';
 import type { AssistantMessage, CallRef, ConversationMessage, ToolCall } from '../../src/core/messages.ts';
@@ -8,10 +8,10 @@ import { type AnySlice, itemsAsArray } from '../../src/core/slices.ts';
 
 export type Draft = Without<BuiltInEvent, 'seq' | 'at'> | { readonly type: string; readonly [field: string]: unknown };
 
-/** When event `seq` happened: a fixed time will do. */
+/** The time of event `seq`. */
 export const timeOf = (seq: number): string => new Date(Date.UTC(2026, 0, 1) + seq * 1000).toISOString();
 
-/** The events as a store would hand them out. */
+/** The events as a store would return them. */
 export function logOf(...drafts: readonly Draft[]): SessionEvent[] {
   return drafts.map((draft, i) => ({ ...draft, seq: i + 1, at: timeOf(i + 1) }) as SessionEvent);
 }
@@ -67,7 +67,7 @@ export const recorded = (message: ConversationMessage, more: object = {}): Draft
 export const user = (text: string, sequence: number, more?: MessageFields): Draft =>
   recorded(messageOf('user', text, sequence, more));
 
-/** An answer with calls of these ids, in turn 1 unless told. */
+/** A response with calls of these ids, in turn 1 by default. */
 export const answer = (sequence: number, callIds: readonly string[], more: MessageFields = {}): Draft =>
   recorded(
     messageOf('assistant', 'answer', sequence, {
@@ -102,7 +102,7 @@ export const toolStarted = (callId: string, effect: ToolEffect, attempt = 1, mor
   attempt,
 });
 
-/** A log folded from its beginning. */
+/** The state of a log. */
 export function foldLog(log: Iterable<SessionEvent>, slices: readonly AnySlice[] = []): SessionState {
   const fold = createFold(slices);
   let state = fold.initial;
@@ -120,7 +120,7 @@ export function viewOf(log: Iterable<SessionEvent>, slices: readonly AnySlice[] 
   };
 }
 
-/** A state as plain data, so that two of them can be compared whatever they are made of. */
+/** A state as plain data, for comparing two states of different classes. */
 export function plain(state: SessionState): unknown {
   return JSON.parse(
     JSON.stringify({

@@ -24,7 +24,7 @@ declare const event: SessionEvent;
 declare const plan: ResumePlan;
 
 describe('a message narrows by its role', () => {
-  test('each role has its own fields, and no other’s', () => {
+  test('each role has its own fields only', () => {
     if (message.role === 'assistant') {
       expectTypeOf(message).toEqualTypeOf<AssistantMessage>();
       expectTypeOf(message.toolCalls).toEqualTypeOf<readonly ToolCall[] | undefined>();
@@ -33,13 +33,13 @@ describe('a message narrows by its role', () => {
       expectTypeOf(message).toEqualTypeOf<ToolMessage>();
       expectTypeOf(message.toolCallId).toEqualTypeOf<string>();
     } else {
-      // @ts-expect-error: only an assistant calls tools
+      // @ts-expect-error: only assistant messages have calls
       message.toolCalls;
       expectTypeOf(message.role).toEqualTypeOf<'system' | 'user'>();
     }
   });
 
-  test('messages are read, never written', () => {
+  test('messages are readonly', () => {
     // @ts-expect-error: readonly
     message.turn = 2;
     // @ts-expect-error: readonly
@@ -62,13 +62,13 @@ describe('an event narrows by its type', () => {
         expectTypeOf(event.type).toEqualTypeOf<'message/recorded' | 'evaluation/failed'>();
         break;
       default:
-        // @ts-expect-error: those were the ones with a message
+        // @ts-expect-error: the events with a message were narrowed away
         event satisfies MessageRecorded;
     }
     expectTypeOf([event].filter((one) => one.type === 'tool/started')).toEqualTypeOf<ToolStarted[]>();
   });
 
-  test('an event of a type that the compiler does not know has unknown fields, and its type is a string', () => {
+  test('an event of an unknown type has unknown fields, and its type is a string', () => {
     if (isBuiltInEvent(event)) return;
     expectTypeOf(event).toEqualTypeOf<UserEvent>();
     expectTypeOf(event.title).toEqualTypeOf<unknown>();
@@ -76,7 +76,7 @@ describe('an event narrows by its type', () => {
     expectTypeOf(event.type).toExtend<string>();
   });
 
-  test('a type that the compiler does not know cannot be compared with, so that a misspelt one is found', () => {
+  test('a misspelt type does not compile: event.type cannot be compared with an unknown type', () => {
     // @ts-expect-error: message/recorded
     event.type === 'mesage/recorded';
     if (isUserEvent(event, 'my/own')) {
@@ -85,7 +85,7 @@ describe('an event narrows by its type', () => {
     }
   });
 
-  test('isBuiltInEvent splits ours from the user’s', () => {
+  test("isBuiltInEvent separates built-in events from the user's own", () => {
     if (!isBuiltInEvent(event)) return;
     expectTypeOf(event).toEqualTypeOf<BuiltInEvent>();
     if (event.type === 'message/recorded') {
@@ -95,7 +95,7 @@ describe('an event narrows by its type', () => {
     if (event.type === 'tool/started') expectTypeOf(event).toEqualTypeOf<ToolStarted>();
   });
 
-  test('a switch over all of them is complete', () => {
+  test('a switch over all built-in types is exhaustive', () => {
     const noun = (one: BuiltInEvent): string => {
       switch (one.type) {
         case 'session/described':
@@ -136,7 +136,7 @@ describe('an event narrows by its type', () => {
   });
 });
 
-test('a plan narrows by what it does', () => {
+test('a plan narrows by `do`', () => {
   if (plan.do === 'run-calls') expectTypeOf(plan.calls).toEqualTypeOf<readonly PlannedCall[]>();
   // @ts-expect-error: only a plan that runs calls has them
   if (plan.do === 'call-model') plan.calls;

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { canonicalJson } from '../../src/core/canonical-json.ts';
 import { bindTemplate, promptIdentityText, promptMismatch } from '../../src/core/prompt-identity.ts';
 
-describe('D4: what makes a prompt the same prompt', () => {
+describe('D4: the identity of a prompt', () => {
   const tools = [
     { name: 'write', schema: { type: 'object', properties: { path: {}, text: {} } } },
     { name: 'read', schema: { type: 'object' } },
   ];
   const same = promptIdentityText({ instructions: 'Do {{what}}', tools });
 
-  test('the order of tools and of a schema’s keys does not count', () => {
+  test("does not depend on the order of tools and of a schema's keys", () => {
     const [write, read] = [{ name: 'write', schema: { properties: { text: {}, path: {} }, type: 'object' } }, tools[1]];
     expect(promptIdentityText({ instructions: 'Do {{what}}', tools: [read ?? write, write] })).toBe(same);
   });
@@ -20,7 +20,7 @@ describe('D4: what makes a prompt the same prompt', () => {
     ['a tool’s name', { instructions: 'Do {{what}}', tools: [{ ...tools[0], name: 'w' }, tools[1]] }],
     ['a tool’s schema', { instructions: 'Do {{what}}', tools: [{ name: 'write', schema: {} }, tools[1]] }],
     ['the number of tools', { instructions: 'Do {{what}}', tools: tools.slice(0, 1) }],
-  ] as const)('%s count', ([, prompt]) => {
+  ] as const)('depends on %s', ([, prompt]) => {
     expect(promptIdentityText(prompt as Parameters<typeof promptIdentityText>[0])).not.toBe(same);
   });
 
@@ -30,7 +30,7 @@ describe('D4: what makes a prompt the same prompt', () => {
     [{ ns: 'ns', key: 'key', hash: 'other' }, false, true],
     [{ ns: 'ns', key: 'other', hash: 'hash' }, false, false],
     [{ ns: 'other', key: 'key', hash: 'hash' }, false, false],
-  ] as const)('%o fits strictly: %s, relaxed: %s', ([prompt, strict, relaxed]) => {
+  ] as const)('%o matches strictly: %s, relaxed: %s', ([prompt, strict, relaxed]) => {
     expect(promptMismatch(recorded, prompt, 'strict') === undefined).toBe(strict);
     expect(promptMismatch(recorded, prompt, 'relaxed') === undefined).toBe(relaxed);
   });
@@ -50,7 +50,7 @@ describe('bindTemplate', () => {
   });
 });
 
-test('canonicalJson is one text for equal values, whatever order their keys were set in', () => {
+test('canonicalJson returns the same text for equal values, in any order of their keys', () => {
   const reversed = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(reversed);
     if (typeof value !== 'object' || value === null) return value;

@@ -39,7 +39,7 @@ const failed: Draft = {
 };
 const superseded: Draft = { type: 'evaluation/superseded', evaluationId: 'e1', by: 'e2' };
 
-describe('D13: an evaluation’s status is what the log says last of it while it is open', () => {
+describe('D13: the newest event of an open evaluation decides its status', () => {
   test.for<readonly [string, readonly Draft[], Evaluation['status']]>([
     ['started', [], 'running'],
     ['suspended', [suspended], 'suspended'],
@@ -60,7 +60,7 @@ describe('D13: an evaluation’s status is what the log says last of it while it
     ['failed', [failed], 'failed'],
     ['superseded', [superseded], 'superseded'],
     ['suspended, then superseded', [suspended, superseded], 'superseded'],
-    // D14: what has ended is never run again, whoever comes late.
+    // D14: an ended evaluation never runs again, whatever event comes late.
     ['completed, then suspended', [completed, suspended], 'completed'],
     ['failed, then completed', [failed, completed], 'failed'],
     ['superseded, then suspended', [superseded, suspended], 'superseded'],
@@ -73,7 +73,7 @@ describe('D13: an evaluation’s status is what the log says last of it while it
   });
 });
 
-describe('D8, D9: a call’s status is derived from its traces', () => {
+describe('D8, D9: the status of a call follows from its events', () => {
   test.for<readonly [string, readonly Draft[], string, number]>([
     ['no trace', [], 'pending', 0],
     ['a start', [toolStarted('a', 'once')], 'started', 1],
@@ -90,29 +90,29 @@ describe('D8, D9: a call’s status is derived from its traces', () => {
     expect(evaluation?.calls[0]).toMatchObject({ callId: 'a', status, attempt });
   });
 
-  test('a settlement speaks of the starts before it: another start takes it away', () => {
+  test('a settlement applies to the starts before it: another start voids it', () => {
     const settled: Draft = { type: 'tool/settled', ...refOf('a'), how: { rerun: true } };
     const drafts = [started(), answer(0, ['a']), toolStarted('a', 'once'), settled];
     expect(evaluationIn(drafts)?.calls[0]?.settlement).toEqual({ rerun: true });
     expect(evaluationIn([...drafts, toolStarted('a', 'once', 2)])?.calls[0]?.settlement).toBeUndefined();
   });
 
-  test('calls that the provider ran itself are nobody’s to run', () => {
+  test('calls that the provider ran itself are not run by the loop', () => {
     const calls = [callOf('a', { providerExecuted: { result: 1 } }), callOf('b')];
     expect(evaluationIn([started(), answer(0, [], { toolCalls: calls })])?.calls.map((call) => call.callId)).toEqual([
       'b',
     ]);
   });
 
-  test('a new answer brings its own calls; those before it are done with', () => {
+  test('a new response replaces the calls of the one before', () => {
     const evaluation = evaluationIn([started(), answer(0, ['a']), result(1, 'a'), answer(2, ['c'], { turn: 2 })]);
     expect(evaluation?.calls).toMatchObject([{ callId: 'c', turn: 2, status: 'pending' }]);
     expect(evaluation?.turn).toBe(2);
   });
 });
 
-describe('D12: a place in an evaluation is taken once', () => {
-  test('a message that comes again changes nothing, not even what it cost', () => {
+describe('D12: a position in an evaluation is used once', () => {
+  test('a repeated message changes nothing, not even the usage', () => {
     const once = [
       started(),
       recorded(messageOf('assistant', 'hi', 0, { turn: 1 }), { usage: { inputTokens: 1, outputTokens: 2 } }),
@@ -124,12 +124,12 @@ describe('D12: a place in an evaluation is taken once', () => {
     expect(again.evaluations.get('e1')?.usage).toEqual({ inputTokens: 1, outputTokens: 2 });
   });
 
-  test('evaluations are ordered by first appearance, whatever their ids and times are', () => {
+  test('evaluations are ordered by their first event, regardless of ids and times', () => {
     const log = logOf(started('z'), started('a'), user('x', 0, { evaluationId: 'm' }), started('z'));
     expect(foldLog(log).record.evaluations.items.map((evaluation) => evaluation.id)).toEqual(['z', 'a', 'm']);
   });
 
-  test('a message without a start begins its evaluation; a start that comes later says what it could not', () => {
+  test('a message without a start creates its evaluation; a later start adds the missing fields', () => {
     const drafts = [user('hi', 0, { promptNs: 'imported' })];
     expect(evaluationIn(drafts)).toMatchObject({
       status: 'running',
@@ -146,7 +146,7 @@ describe('D12: a place in an evaluation is taken once', () => {
   });
 });
 
-describe('D52: usage counts for the answer, its evaluation and every evaluation above it', () => {
+describe('D52: usage is added to the response, its evaluation and every ancestor', () => {
   const parent = { evaluationId: 'e1', turn: 1, callId: 'a' };
   const spent = (evaluationId: string, sequence: number, inputTokens: number, costUsd?: number): Draft =>
     recorded(messageOf('assistant', '', sequence, { evaluationId, turn: 1 }), {
@@ -174,13 +174,13 @@ describe('D52: usage counts for the answer, its evaluation and every evaluation 
     ['e1', 1, 1111, 3],
     ['child', 1010, 1110, 2],
     ['grandchild', 100, 100, 1],
-  ] as const)('%s spent %i itself and %i with its children', ([id, own, total, outputs]) => {
+  ] as const)('%s used %i itself and %i with its children', ([id, own, total, outputs]) => {
     const evaluation = record.evaluations.get(id);
     expect(evaluation?.usage.inputTokens).toBe(own);
     expect(evaluation?.totalUsage).toMatchObject({ inputTokens: total, outputTokens: outputs });
   });
 
-  test('money is added up where it is known and absent where it is not', () => {
+  test('costs are added if they are known and absent if they are not', () => {
     expect(record.evaluations.get('e1')?.usage).not.toHaveProperty('costUsd');
     expect(record.evaluations.get('e1')?.totalUsage.costUsd).toBe(0.5);
     expect(record.usage.toArray().map((one) => [one.evaluationId, one.usage.inputTokens, one.model])).toEqual([
@@ -190,7 +190,7 @@ describe('D52: usage counts for the answer, its evaluation and every evaluation 
     ]);
   });
 
-  test('I10: evaluations that are each other’s parents count once each', () => {
+  test("I10: evaluations that are each other's parents are charged once each", () => {
     const looped = logOf(
       started('e1', { parent: { evaluationId: 'e2', turn: 1, callId: 'a' } } as object),
       started('e2', { parent } as object),
@@ -217,7 +217,7 @@ describe('D58: an erased message', () => {
   ];
   const erase = (messageId: string): Draft => ({ type: 'message/erased', messageId });
 
-  test('says nothing any more, in the list and in its evaluation, and keeps its place, role and calls’ names', () => {
+  test('has no content, in the list and in its evaluation, and keeps its position, role and the names of its calls', () => {
     const { record } = foldLog(logOf(...said, erase('e1:0'), erase('e1:1'), erase('e1:2')));
     expect(JSON.stringify(record)).not.toContain('secret');
     expect(record.messages.toArray().map((message) => message.role)).toEqual(['user', 'assistant', 'tool']);
@@ -226,7 +226,7 @@ describe('D58: an erased message', () => {
     expect(record.evaluations.get('e1')?.calls[0]).toMatchObject({ status: 'completed', arguments: '{}' });
   });
 
-  test('leaves the others as they were', () => {
+  test('does not change other messages', () => {
     const { record } = foldLog(logOf(...said, erase('e1:0')));
     expect(textOf(record.messages.at(0) ?? { content: [] })).toBe('[erased]');
     expect(record.evaluations.get('e1')?.calls[0]?.arguments).toBe('{"secret":1}');
@@ -243,14 +243,14 @@ test.for<readonly [string, Draft]>([
   ['an erasure of nobody’s message', { type: 'message/erased', messageId: 'nobody' }],
   ['a message that is there', answer(0, ['a'])],
   ['a start that is there', started()],
-])('%s gives back the same record', ([, draft]) => {
+])('%s returns the same record', ([, draft]) => {
   const fold = createFold();
   const before = foldLog(logOf(started(), answer(0, ['a'])));
   const after = fold.apply(before, { ...draft, seq: 3, at: timeOf(3) } as SessionEvent);
   expect(after.record).toBe(before.record);
 });
 
-test('the words about messages: text without reasoning, calls that are ours, a call in one string', () => {
+test("textOf omits reasoning, callsOf omits the provider's calls, callKey is one string", () => {
   const message = messageOf('assistant', 'said', 0, {
     toolCalls: [callOf('a'), callOf('b', { providerExecuted: {} })],
   });
@@ -261,14 +261,14 @@ test('the words about messages: text without reasoning, calls that are ours, a c
   expect(callKey(refOf('a'))).toBe('e1/1/a');
 });
 
-describe('a request that was refused as too long', () => {
+describe('a request that the model refused as too long', () => {
   const refused = (turn: number, model: string, maxTokens: number): Draft => ({
     type: 'history/curated',
     ...{ evaluationId: 'e1', turn, promptName: 'ns/key', strategy: 'passthrough', originalCount: 1, curatedCount: 1 },
     ...{ estimatedTokens: 2 * maxTokens, prefixKept: 1, refused: { model, maxTokens, message: 'too long' } },
   });
 
-  test('is known of the evaluation until a newer one is refused, also after a snapshot', () => {
+  test('sets the limit of its evaluation until a newer one is refused, also after a snapshot', () => {
     const log = logOf(started(), user('hi', 0), refused(1, 'small', 50), refused(3, 'small', 40));
     const { record } = foldLog(log);
     const evaluation = record.evaluations.get('e1');
@@ -278,7 +278,7 @@ describe('a request that was refused as too long', () => {
     expect(evaluation && refusalLimit(record, evaluation, 'large')).toBeUndefined();
   });
 
-  test('limits the evaluations that continue it, until one of them learns better', () => {
+  test('limits the evaluations that continue it, until one of them has a refusal of its own', () => {
     const log = logOf(
       started(),
       refused(1, 'small', 50),
@@ -295,7 +295,7 @@ describe('a request that was refused as too long', () => {
     expect(['e1', 'e2', 'e3'].map(limitOf)).toEqual([50, 50, 30]);
   });
 
-  test('of an evaluation that has ended, or with a limit that is none, changes nothing', () => {
+  test('of an ended evaluation, or with an invalid limit, changes nothing', () => {
     expect(evaluationIn([started(), completed, refused(1, 'small', 50)])?.refusal).toBeUndefined();
     const { record } = foldLog(logOf(started(), { ...refused(1, 'small', 0), refused: 'by a newer version' }));
     const evaluation = record.evaluations.get('e1');

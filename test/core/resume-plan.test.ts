@@ -15,7 +15,7 @@ const suspended: Draft = {
   pending: [],
 };
 
-describe('D54: the log alone says what is left to do', () => {
+describe('D54: the plan follows from the log alone', () => {
   test.for<readonly [string, readonly Draft[], ResumePlan['do'], number | undefined]>([
     ['an empty log', [], 'nothing', undefined],
     ['a start without messages', [started()], 'call-model', 1],
@@ -67,12 +67,12 @@ describe('D54: the log alone says what is left to do', () => {
     const plan = planResume(logOf(...drafts));
     expect(plan.do).toBe(wanted);
     expect('turn' in plan ? plan.turn : undefined).toBe(turn);
-    // A session and its log plan the same.
+    // A session plans the same as its log.
     expect(planResume(viewOf(logOf(...drafts)))).toEqual(plan);
   });
 });
 
-describe('D18: what is done with a call that has no result', () => {
+describe('D18: the action for a call without a result', () => {
   test.for<readonly [string, readonly Draft[], PlannedCall['action']]>([
     ['no trace', [], 'run'],
     ['approved', [approved], 'run'],
@@ -106,7 +106,7 @@ describe('D18: what is done with a call that has no result', () => {
     expect(plan).toMatchObject({ do: 'run-calls', calls: [{ action, call: { callId: 'a' } }] });
   });
 
-  test('D10: calls are planned in call order, whatever order they began in', () => {
+  test('D10: calls are planned in call order, regardless of the order in which they started', () => {
     const plan = planResume(
       logOf(started(), answer(0, ['a', 'b', 'c']), toolStarted('c', 'once'), toolStarted('b', 'read')),
     );
@@ -117,7 +117,7 @@ describe('D18: what is done with a call that has no result', () => {
     ]);
   });
 
-  test('D11: a call id that an earlier turn used up is a new call', () => {
+  test("D11: a call with the id of an earlier turn's call is a new call", () => {
     const log = logOf(
       started(),
       answer(0, ['a']),
@@ -129,7 +129,7 @@ describe('D18: what is done with a call that has no result', () => {
   });
 });
 
-describe('which evaluation is planned', () => {
+describe('the planned evaluation', () => {
   const log = logOf(
     started('old'),
     started('e1'),
@@ -138,18 +138,18 @@ describe('which evaluation is planned', () => {
     { type: 'evaluation/completed', evaluationId: 'child' },
   );
 
-  test('D52: the newest of the main conversation; a child is resumed by the call that asked for it', () => {
+  test('D52: is the newest of the main conversation; a child is resumed by the call that started it', () => {
     expect(planResume(log)).toMatchObject({ do: 'run-calls', evaluation: { id: 'e1' } });
   });
 
-  test('the one that is named', () => {
+  test('is the named one', () => {
     expect(planResume(log, 'child')).toMatchObject({ do: 'nothing', evaluation: { id: 'child' } });
     expect(planResume(log, 'old')).toMatchObject({ do: 'call-model', evaluation: { id: 'old' } });
     expect(planResume(log, 'nobody')).toEqual({ do: 'nothing' });
   });
 });
 
-test('I2: no log, however contradictory, makes a plan run a call that has its result', () => {
+test('I2: no log, however contradictory, leads to a plan that runs a call with a result', () => {
   fc.assert(
     fc.property(arbitraryLog, fc.constantFrom('e1', 'e2', 'child'), (log, id) => {
       const plan = planResume(log, id);

@@ -6,9 +6,9 @@ import { queuedAfter } from '../../src/core/inbox.ts';
 import { planRun, type RunStep } from '../../src/core/run-plan.ts';
 import { type Draft, messageOf, recorded, started, timeOf } from './log.ts';
 
-/** D61: what a session has left, and what a listing says of it, are two folds of the same log. */
+/** D61: the run plan and the summary are two folds of the same log, and agree. */
 
-/** A log that grows by what a session would append, never by what it would refuse. */
+/** A log that grows by events that a session would append, never by ones that it would reject. */
 class Conversation {
   readonly #fold = createFold();
   state: SessionState = this.#fold.initial;
@@ -41,7 +41,7 @@ class Conversation {
     if (item) this.append({ type: 'input/withdrawn', inputId: item.id, queuedSeq: item.seq });
   }
 
-  /** Begins with an input, if the plan says so, or with something else. */
+  /** Starts with an input, if the plan has that step, or otherwise. */
   begin(): void {
     const step = this.step(this.newest ? [this.newest.id] : []);
     const evaluationId = `e${++this.#evaluations}`;
@@ -60,7 +60,7 @@ class Conversation {
 }
 
 const suspended = (reason: string) => ({ type: 'evaluation/suspended', reason, message: '', pending: [] });
-/** Only a running evaluation is suspended: one that waits is resumed first. */
+/** Only a running evaluation is suspended: a suspended one is resumed first. */
 const suspend = (log: Conversation, reason: string): void => {
   if (log.newest?.status === 'running') log.say(suspended(reason));
 };
@@ -84,7 +84,7 @@ const OPERATIONS = {
 const names = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
 const operation = fc.tuple(fc.constantFrom('send' as const, ...names), fc.nat({ max: 3 }));
 
-test('a listing shows an input as work exactly when a run would begin with it', () => {
+test('a listing shows an input as work exactly when a run would start with it', () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 30 }), (operations) => {
       const log = new Conversation();
@@ -102,7 +102,7 @@ test('a listing shows an input as work exactly when a run would begin with it', 
 });
 
 describe('the next evaluation continues', () => {
-  test('the newest one, and what an abandoned one continued', () => {
+  test('the newest one, or the one that an abandoned one continued', () => {
     const log = new Conversation();
     log.send();
     expect(log.step()).not.toHaveProperty('continues');
@@ -118,7 +118,7 @@ describe('the next evaluation continues', () => {
     expect(log.step()).toMatchObject({ do: 'begin', continues: 'e1' });
   });
 
-  test('nothing, when the first one was abandoned', () => {
+  test('none, when the first one was abandoned', () => {
     const log = new Conversation();
     log.begin();
     log.say(suspended('PROVIDER_FAILED'));

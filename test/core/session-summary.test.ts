@@ -8,7 +8,7 @@ import { answer, type Draft, foldLog, logOf, refOf, result, started, timeOf, use
 
 const summaryOf = (...drafts: readonly Draft[]) => foldLog(logOf(...drafts)).summary;
 
-test('the first event, whatever it is, begins the session', () => {
+test("the first event of any type sets the session's start", () => {
   expect(summaryOf({ type: 'a/b' })).toEqual({ tags: [], metadata: {}, createdAt: timeOf(1) });
   expect(foldLog([]).summary).toBeUndefined();
 });
@@ -23,7 +23,7 @@ test('a description replaces title and tags, merges metadata, and null removes a
   ).toEqual({ title: 'one', tags: [], metadata: { y: { z: 2 }, w: [3] }, createdAt: timeOf(1) });
 });
 
-test('metadata called __proto__ reaches no prototype', () => {
+test('metadata named __proto__ does not change a prototype', () => {
   const metadata = JSON.parse('{"__proto__":{"polluted":1},"constructor":2}') as Record<string, unknown>;
   const summary = summaryOf({ type: 'session/described', metadata });
   expect(Object.keys(summary?.metadata ?? {})).toEqual(['__proto__', 'constructor']);
@@ -86,7 +86,7 @@ test.for<readonly [string, readonly Draft[], { readonly work?: string; readonly 
   ['of another evaluation', [started(), { ...cancels, evaluationId: 'e2' }], { work: 'evaluation' }],
   ['of one that has ended', [started(), { type: 'evaluation/completed', evaluationId: 'e1' }, cancels], {}],
   ['superseded', [started(), cancels, started('e2')], { work: 'evaluation' }],
-])('a cancelled evaluation is no work until it is resumed (D73): %s', ([, drafts, expected]) => {
+])('a cancelled evaluation is not work until it is resumed (D73): %s', ([, drafts, expected]) => {
   const { work, cancelRequestSeq } = summaryOf(...drafts) ?? {};
   expect({ ...(work && { work }), ...(cancelRequestSeq && { cancelRequestSeq }) }).toEqual(expected);
 });
@@ -176,7 +176,7 @@ test.for<readonly [string, readonly Draft[], string | undefined]>([
     expect(summary).not.toHaveProperty('approvalDeadlines');
 });
 
-test('a restore into an empty session brings the expiry of the calls that wait', () => {
+test('a restore into an empty session brings the approval deadlines of the waiting calls', () => {
   const call = { ...refOf('a'), status: 'pending', approvalRequest: { at: timeOf(1), expiresAt: atMinute(10) } };
   const restored = (evaluation: object, one: object = call): Draft => ({
     type: 'session/restored',
@@ -189,7 +189,7 @@ test('a restore into an empty session brings the expiry of the calls that wait',
   expect(summaryOf(approved)?.wakeAt).toBeUndefined();
 });
 
-test('a restore into an empty session brings the status of the conversation with it', () => {
+test('a restore into an empty session brings the status of the conversation', () => {
   const evaluations = [
     { id: 'e1', conversationId: 'main', status: 'suspended' },
     { id: 'c', conversationId: 'x', status: 'running' },
@@ -203,12 +203,12 @@ test('a restore into an empty session brings the status of the conversation with
   });
 });
 
-test('the origin of a fork is the newest: a fork of a fork names its own', () => {
+test('a fork of a fork names its own origin', () => {
   const forked = (sessionId: string): Draft => ({ type: 'session/forked', origin: { sessionId, seq: 1 } });
   expect(summaryOf(forked('a'), forked('b'))?.forkedFrom).toEqual({ sessionId: 'b', seq: 1 });
 });
 
-test('an event that says nothing about the session gives back the same summary', () => {
+test('an event that does not concern the summary returns the same summary', () => {
   fc.assert(
     fc.property(arbitraryLog, (log) => {
       const { summary } = foldLog(log);

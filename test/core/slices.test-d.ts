@@ -77,21 +77,21 @@ describe('a slice may hold any JSON value', () => {
   });
 
   test('a handler that returns another type does not compile', () => {
-    // @ts-expect-error: a text is no number
+    // @ts-expect-error: a text is not a number
     defineSlice({ name: 'wrong', initial: 0, on: { 'a/b': () => 'x' } });
     // @ts-expect-error: a reducer is synchronous
     defineSlice({ name: 'wrong', initial: 0, on: { 'a/b': async () => 1 } });
-    // @ts-expect-error: undefined is no JSON value
+    // @ts-expect-error: undefined is not a JSON value
     defineSlice({ name: 'wrong', initial: { n: 0 }, on: { 'a/b': () => undefined } });
   });
 });
 
 describe('a slice’s types come from its definition', () => {
-  test('its items are those it begins with', () => {
+  test('its items have the type of its initial items', () => {
     expectTypeOf<ItemOf<typeof plan>>().toEqualTypeOf<Step>();
   });
 
-  test('its events are what its handlers ask for, without the envelope that the log gives them', () => {
+  test('its events are those of its handlers, without the envelope', () => {
     type Of<T> = Extract<EventOf<typeof plan>, { readonly type: T }>;
     expectTypeOf<Of<'plan/added'>['step']>().toEqualTypeOf<Step>();
     expectTypeOf<keyof Of<'plan/renamed'>>().toEqualTypeOf<'type' | 'title' | 'index'>();
@@ -121,22 +121,22 @@ describe('a slice’s types come from its definition', () => {
     expectTypeOf<Fields<'note/set'>>().toEqualTypeOf<'type' | 'id' | 'text'>();
   });
 
-  test('one that begins with a bare [] lists whatever its events are', () => {
+  test('a slice with a bare [] lists its events', () => {
     const anything = defineSlice({ name: 'anything', initial: [], on: { 'thing/happened': appendAll } });
     expectTypeOf<ItemOf<typeof anything>>().toEqualTypeOf<UserEvent>();
   });
 
-  test('a handler that gives other items than the slice’s is refused', () => {
+  test('a handler that returns other items does not compile', () => {
     defineSlice({
       name: 'wrong',
       initial: [] as Step[],
-      // @ts-expect-error: a Note is no Step
+      // @ts-expect-error: a Note is not a Step
       on: { 'plan/added': (steps, event: { readonly note: Note }) => [...steps, event.note] },
     });
     defineSlice({
       name: 'wrong',
       initial: [] as Step[],
-      // @ts-expect-error: a reducer answers at once
+      // @ts-expect-error: a reducer is synchronous
       on: { 'plan/added': async (steps) => steps },
     });
   });

@@ -23,7 +23,7 @@ import {
 import { foldLog, logOf, started, timeOf, toolStarted, user } from './log.ts';
 
 describe('defineSlice', () => {
-  test('fills in what was left out: version 1, rolls back, persists (D5)', () => {
+  test('has defaults: version 1, rolls back, persists (D5)', () => {
     expect(defineSlice({ name: 'plan', initial: [], on: {} })).toEqual({
       name: 'plan',
       initial: [],
@@ -50,13 +50,13 @@ describe('defineSlice', () => {
     'a/b',
     'ä',
     '-a',
-  ])('"%s" cannot name one', (name) => {
+  ])('"%s" is not a valid name', (name) => {
     expect(() => defineSlice({ name, initial: [], on: {} })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
   });
 
-  test.for([1.5, -1, Number.NaN, '2' as unknown as number])('%s is no version', (version) => {
+  test.for([1.5, -1, Number.NaN, '2' as unknown as number])('%s is not a valid version', (version) => {
     expect(() => defineSlice({ name: 'plan', initial: [], on: {}, version })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
@@ -72,7 +72,7 @@ describe('defineSlice', () => {
     new Map(),
     new Set(),
     Promise.resolve([]),
-  ])('the initial value must be a JSON value: %s is refused', (initial) => {
+  ])('the initial value must be a JSON value: %s is rejected', (initial) => {
     expect(() => defineSlice({ name: 'plan', initial, on: {} })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('a JSON value') }),
     );
@@ -105,7 +105,7 @@ describe('ready-made reducers', () => {
           ? items.map((one) => (one.id === item.id ? item : one))
           : [...items, item],
     ],
-  ] as const)('%s gives what a plain reducer would, on any items', ([, reducer, model]) => {
+  ] as const)('%s returns what a plain reducer would, for any items', ([, reducer, model]) => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 6 }), { maxLength: 80 }), (ids) => {
         let items: SliceItems = [];
@@ -122,7 +122,7 @@ describe('ready-made reducers', () => {
     );
   });
 
-  test('I9: appending does not copy what is there', () => {
+  test('I9: appending does not copy the existing items', () => {
     let items: SliceItems = [];
     for (let i = 0; i < 100; i++) items = reduceSlice(appendAll, items, event(i, i));
     expect(items).toBeInstanceOf(List);
@@ -138,15 +138,15 @@ describe('selecting', () => {
     [toolStarts, 1],
     [adapterStates, 0],
     [usage, 0],
-  ] as const)('the built-in slice $0.name is always there', ([slice, count]) => {
+  ] as const)('the built-in slice $0.name always exists', ([slice, count]) => {
     expect(itemsOf(state, slice.name)).toHaveLength(count);
   });
 
-  test.for(['nobody', '__proto__', 'constructor', 'toString'])('a slice called %s is not', (name) => {
+  test.for(['nobody', '__proto__', 'constructor', 'toString'])('a slice called %s does not exist', (name) => {
     expect(itemsOf(state, name)).toBeUndefined();
   });
 
-  test('all, latest and where answer from the items as they were', () => {
+  test('all, latest and where return the items at the time of the selection', () => {
     const selection = selectionOf([1, 2, 3]);
     expect(selection.all()).toEqual([1, 2, 3]);
     expect(selection.latest()).toBe(3);

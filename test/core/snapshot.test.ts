@@ -23,7 +23,7 @@ const small = snapshotOf(
   ),
 );
 
-/** The error that parsing gives, which must be of our family and say what to do. */
+/** The error of parsing, which must be a HoldfastError that states what to do. */
 function refusal(input: unknown, options?: ParseSnapshotOptions): HoldfastError {
   try {
     parseSnapshot(input, options);
@@ -37,8 +37,8 @@ function refusal(input: unknown, options?: ParseSnapshotOptions): HoldfastError 
   throw new Error('the snapshot was accepted');
 }
 
-describe('D6: a snapshot is the state', () => {
-  test('any state comes back from its snapshot as it was', () => {
+describe('D6: a snapshot restores the state', () => {
+  test('any state equals the state restored from its snapshot', () => {
     fc.assert(
       fc.property(arbitraryLog, (log) => {
         const state = foldLog(log, SLICES);
@@ -51,14 +51,14 @@ describe('D6: a snapshot is the state', () => {
     );
   });
 
-  test('text and value are read alike, and reading again changes nothing', () => {
+  test('text and value parse alike, and parsing again changes nothing', () => {
     const parsed = parseSnapshot(JSON.stringify(small));
     expect(parsed).toEqual(JSON.parse(JSON.stringify(small)));
     expect(parseSnapshot(small)).toEqual(parsed);
     expect(parseSnapshot(parsed)).toEqual(parsed);
   });
 
-  test('it holds every slice that persists and none that does not', () => {
+  test('it contains every slice that persists and no other', () => {
     expect(Object.keys(small.slices).sort()).toEqual(
       [
         'messages',
@@ -76,7 +76,7 @@ describe('D6: a snapshot is the state', () => {
     );
   });
 
-  test('slices that nobody here knows are kept as they came; strict refuses them', () => {
+  test('unknown slices are kept unchanged; strict rejects them', () => {
     const foreign = { version: 7, seq: 2, items: [{ any: 'thing' }] };
     const text = JSON.stringify({ ...small, slices: { ...small.slices, foreign } });
     expect(parseSnapshot(text).slices.foreign).toEqual(foreign);
@@ -92,19 +92,19 @@ describe('D6: a snapshot is the state', () => {
     );
   });
 
-  test('strict takes a snapshot whose slices are all known, our own among them', () => {
+  test('strict accepts a snapshot of known slices, including the built-in ones', () => {
     expect(parseSnapshot(small, { strict: true, known: ['plan', 'notes', 'audit', 'progress'] }).seq).toBe(small.seq);
     expect(refusal(small, { strict: true }).message).toContain('unknown here');
   });
 });
 
-describe('I10: a snapshot that cannot be used says so', () => {
+describe('I10: an invalid snapshot is rejected with a reason', () => {
   test('cut at any length', () => {
     const text = JSON.stringify(small);
     for (let length = 0; length < text.length; length++) refusal(text.slice(0, length));
   });
 
-  test('with any one character changed it is refused or read, never half read', () => {
+  test('with any one character changed it is rejected or parsed, never partly', () => {
     const text = JSON.stringify(small);
     fc.assert(
       fc.property(
@@ -174,7 +174,7 @@ describe('I10: a snapshot that cannot be used says so', () => {
     refusal(input);
   });
 
-  test('a value that is no plain data: in a circle, or with a bigint', () => {
+  test('a value that is not plain data: a cycle, or a bigint', () => {
     const circle: Record<string, unknown> = { ...small };
     circle.self = circle;
     refusal(circle);
@@ -193,7 +193,7 @@ describe('I10: a snapshot that cannot be used says so', () => {
     ).toContain('levels deep');
   });
 
-  test('brackets inside of texts are no nesting', () => {
+  test('brackets inside strings do not count as nesting', () => {
     const text = '[{"\\"'.repeat(5_000);
     const parsed = parseSnapshot(JSON.stringify(withSlices({ plan: slice([text, '\\', '"']) })));
     expect(parsed.slices.plan?.items).toEqual([text, '\\', '"']);
@@ -206,7 +206,7 @@ describe('I10: a snapshot that cannot be used says so', () => {
     refusal('x'.repeat(100 * 1024 * 1024));
   });
 
-  test('__proto__ in an item stays an item and reaches no prototype', () => {
+  test('__proto__ in an item stays an item and does not change a prototype', () => {
     const text = JSON.stringify(withSlices({ plan: slice(['PLACE']) })).replace(
       '"PLACE"',
       '{"__proto__":{"polluted":true}}',
@@ -224,7 +224,7 @@ describe('D6: migrations', () => {
     (snapshot: Readonly<Record<string, unknown>>) => ({ ...snapshot, at: `${snapshot.at}!` }),
   ];
 
-  test('bring an old snapshot up step by step', () => {
+  test('migrate an old snapshot step by step', () => {
     expect(parseSnapshot(JSON.stringify(old), { migrations })).toMatchObject({
       version: 3,
       sessionId: 's1',
@@ -234,7 +234,7 @@ describe('D6: migrations', () => {
     expect(parseSnapshot({ ...small, version: 3 }, { migrations })).toMatchObject({ version: 3, at: 'then' });
   });
 
-  test('a snapshot that is newer than they reach, or that one cannot take, is refused', () => {
+  test('a snapshot that is too new, or that a migration rejects, is rejected', () => {
     expect(refusal({ ...small, version: 4 }, { migrations }).message).toContain('upgrade');
     const broken = [
       () => {
@@ -244,7 +244,7 @@ describe('D6: migrations', () => {
     expect(refusal(small, { migrations: broken }).cause).toEqual(new Error('cannot'));
   });
 
-  test('what a migration gives is checked like anything else', () => {
+  test('the result of a migration is checked like any snapshot', () => {
     refusal(small, { migrations: [() => ({})] });
   });
 });

@@ -1,4 +1,4 @@
-/** Erasing does not fold a log again unless its summary depends on it, and then it does (D58). */
+/** Erasing folds a log again only if its summary depends on the erased event (D58). */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { erased, erasedSettlement } from '../../src/core/erased.ts';
@@ -11,7 +11,7 @@ function summaryOf(log: readonly SessionEvent[]): SessionSummary | undefined {
   return log.reduce<SessionSummary | undefined>(summarizeSession, undefined);
 }
 
-/** An event without what people, models and tools said in it. */
+/** An event without the content of people, models and tools. */
 function withoutWords(event: SessionEvent): SessionEvent {
   if (event.type === 'message/recorded' && 'message' in event) {
     return { ...event, message: erased(event.message as Parameters<typeof erased>[0]) } as SessionEvent;
@@ -21,7 +21,7 @@ function withoutWords(event: SessionEvent): SessionEvent {
     : event;
 }
 
-test('a replacement that is said not to change the summary does not change it, whatever replaces what', () => {
+test('if changesSummary returns false, replacing any event by any other does not change the summary', () => {
   fc.assert(
     fc.property(arbitraryLog, fc.nat(), fc.nat(), (log, i, j) => {
       fc.pre(log.length > 0);
@@ -34,7 +34,7 @@ test('a replacement that is said not to change the summary does not change it, w
   );
 });
 
-test('erasing what a message or a settlement said does not change the summary', () => {
+test('erasing the content of a message or a settlement does not change the summary', () => {
   fc.assert(
     fc.property(arbitraryLog, (log) => {
       for (const event of log) expect(changesSummary(event, withoutWords(event))).toBe(false);
@@ -54,7 +54,7 @@ test.for<readonly [string, object, object, boolean]>([
   );
 });
 
-test('the time of the first event is when the session began; the time of another is no part of the summary', () => {
+test("the time of the first event is the session's start; the time of any other is not part of the summary", () => {
   const event = (seq: number, at: string) => ({ type: 'a/b' as string, seq, at }) as SessionEvent;
   expect(changesSummary(event(1, 'a'), event(1, 'b'))).toBe(true);
   expect(changesSummary(event(2, 'a'), event(2, 'b'))).toBe(false);

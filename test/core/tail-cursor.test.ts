@@ -15,12 +15,12 @@ describe('D74: the cursor of a tail', () => {
     ['12.3.45', { incarnation: 1, seq: 12, position: { fence: 3, n: 45 } }],
     ['2:0', { incarnation: 2, seq: 0 }],
     ['7:12.0.1', { incarnation: 7, seq: 12, position: { fence: 0, n: 1 } }],
-  ])('%s names its place', ([text, cursor]) => {
+  ])('%s is parsed to its position', ([text, cursor]) => {
     expect(parseTailCursor(text)).toEqual(cursor);
     expect(formatTailCursor(cursor)).toBe(text);
   });
 
-  test('any place that is written as text is read back', () => {
+  test('any position is the same after formatting and parsing', () => {
     fc.assert(
       fc.property(cursors, (cursor) => {
         expect(parseTailCursor(formatTailCursor(cursor))).toEqual(cursor);
@@ -52,11 +52,11 @@ describe('D74: the cursor of a tail', () => {
     expect(() => parseTailCursor(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
-  test.for([undefined, null, 12, {}, ['1']])('%j instead of a text is INVALID_ARGUMENT', (value) => {
+  test.for([undefined, null, 12, {}, ['1']])('%j, which is not a text, is INVALID_ARGUMENT', (value) => {
     expect(() => parseTailCursor(value as string)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
-  test('text that is no cursor never throws anything else', () => {
+  test('any other text throws INVALID_ARGUMENT and nothing else', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {

@@ -24,7 +24,7 @@ import {
 
 const child = { conversationId: 'e2/1/a/0', parent: refOf('a', { evaluationId: 'e2' }) } as object;
 
-/** Two evaluations of the main conversation, the second with a child under way. */
+/** Two evaluations of the main conversation, the second with a running child. */
 const session = viewOf(
   logOf(
     started('e1'),
@@ -53,7 +53,7 @@ describe('getMessages', () => {
     expect(getMessages(session, evaluationId).map((message) => message.id)).toEqual(ids);
   });
 
-  test('D12: in log order, even where ids and times say otherwise', () => {
+  test('D12: in log order, even if ids and times have another order', () => {
     const log = logOf(
       user('late', 0, { evaluationId: 'z', createdAt: timeOf(9) }),
       user('early', 0, { evaluationId: 'a', createdAt: timeOf(1) }),
@@ -61,7 +61,7 @@ describe('getMessages', () => {
     expect(getMessages(viewOf(log)).map((message) => message.evaluationId)).toEqual(['z', 'a']);
   });
 
-  test('of messages that came without a start, by the evaluation they name', () => {
+  test('of messages without a start, by their evaluation id', () => {
     expect(getMessages(viewOf(logOf(user('imported', 0))), 'e1')).toHaveLength(1);
   });
 });
@@ -77,13 +77,13 @@ describe('getLatestEvaluation', () => {
     expect(getLatestEvaluation(session, wanted)?.id).toBe(id);
   });
 
-  test('of an empty session there is none', () => {
+  test('is undefined for an empty session', () => {
     expect(getLatestEvaluation(empty)).toBeUndefined();
   });
 });
 
 describe('getPendingToolCalls', () => {
-  test('D8: those without a result, in call order, with what the log says of each', () => {
+  test('D8: returns the calls without a result, in call order, with their state', () => {
     expect(getPendingToolCalls(session)).toMatchObject([
       { callId: 'a', status: 'started', effect: 'idempotent', attempt: 1 },
       { callId: 'b', status: 'pending', attempt: 0 },
@@ -101,7 +101,7 @@ describe('getPendingToolCalls', () => {
 });
 
 describe('getConversationState', () => {
-  test('D1: an evaluation as turns, with what it began with', () => {
+  test('D1: returns an evaluation as turns, with its first messages', () => {
     const state = getConversationState(session, 'e1');
     expect(state).toMatchObject({
       evaluationId: 'e1',
@@ -115,7 +115,7 @@ describe('getConversationState', () => {
     expect(state?.turns).toMatchObject([{ turnNumber: 1, assistantMessage: { id: 'e1:2' }, toolMessages: [] }]);
   });
 
-  test('D10: results stand in call order, whatever order they finished in', () => {
+  test('D10: results are in call order, regardless of the order in which they finished', () => {
     const log = logOf(
       started(),
       answer(0, ['a', 'b', 'c']),
@@ -132,14 +132,14 @@ describe('getConversationState', () => {
     expect(state?.turns.map((turn) => turn.turnNumber)).toEqual([1, 2]);
   });
 
-  test('of the newest evaluation unless one is named, and of none when there is none', () => {
+  test('is that of the newest evaluation unless one is named, and undefined when there is none', () => {
     expect(getConversationState(session)?.evaluationId).toBe('e2');
     expect(getConversationState(session)).not.toHaveProperty('systemMessage');
     expect(getConversationState(session, 'nobody')).toBeUndefined();
     expect(getConversationState(empty)).toBeUndefined();
   });
 
-  test('a result that nobody asked for stands at the end', () => {
+  test('a result without a call is at the end', () => {
     const asked = messageOf('assistant', '', 0, { turn: 1, toolCalls: [callOf('a'), callOf('b')] }) as AssistantMessage;
     const results = ['x', 'b', 'a'].map((id, i) => messageOf('tool', '', i + 1, { turn: 1, toolCallId: id }));
     expect(inCallOrder(asked, results as never).map((message) => message.toolCallId)).toEqual(['a', 'b', 'x']);

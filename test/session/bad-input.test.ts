@@ -13,7 +13,7 @@ const withMessage = (change: object): object => ({ type: 'message/recorded', mes
 const without = (event: Draft, field: string): object => ({ ...event, [field]: undefined });
 const captured = { id: 'x', evaluationId: 'e1', state: { adapterType: 't' }, resumable: true, capturedAt: 'then' };
 
-/** Everything that is not an event, or only claims to be one of ours. */
+/** Values that are not events, and malformed built-in events. */
 const REFUSED: readonly (readonly [string, unknown])[] = [
   ['nothing', undefined],
   ['null', null],
@@ -86,7 +86,7 @@ const REFUSED: readonly (readonly [string, unknown])[] = [
   ['a refusal without a limit', { type: 'history/curated', evaluationId: 'e1', turn: 1, refused: { model: 'm' } }],
 ];
 
-describe('I10: what is no event is refused, and nothing is written', () => {
+describe('I10: an invalid event is rejected, and nothing is written', () => {
   test.for(REFUSED)('%s', async ([, event]) => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
@@ -99,7 +99,7 @@ describe('I10: what is no event is refused, and nothing is written', () => {
     expect(await logIn(store)).toEqual([]);
   });
 
-  test('every event that our types allow is taken', async () => {
+  test('every event that the types allow is accepted', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDrafts, async (drafts) => {
         const session = await openSession({ store: memoryStore(), id: 's1' });
@@ -130,7 +130,7 @@ describe('I10: what is no event is refused, and nothing is written', () => {
 });
 
 describe('I10: a log that a foreign program wrote', () => {
-  test.for(STORES)('can be opened whatever its events say, and is told of, on %s', async ([, create]) => {
+  test.for(STORES)('can be opened with any events, and malformed ones are reported, on %s', async ([, create]) => {
     const store = await create();
     const hostile = [
       { type: 'message/recorded', at: 'then', message: { ...message, toolCalls: 7 } },
@@ -160,7 +160,7 @@ describe('session ids', () => {
     ['with a line break', 'a\nb'],
     ['with an escape', '\u001b[31mred'],
     ['with half a surrogate pair', 'a\ud800'],
-  ])('%s are refused, for opening and for forking', async ([, id]) => {
+  ])('%s are rejected, for opening and for forking', async ([, id]) => {
     const store = memoryStore();
     expect(await rejection(openSession({ store, id: id as string }))).toMatchObject({ code: 'INVALID_ARGUMENT' });
     const session = await openSession({ store, id: 's1' });
@@ -170,7 +170,7 @@ describe('session ids', () => {
     expect((await store.listSessions()).sessions.map((one) => one.id)).toEqual(['s1']);
   });
 
-  test.for(STORES)('anything else is one, and none is taken for another, on %s', async ([, create]) => {
+  test.for(STORES)('any other id is accepted, and no two are confused, on %s', async ([, create]) => {
     const store = await create();
     const ids = [
       '../../etc/passwd',
@@ -194,7 +194,7 @@ describe('session ids', () => {
 describe('two slices with one name', () => {
   const slice = (name: string) => ({ ...defineSlice({ name: 'plan', initial: [], on: {} }), name });
 
-  test.for([[['plan', 'plan']], [['messages']], [['summaries']]] as const)('%s are refused', async ([names]) => {
+  test.for([[['plan', 'plan']], [['messages']], [['summaries']]] as const)('%s are rejected', async ([names]) => {
     const error = await rejection(openSession({ store: memoryStore(), id: 's1', slices: names.map(slice) }));
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
@@ -206,7 +206,7 @@ describe('D58: sizes', () => {
     ['letters that JSON writes with six', '\u0001', 6],
     ['half surrogate pairs', '\ud800', 6],
     ['quotes', '"', 2],
-  ])('the limit counts what JSON writes: %s', async ([, letter, length]) => {
+  ])('the limit counts characters of JSON: %s', async ([, letter, length]) => {
     const session = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 1000 });
     const most = Math.floor((1000 - 80) / length);
     await session.dispatch({ type: 'a/a', text: letter.repeat(most) });
@@ -217,7 +217,7 @@ describe('D58: sizes', () => {
     expect(session.seq).toBe(1);
   });
 
-  test('an event of the default limit is taken, one beyond it is not', async () => {
+  test('an event of the default limit is accepted, a longer one is not', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
     await session.dispatch({ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024 - 100) });
     expect(await rejection(session.dispatch({ type: 'a/a', text: 'x'.repeat(4 * 1024 * 1024) }))).toMatchObject({
@@ -232,7 +232,7 @@ describe('a session that is read-only', () => {
     expect(error).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('reads, follows and forks, and writes nothing', async () => {
+  test('reads, tails and forks, and writes nothing', async () => {
     const store = memoryStore();
     const writer = await openSession({ store, id: 's1' });
     await writer.append([user('hi', 0)]);

@@ -12,7 +12,7 @@ const LARGE = 'large '.repeat(10);
 const withParts = (...content: readonly ContentPart[]): ConversationMessage =>
   ({ ...messageOf('assistant', '', 0, { turn: 1 }), content }) as ConversationMessage;
 
-describe.for(STORES)('D58: large content, on %s', ([, create]) => {
+describe.for(STORES)('D58: external content, on %s', ([, create]) => {
   test.for<readonly [string, ContentPart, boolean]>([
     ['a text', { type: 'text', text: LARGE }, true],
     [
@@ -26,7 +26,7 @@ describe.for(STORES)('D58: large content, on %s', ([, create]) => {
     ['a file with a name', { type: 'file', mediaType: 'text/plain', data: LARGE, filename: 'a.txt' }, true],
     ['a small text', { type: 'text', text: 'small' }, false],
     ['reasoning, which a signature may cover', { type: 'reasoning', text: LARGE, signature: 's' }, false],
-  ])('%s is what it was when it is read back', async ([, part, apart]) => {
+  ])('%s is unchanged when it is read', async ([, part, apart]) => {
     const store = await create();
     const session = await openSession({ store, id: 's1', maxInlineLength: 20 });
     const message = withParts({ type: 'text', text: 'before' }, part);
@@ -40,7 +40,7 @@ describe.for(STORES)('D58: large content, on %s', ([, create]) => {
     expect((await store.check()).problems).toEqual([]);
   });
 
-  test('texts that differ only in half a surrogate pair are two', async () => {
+  test('texts that differ only in half a surrogate pair are two contents', async () => {
     const session = await openSession({ store: await create(), id: 's1', maxInlineLength: 20 });
     const texts = [`${LARGE}\ud800`, `${LARGE}\ud801`, `${LARGE}\ufffd`];
     await session.append(texts.map((text, i) => user(text, i)));
@@ -48,7 +48,7 @@ describe.for(STORES)('D58: large content, on %s', ([, create]) => {
     expect(resolved.map((message) => message.content)).toEqual(texts.map((text) => [{ type: 'text', text }]));
   });
 
-  test('is kept as long as one session shows it', async () => {
+  test('is stored as long as one session refers to it', async () => {
     const store = await create();
     const open = (id: string) => openSession({ store, id, maxInlineLength: 20 });
     const [one, other] = [await open('s1'), await open('s2')];
@@ -63,14 +63,14 @@ describe.for(STORES)('D58: large content, on %s', ([, create]) => {
   });
 });
 
-test('messages without any are given back as they are', async () => {
+test('messages without external content are returned unchanged', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1' });
   await session.append([user('small', 0)]);
   const messages = getMessages(session);
   expect(await session.resolve(messages)).toBe(messages);
 });
 
-test('data that looks like a reference is what it says: it names no content of another session, and blocks nothing', async () => {
+test('data that looks like a reference refers to no content of another session, and blocks nothing', async () => {
   const store = memoryStore();
   const victim = await openSession({ store, id: 'victim', maxInlineLength: 20 });
   await victim.append([user(LARGE, 0)]);

@@ -7,7 +7,7 @@ import { memoryStore } from '../../src/stores/memory.ts';
 import { STORES } from './stores.ts';
 
 describe.for(STORES)('title, tags and metadata, on %s', ([, create]) => {
-  test('are the session’s, and found in the list of sessions', async () => {
+  test('belong to the session, and are in the list of sessions', async () => {
     const store = await create();
     const session = await openSession({ store, id: 's1' });
     expect(session.summary).toBeUndefined();
@@ -37,7 +37,7 @@ describe('upcasters', () => {
     'step/added': (event: SessionEvent) => ({ ...event, type: 'plan/added', step: (event as { what?: string }).what }),
   };
 
-  test('old events are read under their new name everywhere, and stay as they were written', async () => {
+  test('old events are read under their new type everywhere, and are stored unchanged', async () => {
     const store = memoryStore();
     const old = await openSession({ store, id: 's1' });
     await old.dispatch({ type: 'step/added', what: 'a' });
@@ -52,7 +52,7 @@ describe('upcasters', () => {
     expect(seen).toContain('plan/added');
   });
 
-  test('what is dispatched under an old name is folded as a restart would fold it', async () => {
+  test('an event that is dispatched under an old type is folded as after a restart', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [plan], upcasters });
     await session.dispatch({ type: 'step/added', what: 'a' });
@@ -60,7 +60,7 @@ describe('upcasters', () => {
     expect((await openSession({ store, id: 's1', slices: [plan], upcasters })).select(plan).all()).toEqual(['a']);
   });
 
-  test('one that cannot is reported as a typed error, and its event is kept', async () => {
+  test('a failing upcaster is reported as a typed error, and its event is kept', async () => {
     const store = memoryStore();
     await (await openSession({ store, id: 's1' })).dispatch({ type: 'step/added' });
     const broken = { 'step/added': () => null as unknown as SessionEvent };
@@ -71,7 +71,7 @@ describe('upcasters', () => {
   });
 });
 
-test('a reducer that throws is reported with its slice and event, and stops nothing', async () => {
+test('a reducer that throws is reported with its slice and event, and does not affect other slices', async () => {
   const broken = defineSlice({
     name: 'broken',
     initial: [] as string[],

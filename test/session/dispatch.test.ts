@@ -16,7 +16,7 @@ import { countingStore, failingStore, STORES } from './stores.ts';
 const things = defineSlice({ name: 'things', initial: [], on: { 'thing/happened': appendAll } });
 
 describe.for(STORES)('dispatch, on %s', ([, create]) => {
-  test('I1: resolves when the event is durable, with its place in the log', async () => {
+  test('I1: resolves when the event is durable, with its seq', async () => {
     const store = await create();
     const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
     expect(await session.dispatch({ type: 'thing/happened', n: 1 })).toEqual({ seq: 1 });
@@ -24,7 +24,7 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
     expect(session.seq).toBe(1);
   });
 
-  test('the order of the calls is the order of the log, also when one of them has large content', async () => {
+  test('events are appended in the order of the calls, also when one of them has external content', async () => {
     const store = await create();
     const session = await openSession({ store, id: 's1', maxInlineLength: 10 });
     const seqs = await Promise.all([
@@ -37,12 +37,12 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
     expect((await logIn(store)).map((event) => event.type)).toEqual(['a/a', 'message/recorded', 'b/b', 'c/c', 'd/d']);
   });
 
-  test('what is dispatched, in any order and by whoever, is the state after a restart', async () => {
+  test('the state after dispatches of several handles, in any order, is the state after a restart', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDrafts, async (drafts) => {
         const store = await create();
         const live = await openSession({ store, id: 's1', slices: SLICES });
-        // Two messages for one place are refused (D12): that is another test's business.
+        // Two messages for one position are rejected (D12): another test covers it.
         await Promise.allSettled(drafts.map((draft) => appendDraft(live, draft)));
         const log = await logIn(store);
         expectGapless(log);
@@ -54,8 +54,8 @@ describe.for(STORES)('dispatch, on %s', ([, create]) => {
   });
 });
 
-describe('appends that wait together', () => {
-  test('are one commit', async () => {
+describe('concurrent appends', () => {
+  test('share one commit', async () => {
     const { store, counts } = countingStore(memoryStore());
     const session = await openSession({ store, id: 's1' });
     await Promise.all(Array.from({ length: 50 }, (_, n) => session.dispatch({ type: 'thing/happened', n })));
@@ -63,7 +63,7 @@ describe('appends that wait together', () => {
     expect(session.seq).toBe(50);
   });
 
-  test('are one commit with the one that says that nothing more will come, and need not wait for the turn to end', async () => {
+  test('share one commit with the append that is marked as the last, and do not wait for the end of the turn', async () => {
     const { store, counts } = countingStore(memoryStore());
     const session = await openSession({ store, id: 's1' });
     let turned = false;
@@ -71,20 +71,20 @@ describe('appends that wait together', () => {
       turned = true;
     });
     const first = session.dispatch({ type: 'a/a' });
-    await Promise.resolve(); // a little later, as a second tool's result is
+    await Promise.resolve(); // a little later, as the result of a second tool
     await Promise.all([first, session.append([{ type: 'b/b' }], { now: true })]);
     expect([counts.appends, turned, session.seq]).toEqual([1, false, 2]);
     await session.dispatch({ type: 'c/c' });
     expect([counts.appends, turned, session.seq]).toEqual([2, true, 3]);
   });
 
-  test('fail one by one: an event that is refused takes no other with it', async () => {
+  test('fail separately: a rejected event does not affect the others', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', maxEventLength: 200, maxInlineLength: 10 });
     const outcomes = await Promise.allSettled([
       session.dispatch({ type: 'a/a' }),
       session.dispatch({ type: 'too/large', text: 'x'.repeat(300) }),
-      // Its content is moved before its size is known: the refusal comes late.
+      // Its content is stored before its size is known: the rejection comes late.
       session.append([user('x'.repeat(50), 0), { type: 'too/large', text: 'x'.repeat(300) }]),
       session.dispatch({ type: 'big/number', n: 1n }),
       session.dispatch({ type: 'b/b' }),
@@ -93,7 +93,7 @@ describe('appends that wait together', () => {
     expect((await logIn(store)).map((event) => event.type)).toEqual(['a/a', 'b/b']);
   });
 
-  test('of nothing are nothing', async () => {
+  test('without events write nothing', async () => {
     const { store, counts } = countingStore(memoryStore());
     const session = await openSession({ store, id: 's1' });
     expect(await session.append([])).toEqual({ seq: 0 });
@@ -101,13 +101,13 @@ describe('appends that wait together', () => {
   });
 });
 
-describe('events that are plain data already', () => {
+describe('events that are already plain data', () => {
   const plainly = (text: string): [readonly [ReturnType<typeof user>], { readonly plain: number }] => [
     [user(text, 0)],
     { plain: text.length + 1000 },
   ];
 
-  test('are taken as they are, with their time', async () => {
+  test('are stored as they are, with their time', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
     const [events, options] = plainly('hi');
@@ -116,7 +116,7 @@ describe('events that are plain data already', () => {
     expect(await logIn(store)).toEqual([{ ...user('hi', 0), seq: 1, at: '2026-01-01T00:00:00.000Z' }]);
   });
 
-  test('are redacted, refused when they are too long and stored apart like all others', async () => {
+  test('are redacted, rejected when they are too long, and their large content is external, like all others', async () => {
     const hidden = await openSession({
       store: memoryStore(),
       id: 's1',
@@ -132,13 +132,13 @@ describe('events that are plain data already', () => {
   });
 });
 
-describe('D12: one message per place', () => {
+describe('D12: one message per position', () => {
   const said = (text: string, more: object = {}) => ({
     type: 'message/recorded',
     message: messageOf('user', text, 0, more),
   });
 
-  test('the same message again is a no-op, whenever it was made; another one is a conflict', async () => {
+  test('the same message again is a no-op at any time; another message is a conflict', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append([said('hi')]);
@@ -152,7 +152,7 @@ describe('D12: one message per place', () => {
     expect(await logIn(store)).toEqual(before);
   });
 
-  test('of two handles that both found the place free one is refused, and says so', async () => {
+  test('of two handles that both found the position free one is rejected with a conflict', async () => {
     const store = memoryStore();
     const [one, other] = [await openSession({ store, id: 's1' }), await openSession({ store, id: 's1' })];
     const outcomes = await Promise.allSettled([one.append([said('one')]), other.append([said('other')])]);
@@ -162,7 +162,7 @@ describe('D12: one message per place', () => {
     expect(getMessages(one)).toEqual(getMessages(other));
   });
 
-  test('so is the second of two in one commit; what waits with them is written', async () => {
+  test('so is the second of two in one commit; the other events of the commit are written', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     const outcomes = await Promise.allSettled([
@@ -176,13 +176,13 @@ describe('D12: one message per place', () => {
     expect(getMessages(session)).toHaveLength(1);
   });
 
-  test('one append cannot contradict itself', async () => {
+  test('two messages for one position in one append are rejected', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
     expect(await rejection(session.append([said('one'), said('other')]))).toMatchObject({ code: 'SESSION_CONFLICT' });
     expect(session.seq).toBe(0);
   });
 
-  test('the same holds for what is redacted, and for what is stored apart', async () => {
+  test('the same holds for redacted messages and for external content', async () => {
     const session = await openSession({
       store: memoryStore(),
       id: 's1',
@@ -198,8 +198,8 @@ describe('D12: one message per place', () => {
   });
 });
 
-describe('an event is what it was when it was dispatched', () => {
-  test('whatever its caller does with the object afterwards', async () => {
+describe('an event is recorded as it was when it was dispatched', () => {
+  test('even if the caller changes the object afterwards', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [things] });
     const event = { type: 'thing/happened', list: [1], inner: { text: 'before' } };
@@ -213,7 +213,7 @@ describe('an event is what it was when it was dispatched', () => {
     expect(session.select(things).all()).toEqual([logged]);
   });
 
-  test('and the live state is what a restart reads', async () => {
+  test('and the live state equals the state after a restart', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [things] });
     await session.dispatch({
@@ -234,7 +234,7 @@ describe('an event is what it was when it was dispatched', () => {
     });
   });
 
-  test('its place and time are the log’s, not the caller’s', async () => {
+  test("its seq and time are the log's, not the caller's", async () => {
     const session = await openSession({ store: memoryStore(), id: 's1', clock: fakeClock(0), slices: [things] });
     await session.append([{ type: 'thing/happened' }]);
     expect(session.select(things).latest()).toMatchObject({ seq: 1, at: '1970-01-01T00:00:00.000Z' });
@@ -270,19 +270,22 @@ describe('an event is what it was when it was dispatched', () => {
     ['an error', { error: new Error('x') }, 'error'],
     ['bytes', { bytes: new Uint8Array(2) }, 'bytes'],
     ['an invalid date', { due: new Date(Number.NaN) }, 'due'],
-  ])('I10: with %s, which JSON cannot carry, it is refused and the error names the path', async ([, fields, path]) => {
-    const store = memoryStore();
-    const session = await openSession({ store, id: 's1', slices: [things] });
-    const refused = { code: 'EVENT_INVALID', message: expect.stringContaining(`recorded: ${path} is `) };
-    const event = { type: 'thing/happened', ...(fields as object) };
-    expect(await rejection(session.append([event]))).toMatchObject(refused);
-    expect(await rejection(session.transaction((tx) => tx.dispatch(event as never)))).toMatchObject(refused);
-    expect(await rejection(session.describe({ metadata: fields as Record<string, unknown> }))).toMatchObject({
-      code: 'EVENT_INVALID',
-      message: expect.stringContaining(`recorded: metadata.${path} is `),
-    });
-    expect(await logIn(store)).toEqual([]);
-  });
+  ])(
+    'I10: with %s, which JSON cannot represent, it is rejected and the error names the path',
+    async ([, fields, path]) => {
+      const store = memoryStore();
+      const session = await openSession({ store, id: 's1', slices: [things] });
+      const refused = { code: 'EVENT_INVALID', message: expect.stringContaining(`recorded: ${path} is `) };
+      const event = { type: 'thing/happened', ...(fields as object) };
+      expect(await rejection(session.append([event]))).toMatchObject(refused);
+      expect(await rejection(session.transaction((tx) => tx.dispatch(event as never)))).toMatchObject(refused);
+      expect(await rejection(session.describe({ metadata: fields as Record<string, unknown> }))).toMatchObject({
+        code: 'EVENT_INVALID',
+        message: expect.stringContaining(`recorded: metadata.${path} is `),
+      });
+      expect(await logIn(store)).toEqual([]);
+    },
+  );
 });
 
 describe('D58: redact', () => {
@@ -308,7 +311,7 @@ describe('D58: redact', () => {
     expect(seen).toEqual(['thing/happened', 'thing/happened', 'thing/happened', 'session/restored']);
   });
 
-  test('what it hides is in no state, no log and no snapshot', async () => {
+  test('redacted text is in no state, log or snapshot', async () => {
     const store = memoryStore();
     const session = await openSession({
       store,
@@ -337,7 +340,7 @@ describe('D58: redact', () => {
         throw new Error('redact');
       },
     ],
-  ])('one that %s records nothing', async ([, redact]) => {
+  ])('a redact function that %s records nothing', async ([, redact]) => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', redact: redact as never });
     await rejection(session.append([user('hi', 0)]));
@@ -345,8 +348,8 @@ describe('D58: redact', () => {
   });
 });
 
-describe('a session that is gone', () => {
-  test('while it was open is told so, not tried for ever', async () => {
+describe('a deleted session', () => {
+  test('rejects a dispatch with SESSION_NOT_FOUND instead of retrying for ever', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append([started(), user('hi', 0)]);
@@ -354,7 +357,7 @@ describe('a session that is gone', () => {
     expect(await rejection(session.dispatch({ type: 'a/a' }))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('a store that fails twice is the caller’s error, and the next dispatch finds what became of it', async () => {
+  test('a store that fails twice rejects the dispatch, and the next dispatch finds out whether it was written', async () => {
     const memory = memoryStore();
     let faults = 2;
     const session = await openSession({

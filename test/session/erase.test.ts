@@ -9,12 +9,12 @@ import { answer, callOf, messageOf, plain, recorded, refOf, result, started, use
 import { logIn, rejection, until } from './log-of.ts';
 import { STORES, withChanges } from './stores.ts';
 
-/** A slice that copies what was said: its author could not know that it would be erased. */
+/** A slice that copies message texts: its author did not expect an erasure. */
 const said = defineSlice({ name: 'said', initial: [], on: { 'message/recorded': appendAll } });
 
 const SECRET = 'squeamish ossifrage';
 
-/** Everything a store would give back about a session. */
+/** Everything that can be read from a store about a session. */
 async function everythingIn(store: Store): Promise<string> {
   return JSON.stringify([
     await logIn(store),
@@ -25,7 +25,7 @@ async function everythingIn(store: Store): Promise<string> {
 }
 
 describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
-  test('is gone from the log, the snapshot, the search and every handle; its place stays', async () => {
+  test('is removed from the log, the snapshot, the search and every handle; its position stays', async () => {
     const store = await create();
     const open = () => openSession({ store, id: 's1', slices: [said] });
     const session = await open();
@@ -62,7 +62,7 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
     expect((await store.check()).problems).toEqual([]);
   });
 
-  test('content that was stored apart goes, unless another message shows it', async () => {
+  test('external content is removed, unless another message refers to it', async () => {
     const store = await create();
     const session = await openSession({ store, id: 's1', maxInlineLength: 10 });
     const [own, shared] = [`${SECRET} own`, `${SECRET} shared`];
@@ -86,8 +86,8 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
   });
 });
 
-describe('D58: no trace is left', () => {
-  test('of a message that was written twice, of what came with it, of a person’s word that became it', async () => {
+describe('D58: nothing remains', () => {
+  test('of a message that was written twice, of events in its append, of the settlement that became the message', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     const settled = messageOf('tool', SECRET, 1, { turn: 1, toolCallId: 'a' });
@@ -113,7 +113,7 @@ describe('D58: no trace is left', () => {
     expect(JSON.stringify(session.state.record)).not.toContain('ossifrage');
   });
 
-  test('of a message that a summary tells of: summaries are made again when they are needed (D56)', async () => {
+  test('of a message that a summary quotes: summaries are created again when they are needed (D56)', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     const summary = (key: string, text: string) =>
@@ -134,7 +134,7 @@ describe('D58: no trace is left', () => {
     expect(session.state.record.summaries.length).toBe(1);
   });
 
-  test('of a message that a summary tells of which is recorded while the message is erased', async () => {
+  test('of a message that is quoted by a summary which is recorded during the erasure', async () => {
     const store = memoryStore();
     const runner = await openSession({ store, id: 's1' });
     await runner.append([started(), user(SECRET, 0)]);
@@ -152,7 +152,7 @@ describe('D58: no trace is left', () => {
     expect(await everythingIn(store)).not.toContain('ossifrage');
   });
 
-  test('of a message that a snapshot brought in', async () => {
+  test('of a message that was restored from a snapshot', async () => {
     const origin = await openSession({ store: memoryStore(), id: 's0' });
     await origin.append([
       started(),
@@ -166,10 +166,10 @@ describe('D58: no trace is left', () => {
     await session.eraseMessage('e1:1');
     expect(await everythingIn(store)).not.toContain('ossifrage');
     expect(JSON.stringify((await openSession({ store, id: 's1' })).state.record)).not.toContain('ossifrage');
-    expect(getMessages(session).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']); // its call is closed
+    expect(getMessages(session).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']); // its call was closed
   });
 
-  test('in a snapshot that a handle had taken before and writes only now', async () => {
+  test('in a snapshot that a handle took before the erasure and writes after it', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [said] });
     await session.append([user(SECRET, 0)]);
@@ -180,7 +180,7 @@ describe('D58: no trace is left', () => {
     expect(await everythingIn(store)).not.toContain('ossifrage');
   });
 
-  test('even one that is stored is not used: it is from before the erasure', async () => {
+  test('of a stored snapshot from before the erasure: it is not used', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [said] });
     await session.append([user(SECRET, 0)]);
@@ -192,7 +192,7 @@ describe('D58: no trace is left', () => {
       slices: [said],
     });
     expect(JSON.stringify(again.snapshot())).not.toContain('ossifrage');
-    // Nor what it holds for a slice that nobody here knows, whether or not the rest of it can be used.
+    // Nor its data of slices that this process does not define, whether or not the rest of it is used.
     for (const version of [1, 9]) {
       const data = tainted.data.replace('"usage":{"version":1', `"usage":{"version":${version}`);
       const unknowing = await openSession({
@@ -205,7 +205,7 @@ describe('D58: no trace is left', () => {
 });
 
 describe('erasing', () => {
-  test('is observed as a change, and slices that it does not touch are not', async () => {
+  test('is observed as a change, but not by observers of unaffected slices', async () => {
     const store = memoryStore();
     const untouched = defineSlice({
       name: 'untouched',
@@ -224,7 +224,7 @@ describe('erasing', () => {
     expect(seen).toEqual(['messages', 'said']);
   });
 
-  test('while others write loses nothing', async () => {
+  test('loses no concurrent appends', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [said] });
     const other = await openSession({ store, id: 's1', slices: [said] });
@@ -242,7 +242,7 @@ describe('erasing', () => {
     }
   });
 
-  test('what is not there is an error, and changes nothing', async () => {
+  test('an unknown message is an error, and changes nothing', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append([user('hi', 0)]);
@@ -250,7 +250,7 @@ describe('erasing', () => {
     expect(await logIn(store)).toHaveLength(1);
   });
 
-  test('twice is erasing once', async () => {
+  test('twice has the same effect as once', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
     await session.append([user(SECRET, 0)]);
     await session.eraseMessage('e1:0');

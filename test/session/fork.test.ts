@@ -18,7 +18,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     return { store, session: await openSession({ store, id: 's1', slices: [plan] }) };
   };
 
-  test('begins with its origin’s log and goes its own way', async () => {
+  test("starts with its origin's log and then grows independently", async () => {
     const { store, session } = await opened();
     await session.append([started(), user('hi', 0), { type: 'plan/added', step: 'a' }]);
     const fork = await session.fork({ id: 's2' });
@@ -33,7 +33,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     expectGapless(await logIn(store, 's2'));
   });
 
-  test('survives the deletion of its origin, with the content that was stored apart', async () => {
+  test('survives the deletion of its origin, with its external content', async () => {
     const { store, session } = await opened();
     const large = await openSession({ store, id: 's1', maxInlineLength: 10 });
     await large.append([user('x'.repeat(50), 0)]);
@@ -57,7 +57,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     expect(await store.readDraft('s1')).toHaveLength(1);
   });
 
-  test('closes calls that were open as failed: two sessions never carry out the same call', async () => {
+  test('records open calls as failed: two sessions never run the same call', async () => {
     const { session } = await opened();
     await session.append([
       started(),
@@ -82,10 +82,10 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
   });
 });
 
-describe('D55: where a fork begins', () => {
+describe('D55: the position of a fork', () => {
   const log = [started(), user('hi', 0), answer(1, ['a']), result(2, 'a'), answer(3, [], { turn: 2 })];
 
-  test.for([1, 2, 3, 4, 5])('at %i it has what was there then', async (at) => {
+  test.for([1, 2, 3, 4, 5])('at %i it has the events up to there', async (at) => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append(log);
@@ -96,7 +96,7 @@ describe('D55: where a fork begins', () => {
     expect(fork.seq).toBe(at === 3 ? at + 2 : at + 1);
   });
 
-  test.for([0, 6, -1, 1.5, Number.NaN])('%s is no place to fork at', async (at) => {
+  test.for([0, 6, -1, 1.5, Number.NaN])('%s is not a valid position', async (at) => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append(log);
@@ -109,7 +109,7 @@ describe('D55: where a fork begins', () => {
     expect(await rejection(session.fork())).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('a session that is there already is not written over', async () => {
+  test('an existing session is not overwritten', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     await session.append(log);
@@ -118,7 +118,7 @@ describe('D55: where a fork begins', () => {
     }
   });
 
-  test('without an id it gets one that says where it is from', async () => {
+  test('without an id it gets one that contains its origin', async () => {
     const session = await openSession({ store: memoryStore(), id: 'x'.repeat(512) });
     await session.append(log);
     const [one, other] = [await session.fork(), await session.fork()];
@@ -126,7 +126,7 @@ describe('D55: where a fork begins', () => {
     expect(one.id).toMatch(/^x+-fork-/);
   });
 
-  test('what other handles have written is in it', async () => {
+  test('it includes events that other handles have written', async () => {
     const store = memoryStore();
     const stale = await openSession({ store, id: 's1' });
     await (await openSession({ store, id: 's1' })).append(log);
@@ -134,7 +134,7 @@ describe('D55: where a fork begins', () => {
   });
 });
 
-test('a fork of a fork is a session like any other, whichever is deleted', async () => {
+test('a fork of a fork is a session of its own, whichever is deleted', async () => {
   const store = memoryStore();
   const session = await openSession({ store, id: 's1', slices: [plan], maxInlineLength: 10 });
   await session.append([started(), user('y'.repeat(30), 0), { type: 'plan/added', step: 'a' }]);
@@ -150,13 +150,13 @@ test('a fork of a fork is a session like any other, whichever is deleted', async
   expect((await again.resolve(getMessages(again)))[0]?.content).toEqual([{ type: 'text', text: 'y'.repeat(30) }]);
 });
 
-test('calls of an evaluation that has ended are left as they are', async () => {
+test('calls of an ended evaluation do not change', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1' });
   await session.append([started(), answer(0, ['a']), { type: 'evaluation/superseded', evaluationId: 'e1' }]);
   expect((await session.fork()).seq).toBe(4);
 });
 
-test('events under an old name are understood, copied as they were written, and translated again', async () => {
+test('old events are copied as they were written, and translated when the fork is read', async () => {
   const store = memoryStore();
   const upcasters = { 'said/once': (event: object) => ({ ...event, type: 'message/recorded' }) as never };
   const session = await openSession({ store, id: 's1', upcasters });
@@ -167,7 +167,7 @@ test('events under an old name are understood, copied as they were written, and 
   expect((await logIn(store, 's2'))[1]?.type).toBe('said/once');
 });
 
-test('D51: a fork whose acknowledgement was lost is there once', async () => {
+test('D51: a fork whose acknowledgement was lost exists once', async () => {
   const memory = memoryStore();
   const session = await openSession({ store: memory, id: 's1' });
   await session.append([started()]);

@@ -10,7 +10,7 @@ import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { answer, started, user } from '../core/log.ts';
 
-/** The cart as people write it who forget that a reducer returns a new list. */
+/** A cart whose reducer wrongly changes its list instead of returning a new one. */
 const pushing = () =>
   defineSlice({
     name: 'cart',
@@ -28,7 +28,7 @@ const isDeeplyFrozen = (value: unknown): boolean =>
   value === null ||
   (Object.isFrozen(value) && Object.values(value).every((inner) => isDeeplyFrozen(inner)));
 
-/** Does what a careless program does with data that it was given. */
+/** Changes data that it received, as a careless program does. */
 function vandalise(value: unknown): void {
   const attempts = [
     () => (value as unknown[]).splice(0),
@@ -37,7 +37,7 @@ function vandalise(value: unknown): void {
   for (const attempt of attempts) {
     try {
       attempt();
-    } catch {} // frozen data throws: that is the point
+    } catch {} // expected: changing frozen data throws
   }
   if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) vandalise(inner);
 }
@@ -120,7 +120,7 @@ describe.for([
     for (const [name, view] of Object.entries(views)) expect([name, isDeeplyFrozen(view)]).toEqual([name, true]);
   });
 
-  test('stays what it was, whatever a program does with a view', async () => {
+  test('does not change, whatever a program does with a view', async () => {
     const session = await filled();
     const before = JSON.stringify(session.snapshot().slices);
     vandalise(getMessages(session));
@@ -133,7 +133,7 @@ describe.for([
   });
 });
 
-test('D69: a listener, an observer and a tool that change what they were given do not change what the model is sent', async () => {
+test('D69: a listener, an observer and a tool that change their arguments do not change the request', async () => {
   const sent: string[] = [];
   const vandal = defineTool({
     name: 'vandal',

@@ -1,6 +1,6 @@
 /**
- * Any number of handles on one session, each doing what it likes: nothing is lost, nothing comes twice, all see the same (I1,
- * I6). The handles are real, so is the store; only its timing is made up.
+ * Several handles on one session, with any interleaving: no event is lost or repeated, and all handles have the same state (I1, I6).
+ * The handles and the store are real; only the store's timing is generated.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -38,16 +38,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const LIMITS = { maxInlineLength: 20, slices: SLICES, id: 's1' } as const;
 
-/** One append that was asked for: by whom, what it carries, and what came of it. */
+/** One requested append: its handle, its events and its outcome. */
 interface Asked {
   readonly handle: number;
-  /** A transaction is appended when its body ends: only the others are in the order of their calls. */
+  /** A transaction is appended when its body ends: only the other appends are in call order. */
   readonly ordered: boolean;
   readonly marks: readonly string[];
   outcome: number | 'refused' | 'unknown' | undefined;
 }
 
-/** Lets the handles do all of it, without waiting for one another, and tells what was asked for. */
+/** Runs all operations of the handles concurrently and returns the requested appends. */
 async function play(
   store: Store,
   steps: readonly Step[],
@@ -117,7 +117,7 @@ async function play(
   return { asked, handles };
 }
 
-/** Everything was written, but for transactions whose handle was closed before their body ended. */
+/** Expects that everything was written, except transactions whose handle was closed before their body ended. */
 function expectWritten(asked: readonly Asked[]): void {
   const written = asked.filter((one) => one.ordered || one.outcome !== 'refused');
   expect(written.map((one) => one.outcome)).toEqual(written.map(() => expect.any(Number)));
@@ -138,7 +138,7 @@ async function expectSound(
   for (const { marks, outcome } of asked) {
     const at = logged.indexOf(marks[0] ?? '');
     if (typeof outcome === 'number' || at >= 0) {
-      // Acknowledged, or written although nobody could say so: all of it, contiguous, once.
+      // Acknowledged, or written without acknowledgement: all events of it, contiguous, once.
       expect(logged.slice(at, at + marks.length)).toEqual(marks);
       expect(logged.indexOf(marks[0] ?? '', at + 1)).toBe(-1);
     }
@@ -160,7 +160,7 @@ async function expectSound(
 }
 
 describe.for(STORES)('I1, I6: handles that interleave, on %s', ([kind, create]) => {
-  test('lose nothing, repeat nothing, keep each one’s order, and end in the same state', async () => {
+  test('lose and repeat no event, keep the order of each handle, and end in the same state', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 25 }),
@@ -178,10 +178,10 @@ describe.for(STORES)('I1, I6: handles that interleave, on %s', ([kind, create]) 
   });
 });
 
-describe('D51: a store whose answers get lost', () => {
+describe('D51: a store that loses acknowledgements', () => {
   const faults = fc.infiniteStream(fc.constantFrom<Fault>('none', 'none', 'none', 'before', 'after'));
 
-  test('never makes an append come twice, and what was acknowledged is there', async () => {
+  test('never writes an append twice, and has every acknowledged append', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 25 }),
@@ -201,7 +201,7 @@ describe('D51: a store whose answers get lost', () => {
     );
   });
 
-  test('once lost, the answer is asked for again and found, also after others have written', async () => {
+  test('a retry after a lost acknowledgement finds the append, also after other handles have appended', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.boolean(), async (steps, written) => {
         const memory = memoryStore();
@@ -223,7 +223,7 @@ describe('D51: a store whose answers get lost', () => {
 describe('I6: a stale fence', () => {
   const holder = { id: 'h', host: 'elsewhere', pid: 1, startedAt: '0' };
 
-  test.for(STORES)('writes nothing and is told so, whatever its sequence is, on %s', async ([, create]) => {
+  test.for(STORES)('writes nothing and is rejected, with any sequence, on %s', async ([, create]) => {
     const store = await create();
     const session = await openSession({ store, ...LIMITS });
     const other = await openSession({ store, ...LIMITS });
@@ -242,7 +242,7 @@ describe('I6: a stale fence', () => {
     expect(await logIn(store)).toEqual(before);
   });
 
-  test('refuses only the appends that carry it: those around it are written, in order', async () => {
+  test('rejects only its own appends: those around it are written, in order', async () => {
     const store = memoryStore();
     const session = await openSession({ store, ...LIMITS });
     const { lease } = await store.acquireLease('s1', { holder, ttlMs: 1000 });
@@ -258,7 +258,7 @@ describe('I6: a stale fence', () => {
     expect((await logIn(store)).map((event) => (event as { step?: string }).step)).toEqual(['a', 'b', 'c']);
   });
 
-  test('a current fence with a stale sequence is read up and tried again', async () => {
+  test('a current fence with a stale sequence makes the session read on and retry', async () => {
     const store = memoryStore();
     const session = await openSession({ store, ...LIMITS });
     const { lease } = await store.acquireLease('s1', { holder, ttlMs: 1000 });

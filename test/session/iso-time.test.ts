@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isoTime } from '../../src/session/iso-time.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
-test('a time is written as a date writes it, whichever was written before', () => {
+test('a time is formatted as toISOString does, whatever was formatted before', () => {
   const anyTime = fc.oneof(
     fc.integer({ min: -8.64e15, max: 8.64e15 }),
     fc.integer({ min: 1_799_999_999_000, max: 1_800_000_001_000 }),

@@ -40,7 +40,7 @@ describe.for(STORES)('transactions are isolated, on %s', ([, create]) => {
     expectGapless(await logIn(store));
   });
 
-  test('a body runs again on the newer state when another handle appended meanwhile, and sees nothing change as it runs', async () => {
+  test('a body runs again on the newer state when another handle appended meanwhile, and sees no change while it runs', async () => {
     const store = await create();
     const [session, other] = [await open(store), await open(store)];
     await session.dispatch(fill(10));
@@ -56,7 +56,7 @@ describe.for(STORES)('transactions are isolated, on %s', ([, create]) => {
     expect(session.select(account).all()).toEqual([4]);
   });
 
-  test('a body reads what another handle had committed before it began', async () => {
+  test('a body reads events that another handle committed before it started', async () => {
     const store = await create();
     const [session, other] = [await open(store), await open(store)];
     await other.dispatch(fill(1));
@@ -105,7 +105,7 @@ describe('a transaction ends', () => {
     expect(session.select(account).all()).toEqual([0]);
   });
 
-  test('with SESSION_CONFLICT when its body appends to the session itself, and does not repeat that for long', async () => {
+  test('with SESSION_CONFLICT when its body appends to the session itself, after a few attempts', async () => {
     const session = await open();
     const error = await rejection(
       session.transaction(async (tx) => {
@@ -118,14 +118,14 @@ describe('a transaction ends', () => {
     expect(session.seq).toBe(2);
   });
 
-  test('with a typed error, not never, when it begins inside another of its session', async () => {
+  test('with a typed error instead of hanging when it starts inside another one of its session', async () => {
     const session = await open();
     const error = await rejection(session.transaction(() => session.transaction(() => 1)));
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
     await withdrawable(session);
   });
 
-  test('although one that began before it still runs', async () => {
+  test('although an earlier one still runs', async () => {
     const session = await open();
     const gate = Promise.withResolvers<void>();
     let runs = 0;
@@ -142,7 +142,7 @@ describe('a transaction ends', () => {
     expect(runs).toBe(2);
   });
 
-  test('of another session inside it is its own', async () => {
+  test('of another session inside it is independent', async () => {
     const store = memoryStore();
     const session = await open(store);
     const other = await openSession({ store, id: 's2', slices: [account] });
@@ -154,7 +154,7 @@ describe('a transaction ends', () => {
   });
 });
 
-/** Deposits one and takes it out again. */
+/** Deposits one and withdraws it again. */
 async function withdrawable(session: Awaited<ReturnType<typeof open>>): Promise<void> {
   await session.transaction((tx) => tx.dispatch(fill(1)));
   await withdraw(session);

@@ -16,7 +16,7 @@ function stage(): { clock: FakeClock; store: Store } {
   return { clock, store: memoryStore({ clock }) };
 }
 
-/** A store whose renewals do not get through until the process wakes up. */
+/** A store whose renewals are held back until the process wakes up. */
 function sleeping(store: Store): { readonly store: Store; wake(): void } {
   let asleep = true;
   return {
@@ -30,14 +30,14 @@ function sleeping(store: Store): { readonly store: Store; wake(): void } {
   };
 }
 
-/** Moves the clock and lets what fell due run. */
+/** Moves the clock and runs the due timers. */
 async function advance(clock: FakeClock, ms: number): Promise<void> {
   clock.advance(ms);
   for (let turns = 0; turns < 5; turns++) await setImmediate();
 }
 
 describe('D51: a lease', () => {
-  test('is renewed for as long as it is held', async () => {
+  test('is renewed while it is held', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
     for (let i = 0; i < 10; i++) await advance(clock, 1000);
@@ -48,7 +48,7 @@ describe('D51: a lease', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('that is released can be taken at a higher fence; releasing twice changes nothing', async () => {
+  test('that is released can be acquired with a higher fence; releasing twice changes nothing', async () => {
     const { clock, store } = stage();
     const first = await holdLease(store, 's1', { clock });
     await first.release();
@@ -58,7 +58,7 @@ describe('D51: a lease', () => {
     expect((await store.readLease('s1'))?.fence).toBe(second.fence);
   });
 
-  test('held elsewhere and alive stands in the way, and says who holds it and until when', async () => {
+  test('of a live holder is SESSION_BUSY, with the holder and the expiry', async () => {
     const { clock, store } = stage();
     await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
     const error = await rejection(holdLease(store, 's1', { clock }));
@@ -66,14 +66,14 @@ describe('D51: a lease', () => {
     expect(error.message).toContain('another-host');
   });
 
-  test('held elsewhere is taken over when it has expired', async () => {
+  test('of another holder is taken over when it has expired', async () => {
     const { clock, store } = stage();
     const { lease } = await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
     await advance(clock, 1001);
     expect((await holdLease(store, 's1', { clock })).fence).toBeGreaterThan(lease.fence);
   });
 
-  test('whose process is dead is taken over at once', async () => {
+  test('of a dead process is taken over at once', async () => {
     const { clock, store } = stage();
     const child = spawn(process.execPath, ['-e', '']);
     await once(child, 'exit');
@@ -82,7 +82,7 @@ describe('D51: a lease', () => {
     expect((await holdLease(store, 's1', { clock })).fence).toBeGreaterThan(lease.fence);
   });
 
-  test('that was taken over tells its holder, and is renewed no more', async () => {
+  test('that was taken over notifies its holder, and is not renewed', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
     await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1e9, replacing: { fence: lease.fence, renewals: 0 } });
@@ -94,7 +94,7 @@ describe('D51: a lease', () => {
     expect((await store.readLease('s1'))?.holder).toEqual(elsewhere);
   });
 
-  test('is not given up because a store cannot be reached for a while, nor is its release an error', async () => {
+  test('is kept while the store is unreachable, and a failed release is not an error', async () => {
     const { clock, store } = stage();
     let reachable = true;
     const flaky: Store = {
@@ -113,7 +113,7 @@ describe('D51: a lease', () => {
     await lease.release();
   });
 
-  test('is renewed right before an effect when it is late, and costs nothing while it is not', async () => {
+  test('is renewed right before an effect if a renewal is overdue, and not otherwise', async () => {
     const { clock, store } = stage();
     const asleep = sleeping(store);
     const lease = await holdLease(asleep.store, 's1', { clock, ttlMs: 3000 });
@@ -137,7 +137,7 @@ describe('D51: a lease', () => {
     expect(lease.lost.aborted).toBe(true);
   });
 
-  test('that is late and cannot be renewed stops the holder right before its next effect', async () => {
+  test('that is overdue and cannot be renewed stops the holder right before its next effect', async () => {
     const { clock, store } = stage();
     const unreachable = { ...store, renewLease: () => Promise.reject(new Error('unreachable')) };
     const lease = await holdLease(unreachable, 's1', { clock, ttlMs: 3000 });
@@ -146,7 +146,7 @@ describe('D51: a lease', () => {
     expect(error).toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence', cause: { message: 'unreachable' } });
   });
 
-  test('is still held and renewed when its release names a seq that the log has left behind (D61)', async () => {
+  test('is kept and renewed when its release names a seq that is not the last (D61)', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
     await store.append('s1', [{ type: 'note/added', at: '2026-01-01T00:00:00.000Z' }], { id: 'a', expectedSeq: 0 });
@@ -158,7 +158,7 @@ describe('D51: a lease', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('is gone for good when it is released while it is being renewed', async () => {
+  test('is gone when it is released during a renewal', async () => {
     const { clock, store } = stage();
     const lease = await holdLease(store, 's1', { clock, ttlMs: 3000 });
     clock.advance(1000);
@@ -172,7 +172,7 @@ describe('D51: a lease', () => {
 describe('D76: waiting for a lease', () => {
   const neighbour: LeaseHolder = { ...thisProcess(), id: 'neighbour' };
 
-  /** Moves the clock on until the promise has settled; returns how far. */
+  /** Moves the clock until the promise has settled; returns by how much. */
   async function waited(clock: FakeClock, promise: Promise<unknown>): Promise<number> {
     const start = clock.now();
     let settled = false;
@@ -184,7 +184,7 @@ describe('D76: waiting for a lease', () => {
     return clock.now() - start;
   }
 
-  test('one that is held is taken when it is released', async () => {
+  test('a lease that is held is acquired when it is released', async () => {
     const { clock, store } = stage();
     const { lease } = await store.acquireLease('s1', { holder: neighbour, ttlMs: 1e9 });
     const waiting = holdLease(store, 's1', { clock, waitMs: 1e6 });
@@ -194,7 +194,7 @@ describe('D76: waiting for a lease', () => {
     expect((await waiting).fence).toBeGreaterThan(lease.fence);
   });
 
-  test('one that stays held is SESSION_BUSY when the time is over or the signal aborts', async () => {
+  test('a lease that stays held is SESSION_BUSY after the time limit or when the signal aborts', async () => {
     const { clock, store } = stage();
     await store.acquireLease('s1', { holder: neighbour, ttlMs: 1e9 });
     const late = holdLease(store, 's1', { clock, waitMs: 1000 });
@@ -208,18 +208,18 @@ describe('D76: waiting for a lease', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('one that has expired by a clock that another machine may not share is watched for its time', async () => {
+  test('a lease that expired by a clock of another machine is watched for its ttl before it is taken', async () => {
     const { clock, store } = stage();
     const { lease } = await store.acquireLease('s1', { holder: elsewhere, ttlMs: 1000 });
     await advance(clock, 1001);
     const waiting = holdLease(store, 's1', { clock, ttlMs: 3000, waitMs: 1e6 });
     await advance(clock, 2000);
-    await store.renewLease('s1', lease.fence, 1); // it lives
+    await store.renewLease('s1', lease.fence, 1); // its holder is alive
     expect(await waited(clock, waiting)).toBeGreaterThanOrEqual(3000);
     expect((await waiting).fence).toBeGreaterThan(lease.fence);
   });
 
-  test('one that has expired in the boot of this process is taken at once', async () => {
+  test('a lease that expired by the clock of this boot is taken at once', async () => {
     const { clock, store } = stage();
     await store.acquireLease('s1', { holder: neighbour, ttlMs: 1000 });
     await advance(clock, 1001);
@@ -230,16 +230,16 @@ describe('D76: waiting for a lease', () => {
 });
 
 describe('whether a process is dead', () => {
-  test('this one is not, and each holder has a name of its own', () => {
+  test('this one is not, and each holder has an id of its own', () => {
     expect(isDead(thisProcess())).toBe(false);
     expect(thisProcess().id).not.toBe(thisProcess().id);
   });
 
-  test('a process on another host may live', () => {
+  test('a process on another host may be alive', () => {
     expect(isDead({ ...thisProcess(), host: 'another-host', pid: 2 ** 30 })).toBe(false);
   });
 
-  test.skipIf(process.platform !== 'linux')('a pid that was given to another process is', () => {
+  test.skipIf(process.platform !== 'linux')('a pid that was reused by another process is', () => {
     expect(isDead({ ...thisProcess(), startedAt: '1' })).toBe(true);
     expect(isDead({ ...thisProcess(), startedAt: 'unknown' })).toBe(false);
   });

@@ -12,7 +12,7 @@ const numbers = (from: number, to: number): number[] =>
 const seqOf = (event: SessionEvent): number => event.seq;
 
 describe.for(STORES)('subscribe and events, on %s', ([kind, create]) => {
-  test('I7: whenever someone begins to listen, he is told each event once, in order, from where he asked', async () => {
+  test('I7: a listener that starts at any time receives each event once, in order, from its position', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -38,7 +38,7 @@ describe.for(STORES)('subscribe and events, on %s', ([kind, create]) => {
             const session = handles[step.handle];
             if (!session) continue;
             if (step.listen) {
-              // From 0 on is no position: it stands for a subscription to what comes next.
+              // 0 stands for a subscription to future events only.
               const pushed = { from: step.from === 0 ? session.seq + 1 : step.from, seen: [] as number[] };
               listeners.push(pushed);
               session.subscribe(
@@ -78,7 +78,7 @@ async function sessionOf(count: number, options: { readonly onError?: (error: un
   return { store, session };
 }
 
-/** A store whose log cannot be read the next few times. */
+/** A store whose next few reads fail. */
 function unreadable() {
   const memory = memoryStore();
   const failures = { left: 0 };
@@ -107,13 +107,13 @@ describe('subscribe', () => {
     expect(seen).toEqual(expected);
   });
 
-  test.for([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('from %s is no position', async (from) => {
+  test.for([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('from %s is not a valid position', async (from) => {
     const { session } = await sessionOf(1);
     expect(() => session.subscribe(() => {}, { from })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     expect(await rejection(collect(session.events({ from })))).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('only types that were asked for, past and future', async () => {
+  test('receives only the given types, past and future', async () => {
     const { session } = await sessionOf(4);
     const seen: number[] = [];
     session.subscribe((event) => void seen.push(event.seq), { from: 1, types: ['odd/one'] });
@@ -122,7 +122,7 @@ describe('subscribe', () => {
     expect(seen).toEqual([1, 3, 6]);
   });
 
-  test('an error of one listener, thrown or rejected, reaches no other and not the writer', async () => {
+  test('an error of one listener, thrown or rejected, reaches neither other listeners nor the writer', async () => {
     const errors: unknown[] = [];
     const { session } = await sessionOf(1, { onError: (error) => errors.push(error) });
     const seen: number[] = [];
@@ -136,7 +136,7 @@ describe('subscribe', () => {
     expect(errors.map(String).sort()).toEqual(['Error: rejected', 'Error: rejected', 'Error: thrown']);
   });
 
-  test('stops when it is told to, also while it catches up', async () => {
+  test('stops when it is unsubscribed, also while it catches up', async () => {
     const { session } = await sessionOf(5);
     const seen: number[] = [];
     const stop = session.subscribe(
@@ -151,7 +151,7 @@ describe('subscribe', () => {
     expect(seen).toEqual([1, 2]);
   });
 
-  test('a listener may dispatch: what it dispatches comes after', async () => {
+  test('a listener may dispatch: it receives its own event later', async () => {
     const { session } = await sessionOf(0);
     const seen: string[] = [];
     session.subscribe(async (event) => {
@@ -163,7 +163,7 @@ describe('subscribe', () => {
     expect(seen).toEqual(['ping/sent', 'pong/sent']);
   });
 
-  test('a log that cannot be read is reported', async () => {
+  test('a failed read of the log is reported', async () => {
     const { store, failures } = unreadable();
     const errors: unknown[] = [];
     const session = await openSession({ store, id: 's1', onError: (error) => errors.push(error) });
@@ -181,12 +181,12 @@ describe('events', () => {
     [{ from: 9 }, []],
     [{ types: ['even/one'] }, [2]],
     [{ types: [] }, []],
-  ] as const)('without live ends at the end of the log: %o gives %s', async ([options, expected]) => {
+  ] as const)('without live ends at the end of the log: %o yields %s', async ([options, expected]) => {
     const { session } = await sessionOf(3);
     expect((await collect(session.events(options))).map(seqOf)).toEqual(expected);
   });
 
-  test('live goes on until the signal, whoever commits', async () => {
+  test('live continues until the signal aborts, with events of any handle', async () => {
     const { store, session } = await sessionOf(1);
     const other = await openSession({ store, id: 's1' });
     const abort = new AbortController();
@@ -212,7 +212,7 @@ describe('events', () => {
     expect((await reading).map(seqOf)).toEqual([1, 2]);
   });
 
-  test('a signal that has aborted already gives nothing', async () => {
+  test('an aborted signal yields nothing', async () => {
     const { session } = await sessionOf(2);
     expect(await collect(session.events({ live: true, signal: AbortSignal.abort() }))).toEqual([]);
   });
@@ -228,7 +228,7 @@ describe('events', () => {
     expect(seen).toEqual([1, 2]);
   });
 
-  test('whoever stops reading is not waited for, and nobody watches the store any longer', async () => {
+  test('a reader that stops does not block anything, and its watcher is removed', async () => {
     const memory = memoryStore();
     let watching = 0;
     const store = withChanges(memory, {
@@ -261,7 +261,7 @@ describe('events', () => {
 });
 
 describe('refresh', () => {
-  test('shows what was committed before it was called, although another refresh is under way', async () => {
+  test('reads everything committed before the call, even if another refresh is running', async () => {
     const store = memoryStore();
     const slow = slowStore(store, () => 2);
     const session = await openSession({ store: slow, id: 's1' });
@@ -273,7 +273,7 @@ describe('refresh', () => {
     await first;
   });
 
-  test('that fails is told to who asked, and the next one is another', async () => {
+  test('that fails rejects for its caller, and the next one reads again', async () => {
     const { store, failures } = unreadable();
     const session = await openSession({ store, id: 's1' });
     failures.left = 1;
@@ -285,7 +285,7 @@ describe('refresh', () => {
 });
 
 describe('close', () => {
-  test('waits for what was dispatched, and refuses what comes after', async () => {
+  test('waits for running dispatches, and rejects later ones', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1' });
     const dispatched = session.dispatch({ type: 'a/a' });
@@ -315,7 +315,7 @@ describe('close', () => {
     expect(await other.dispatch({ type: 'a/a' })).toEqual({ seq: 1 });
   });
 
-  test('tells nobody anything any more, not even who was catching up', async () => {
+  test('notifies no listener afterwards, not even one that is catching up', async () => {
     const { store, session } = await sessionOf(3);
     const seen: number[] = [];
     const slow = await openSession({ store: slowStore(store, () => 1), id: 's1' });

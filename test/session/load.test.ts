@@ -1,4 +1,4 @@
-/** Opening a session: from its log, from a snapshot and the rest, from a snapshot that lies. The state is the same (D6, D17). */
+/** Opening a session from its log, from a valid snapshot or from an invalid one gives the same state (D6, D17). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { NewEvent } from '../../src/core/events.ts';
@@ -35,7 +35,7 @@ async function storeWith(
 const open = (store: Store, slices: readonly AnySlice[] = SLICES) =>
   openSession({ store, id: 's1', slices, onError: () => {} });
 
-describe.for(STORES)('D6: from a snapshot anywhere, on %s', ([kind, create]) => {
+describe.for(STORES)('D6: from a snapshot at any position, on %s', ([kind, create]) => {
   test('the state is that of the whole log', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryLog, fc.nat(), async (log, cut) => {
@@ -50,7 +50,7 @@ describe.for(STORES)('D6: from a snapshot anywhere, on %s', ([kind, create]) => 
 
 describe('D6: a snapshot of other slices', () => {
   const [plan, notes, audit, focus] = SLICES;
-  /** The slice as it was when its reducer did something else. */
+  /** The slice with an earlier version of its reducer. */
   const as = (slice: AnySlice, version: number): AnySlice => ({
     ...slice,
     version,
@@ -66,7 +66,7 @@ describe('D6: a snapshot of other slices', () => {
     ['all in other versions', SLICES.map((slice) => as(slice, 7))],
     ['others that nobody here knows', [defineSlice({ name: 'foreign', initial: [1], on: {} }), plan]],
     ['one that persists now and did not', [{ ...focus, persist: true }]],
-  ])('that held %s: every slice sees the whole log', async ([, before]) => {
+  ])('that contained %s: every slice is folded from the whole log', async ([, before]) => {
     await fc.assert(
       fc.asyncProperty(arbitraryLog, fc.nat(), async (log, cut) => {
         const store = await storeWith(log, cut % (log.length + 1), before);
@@ -76,7 +76,7 @@ describe('D6: a snapshot of other slices', () => {
     );
   });
 
-  test('taken in turns by programs that know different slices, it never falls behind for either', async () => {
+  test('written alternately by programs with different slices, it stays up to date for both', async () => {
     await fc.assert(
       fc.asyncProperty(
         arbitraryLog,
@@ -97,7 +97,7 @@ describe('D6: a snapshot of other slices', () => {
     );
   });
 
-  test('slices that nobody here knows survive a snapshot that is written here', async () => {
+  test('slices that this process does not define survive a snapshot that it writes', async () => {
     const foreign = defineSlice({ name: 'foreign', initial: [], on: { 'plan/added': appendAll } });
     const store = await storeWith([{ type: 'plan/added', at: timeOf(1), step: 'a' }], 1, [foreign]);
     const before = JSON.parse((await store.readSnapshot('s1'))?.data ?? '{}');
@@ -119,7 +119,7 @@ describe('I9: a snapshot bounds the replay', () => {
     expect(counts.events).toBe(200 - at);
   });
 
-  test('a slice that is new, or changed, reads the whole log once; the next snapshot has it', async () => {
+  test('a slice that is new, or changed, reads the whole log once; the next snapshot contains it', async () => {
     const { store, counts } = countingStore(await storeWith(log, 200, []));
     const session = await open(store, [SLICES[0]]);
     expect(counts.events).toBe(200);
@@ -129,7 +129,7 @@ describe('I9: a snapshot bounds the replay', () => {
     expect(counts.events).toBe(0);
   });
 
-  test('one is written when enough has come since, on closing and on opening', async () => {
+  test('a snapshot is written after enough events, on closing and on opening', async () => {
     const many = Array.from({ length: 10_000 }, (_, i) => ({ type: 'plan/added', at: timeOf(i), step: String(i) }));
     const store = memoryStore();
     await append(store, many.slice(1), 0);
@@ -145,7 +145,7 @@ describe('I9: a snapshot bounds the replay', () => {
   });
 });
 
-describe('D17: a snapshot is never needed', () => {
+describe('D17: a snapshot is optional', () => {
   const log = [
     { ...started(), at: timeOf(1) },
     { ...user('hi', 0), at: timeOf(2) },
@@ -162,7 +162,7 @@ describe('D17: a snapshot is never needed', () => {
     expectGapless(await logIn(store));
   }
 
-  test('one that was cut, at any length, opens the same', async () => {
+  test('one that was truncated at any length opens the same state', async () => {
     const store = await storeWith(log, 3, SLICES);
     const text = (await store.readSnapshot('s1'))?.data ?? '';
     const expected = plain(foldLog(await logIn(store), SLICES));
@@ -227,11 +227,11 @@ describe('D17: a snapshot is never needed', () => {
       'nested 100,000 levels deep',
       (text) => text.replace('"items":[', `"items":[${'['.repeat(100_000)}${']'.repeat(100_000)},`),
     ],
-  ])('one that is %s opens the same', async ([, data]) => {
+  ])('one that is %s opens the same state', async ([, data]) => {
     await expectUnharmed(data);
   });
 
-  test('a store that cannot keep one is reported, and neither opening nor closing fails', async () => {
+  test('a store that cannot write a snapshot is reported, and neither opening nor closing fails', async () => {
     const memory = memoryStore();
     await append(
       memory,
@@ -246,7 +246,7 @@ describe('D17: a snapshot is never needed', () => {
     expect(errors).toEqual([full, full]);
   });
 
-  test('the lag of a slice that is not persisted is made up on every opening', async () => {
+  test('a slice that is not persisted is folded on every opening', async () => {
     const { store, counts } = countingStore(await storeWith(log, 3, SLICES));
     expect((await open(store)).select(SLICES[3]).all()).toMatchObject([{ step: 'a' }]);
     expect(counts.events).toBe(3);

@@ -11,19 +11,19 @@ export async function logIn(store: Store, sessionId = 's1'): Promise<SessionEven
   return collect(store.read(sessionId));
 }
 
-/** All that an iterable gives, when it has ended. */
+/** All values of an iterable. */
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const item of items) all.push(item);
   return all;
 }
 
-/** Every event in order, without a gap. */
+/** Expects all events in order, without a gap. */
 export function expectGapless(log: readonly SessionEvent[]): void {
   expect(log.map((event) => event.seq)).toEqual(log.map((_, i) => i + 1));
 }
 
-/** What a promise was rejected with. */
+/** The error that a promise was rejected with. */
 export async function rejection(promise: Promise<unknown>): Promise<HoldfastError> {
   try {
     await promise;
@@ -33,7 +33,7 @@ export async function rejection(promise: Promise<unknown>): Promise<HoldfastErro
   throw new Error('it was not rejected');
 }
 
-/** Waits for a condition that others bring about: turns of the event loop, not time, are counted. */
+/** Waits for a condition, for a limited number of turns of the event loop. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let turns = 0; !condition(); turns++) {
     if (turns > 20_000) throw new Error('it never came true');
@@ -41,7 +41,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Appends an event of an arbitrary log; only the session may mark one as dispatched by a tool that failed. */
+/** Appends an event of a generated log; only the session may mark one as dispatched by a failed tool. */
 export function appendDraft(session: AnySession, draft: Draft): Promise<unknown> {
   const { discarded, ...event } = draft as { readonly type: string; readonly discarded?: true };
   return session.append([event], { discarded: discarded ? 1 : 0 });

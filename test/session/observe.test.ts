@@ -17,7 +17,7 @@ const plan = defineSlice({
 const other = defineSlice({ name: 'other', initial: [], on: {} });
 
 describe('observe', () => {
-  test('is called after a commit that changed the slice, with what was and what is', async () => {
+  test('calls the observer after a commit that changed the slice, with the state before and after', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan] });
     const seen: unknown[] = [];
     session.observe(plan, (before, after) => {
@@ -34,7 +34,7 @@ describe('observe', () => {
     ]);
   });
 
-  test('is not called when nothing changed', async () => {
+  test('does not call the observer when nothing changed', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan, other] });
     const observer = vi.fn();
     session.observe(plan, observer);
@@ -49,7 +49,7 @@ describe('observe', () => {
     expect(observer).not.toHaveBeenCalled();
   });
 
-  test('works for the slices that are always there', async () => {
+  test('works for the built-in slices', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
     const seen: string[] = [];
     session.observe(messages, (before, after) => void seen.push(`messages ${before.length} ${after.length}`));
@@ -58,7 +58,7 @@ describe('observe', () => {
     expect(seen).toEqual(['messages 0 1', 'evaluations 0 1']);
   });
 
-  test('one observer’s error reaches neither the others nor the caller', async () => {
+  test('an error of one observer reaches neither other observers nor the caller', async () => {
     const errors: unknown[] = [];
     const session = await openSession({
       store: memoryStore(),
@@ -80,7 +80,7 @@ describe('observe', () => {
     expect(errors).toEqual([new Error('sync'), new Error('async')]);
   });
 
-  test('nor does an error handler that throws', async () => {
+  test('nor does an error of the error handler', async () => {
     const warned: unknown[] = [];
     const listen = (warning: Error) => warned.push(warning.message);
     process.on('warning', listen);
@@ -102,7 +102,7 @@ describe('observe', () => {
     expect(session.seq).toBe(1);
   });
 
-  test('without an error handler an error is a warning of the process', async () => {
+  test('without an error handler an error is a process warning', async () => {
     const warned: Error[] = [];
     const listen = (warning: Error) => warned.push(warning);
     process.on('warning', listen);
@@ -114,7 +114,7 @@ describe('observe', () => {
     expect(warned[0]).toMatchObject({ name: 'HoldfastWarning', message: 'nobody listens' });
   });
 
-  test('stops when it is told to, also from within, and twice', async () => {
+  test('stops when it is called to stop, also from within the observer, and twice', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan] });
     const second = vi.fn();
     const stop = { first: () => {}, second: () => {} };
@@ -131,7 +131,7 @@ describe('observe', () => {
     expect(second).not.toHaveBeenCalled();
   });
 
-  test('sees what other handles commit, without being asked to', async () => {
+  test('observes commits of other handles without a refresh', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', slices: [plan] });
     const writer = await openSession({ store, id: 's1', slices: [plan] });
@@ -142,7 +142,7 @@ describe('observe', () => {
     expect(seen).toEqual(['a']);
   });
 
-  test('of a slice that the session does not know is an error', async () => {
+  test('of an unknown slice is an error', async () => {
     const session = await openSession({ store: memoryStore(), id: 's1' });
     expect(() => session.observe(plan, () => {})).toThrow(expect.objectContaining({ code: 'SLICE_UNKNOWN' }));
     expect(() => session.select(plan)).toThrow(expect.objectContaining({ code: 'SLICE_UNKNOWN' }));

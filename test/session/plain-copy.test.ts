@@ -14,20 +14,20 @@ const anything = fc.anything({
   withTypedArray: true,
 });
 
-test('a lenient copy is what JSON would read back, for any value', () => {
+test('a lenient copy equals the value after JSON, for any value', () => {
   fc.assert(
     fc.property(anything, (value) => {
       const text = JSON.stringify(value) as string | undefined;
       const copied = plainCopy(value, { lenient: true });
       expect(copied.value).toStrictEqual(text === undefined ? undefined : JSON.parse(text));
-      // What is counted along the way never says that an event is short when it is not.
+      // The counted length is never less than the real one.
       expect(text?.length ?? 0).toBeLessThanOrEqual(copied.characters * 6);
     }),
     { numRuns: 2000 },
   );
 });
 
-test('a copy is what JSON would read back, for any value that JSON can carry; others are refused', () => {
+test('a copy equals the value after JSON if JSON can represent it; any other value is rejected', () => {
   fc.assert(
     fc.property(fc.oneof(fc.jsonValue(), anything), (value) => {
       let copied: unknown;
@@ -49,7 +49,7 @@ function asJson(value: unknown): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-test('and shares nothing that can be changed', () => {
+test('a copy shares no mutable data with the value', () => {
   const value = { list: [{ text: 'a' }], when: new Date(0) };
   const copied = plainCopy(value).value as typeof value;
   expect(copied).not.toBe(value);
@@ -57,7 +57,7 @@ test('and shares nothing that can be changed', () => {
   expect(copied.list[0]).not.toBe(value.list[0]);
 });
 
-test('__proto__ stays a field and reaches no prototype', () => {
+test('__proto__ stays a field and does not change a prototype', () => {
   const copied = plainCopy(JSON.parse('{"__proto__":{"polluted":true}}')).value as object;
   expect(Object.getPrototypeOf(copied)).toBe(Object.prototype);
   expect(Object.keys(copied)).toEqual(['__proto__']);
@@ -78,10 +78,10 @@ test.for<readonly [string, unknown]>([
   ['nested 100,000 levels deep', nested(100_000)],
   ['in a circle, twice over', circle],
   ['a bigint', { n: 1n }],
-])('I10: %s is refused', ([, value]) => {
+])('I10: %s is rejected', ([, value]) => {
   expect(() => plainCopy(value)).toThrow(expect.objectContaining({ code: 'EVENT_INVALID' }));
 });
 
-test('as deep as is allowed is taken', () => {
+test('the maximum depth is accepted', () => {
   expect(plainCopy(nested(100)).value).toEqual(nested(100));
 });

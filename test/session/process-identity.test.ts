@@ -6,14 +6,14 @@ import { expect, test } from 'vitest';
 import type { LeaseHolder } from '../../src/ports/store.ts';
 import { isDead, startTime, startTimeByPs, thisProcess } from '../../src/session/process-identity.ts';
 
-/** D76: a lease outlives its holder only if that is certainly dead. */
+/** D76: a lease is taken over before it expires only if its holder is certainly dead. */
 
-test('this process is alive, and so is one on another host', () => {
+test('this process is alive, and one on another host may be', () => {
   expect(isDead(thisProcess())).toBe(false);
   expect(isDead({ ...thisProcess(), host: 'another-host', pid: 2 ** 22 + 1 })).toBe(false);
 });
 
-test('a process that ended is dead, also if another has its number now, be it another user’s', async () => {
+test('a process that ended is dead, even if its pid was reused, also by another user', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   const holder = { ...thisProcess(), startedAt: '1' };
@@ -32,7 +32,7 @@ test.each([
   ['without a boot id', withoutBoot],
   ['without a pid namespace', withoutNamespace],
   ['without a start time', { ...free, startedAt: 'unknown' }],
-])('a holder %s is not called dead, although its number is free here', (_name, holder) => {
+])('a holder %s is not considered dead, even if its pid is free here', (_name, holder) => {
   expect(isDead(free)).toBe(true);
   expect(isDead(holder)).toBe(false);
 });
@@ -43,7 +43,7 @@ const mayUnshare = spawnSync('unshare', [...container, 'true']).status === 0;
 test.runIf(mayUnshare).each([
   ['with a /proc of its own', ['--mount-proc']],
   ['that sees the /proc of its host', []],
-])('two containers of one host name do not take each other for dead (%s)', async (_name, more) => {
+])('two containers with one host name do not consider each other dead (%s)', async (_name, more) => {
   const module = join(import.meta.dirname, '../../src/session/process-identity.ts');
   const program = `
     const { isDead, thisProcess } = await import(${JSON.stringify(module)});
@@ -61,7 +61,7 @@ test.runIf(mayUnshare).each([
   await once(child, 'exit');
 });
 
-test.runIf(spawnSync('ps').error === undefined)('a host without /proc tells the same, in its own words', () => {
+test.runIf(spawnSync('ps').error === undefined)('a host without /proc gives the same result by ps', () => {
   const told = startTimeByPs(process.pid);
   expect(told).toMatch(/\d{4}$/);
   expect(startTimeByPs(process.pid)).toBe(told);

@@ -27,7 +27,7 @@ const open = (id: string, slices: readonly AnySlice[] = [plan, audit], store = m
 const add = (step: string) => ({ type: 'plan/added', step });
 
 describe.for(STORES)('D21: restore, on %s', ([, create]) => {
-  test('puts back what rolls back, keeps what does not, and never the conversation', async () => {
+  test('restores slices that roll back, keeps the others, and never changes the conversation', async () => {
     const store = await create();
     const session = await open('s1', [plan, audit], store);
     await session.append([add('a'), user('hi', 0)]);
@@ -42,7 +42,7 @@ describe.for(STORES)('D21: restore, on %s', ([, create]) => {
     expect(session.select(plan).all()).toEqual(['a', 'c']);
   });
 
-  test('I1: is one event: what was undone is still in the log', async () => {
+  test('I1: is one event: the undone events are still in the log', async () => {
     const store = await create();
     const session = await open('s1', [plan], store);
     await session.append([add('a')]);
@@ -54,8 +54,8 @@ describe.for(STORES)('D21: restore, on %s', ([, create]) => {
 });
 
 /**
- * The record as a copy has it: requests and suspensions are at the position of the restore, not of the log that they came from (D73),
- * and queued inputs are the original's to answer (D61).
+ * The record of a copy: requests and suspensions have the position of the restore, not of their own log (D73), and queued inputs stay with
+ * the original session (D61).
  */
 function asRestoredAt(seq: number, record: unknown): unknown {
   return JSON.parse(JSON.stringify(record), (key, value: unknown) => {
@@ -66,7 +66,7 @@ function asRestoredAt(seq: number, record: unknown): unknown {
 }
 
 describe('into an empty session', () => {
-  test('any state comes back whole: conversation, slices, status', async () => {
+  test('any state is restored completely: conversation, slices, status', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryDrafts, async (drafts) => {
         const origin = await openSession({ store: memoryStore(), id: 's1', slices: SLICES });
@@ -76,13 +76,13 @@ describe('into an empty session', () => {
         const [was, is] = [plain(origin.state), plain(copy.state)] as Record<string, Record<string, unknown>>[];
         expect(is?.record).toEqual(asRestoredAt(1, was?.record));
         expect(is?.messagesOf).toEqual(was?.messagesOf);
-        expect({ ...is?.slices, focus: 0 }).toEqual({ ...was?.slices, focus: 0 }); // which is not persisted
+        expect({ ...is?.slices, focus: 0 }).toEqual({ ...was?.slices, focus: 0 }); // not persisted
       }),
       { numRuns: 50 },
     );
   });
 
-  test('the conversation goes on from there', async () => {
+  test('the conversation continues from there', async () => {
     const origin = await open('s1');
     await origin.append([started(), user('hi', 0), answer(1, ['a'])]);
     const copy = await open('s2');
@@ -94,7 +94,7 @@ describe('into an empty session', () => {
     expect(copy.state.record.evaluations.get('e1')?.calls).toMatchObject([{ status: 'completed' }]);
   });
 
-  test('D6: a slice that nobody here knows goes along, and is there for whoever does', async () => {
+  test('D6: an unknown slice is restored too, for processes that define it', async () => {
     const origin = await open('s1', [plan, adds('foreign', { rollback: false })]);
     await origin.append([add('a')]);
     const store = memoryStore();
@@ -104,7 +104,7 @@ describe('into an empty session', () => {
     expect((await open('s2', [foreign], store)).select(foreign).all()).toEqual(['a']);
   });
 
-  test('of a conversation that another version folded is refused', async () => {
+  test('a conversation of another record version is rejected', async () => {
     const origin = await open('s1');
     await origin.append([user('hi', 0)]);
     const text = JSON.stringify(origin.snapshot()).replace('"messages":{"version":1', '"messages":{"version":2');
@@ -114,7 +114,7 @@ describe('into an empty session', () => {
     expect(await logIn(store, 's2')).toEqual([]);
   });
 
-  test('content that was stored apart is kept for it, too', async () => {
+  test('external content is restored, too', async () => {
     const store = memoryStore();
     const origin = await openSession({ store, id: 's1', maxInlineLength: 10 });
     await origin.append([user('x'.repeat(50), 0)]);
@@ -142,7 +142,7 @@ describe('D6: a slice that the snapshot lacks or has in another version', () => 
   });
 });
 
-describe('I10: what cannot be restored changes nothing', () => {
+describe('I10: an invalid snapshot changes nothing', () => {
   test.for<readonly [string, (text: string) => unknown]>([
     ['cut', (text) => text.slice(0, -9)],
     ['of a newer version', (text) => text.replace('"version":1', '"version":9')],
@@ -159,7 +159,7 @@ describe('I10: what cannot be restored changes nothing', () => {
     expect(session.select(plan).all()).toEqual(['a']);
   });
 
-  test('strict refuses slices that the session was not opened with; maxLength limits what is read', async () => {
+  test('strict rejects slices that the session was not opened with; maxLength limits the text', async () => {
     const origin = await open('s1', [plan, adds('foreign')]);
     await origin.append([add('a')]);
     const session = await open('s2', [plan]);
@@ -172,7 +172,7 @@ describe('I10: what cannot be restored changes nothing', () => {
   });
 });
 
-test('a conversation may be longer than an event may be', async () => {
+test('a conversation may be longer than the limit of an event', async () => {
   const origin = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 500 });
   for (let i = 0; i < 10; i++) await origin.append([user('x'.repeat(100), i)]);
   const copy = await openSession({ store: memoryStore(), id: 's2', maxEventLength: 500 });
@@ -180,7 +180,7 @@ test('a conversation may be longer than an event may be', async () => {
   expect(getMessages(copy)).toEqual(getMessages(origin));
 });
 
-test('what an event may nest, a snapshot may hold and a restore bring back', async () => {
+test('an event of the maximum depth can be in a snapshot and be restored', async () => {
   let deep: unknown = 'x';
   for (let i = 0; i < 99; i++) deep = [deep];
   const slice = defineSlice({ name: 'deep', initial: [], on: { 'thing/happened': appendAll } });

@@ -55,31 +55,31 @@ describe('dispatch is checked against the session’s slices', () => {
     session.dispatch({ type: 'plan/added' });
     // @ts-expect-error: a field is wrong
     session.dispatch({ type: 'plan/added', step: { name: 'x' } });
-    // @ts-expect-error: a field too many
+    // @ts-expect-error: an excess field
     session.dispatch({ type: 'plan/cleared', step: 1 });
     // @ts-expect-error: the items of the other slice
     session.dispatch({ type: 'note/added', step: { title: 'x' } });
   });
 
-  test('one of ours needs our fields, in every session', () => {
+  test('a built-in event needs its fields, in every session', () => {
     session.dispatch({ type: 'evaluation/completed', evaluationId: 'e1' });
     bare.dispatch({ type: 'evaluation/completed', evaluationId: 'e1' });
-    // @ts-expect-error: which one?
+    // @ts-expect-error: the id is missing
     session.dispatch({ type: 'evaluation/completed' });
-    // @ts-expect-error: which one?
+    // @ts-expect-error: the id is missing
     bare.dispatch({ type: 'evaluation/completed' });
-    // @ts-expect-error: the log gives the place
+    // @ts-expect-error: the log assigns the seq
     session.dispatch({ type: 'evaluation/completed', evaluationId: 'e1', seq: 1 });
   });
 
-  test('any other is the caller’s own', () => {
+  test("any other event is accepted as the caller's own", () => {
     session.dispatch({ type: 'my/own', anything: [1, 'two'] });
     bare.dispatch({ type: 'my/own', anything: [1, 'two'] });
     // @ts-expect-error: an event has a type
     session.dispatch({ anything: 1 });
   });
 
-  test('so is a transaction’s', async () => {
+  test('so is an event of a transaction', async () => {
     await session.transaction(async (tx) => {
       await tx.dispatch({ type: 'plan/added', step: { title: 'x' } });
       await tx.dispatch({ type: 'my/own', anything: 1 });
@@ -91,17 +91,17 @@ describe('dispatch is checked against the session’s slices', () => {
   });
 });
 
-describe('an event that is read narrows by its type', () => {
+describe('an event of a session narrows by its type', () => {
   type Read = Parameters<Parameters<typeof session.subscribe>[0]>[0];
 
-  test('to the event of a slice, with the fields that its handler takes and the envelope', () => {
+  test('to the event of a slice, with the fields of its handler and the envelope', () => {
     session.subscribe((event) => {
       if (event.type === 'plan/added') {
         expectTypeOf(event.step).toEqualTypeOf<Step>();
         expectTypeOf(event.seq).toEqualTypeOf<number>();
         expectTypeOf(event.discarded).toEqualTypeOf<true | undefined>();
         expectTypeOf(event.type).toExtend<'plan/added'>();
-        // @ts-expect-error: the other slice's
+        // @ts-expect-error: a field of the other slice
         event.text;
       }
       if (event.type === 'note/added') expectTypeOf(event.text).toEqualTypeOf<string>();
@@ -124,7 +124,7 @@ describe('an event that is read narrows by its type', () => {
       if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
   });
 
-  test('to none of them: its fields are unknown', () => {
+  test('to an unknown event, whose fields are unknown', () => {
     session.subscribe((event) => {
       if (isBuiltInEvent(event)) return;
       if (event.type === 'plan/added' || event.type === 'plan/cleared') return;
@@ -132,7 +132,7 @@ describe('an event that is read narrows by its type', () => {
       expectTypeOf(event).toEqualTypeOf<UnlistedEvent>();
       expectTypeOf(event.anything).toEqualTypeOf<unknown>();
     });
-    // @ts-expect-error: neither one of ours nor of its slices
+    // @ts-expect-error: neither a built-in event nor one of its slices
     session.subscribe((event) => event.type === 'plan/aded');
   });
 
@@ -146,14 +146,14 @@ describe('an event that is read narrows by its type', () => {
     if (event.type === 'session/described') expectTypeOf(event.title).toEqualTypeOf<string | undefined>();
   });
 
-  test('what is read from a session with slices goes wherever events go', () => {
+  test('an event of a session with slices is assignable to SessionEvent', () => {
     expectTypeOf<Read>().toExtend<SessionEvent>();
     expectTypeOf<Read>().toEqualTypeOf<EventIn<readonly [typeof plan, typeof notes, typeof mood]>>();
     session.subscribe((event: SessionEvent) => void event.seq);
   });
 });
 
-test('redact and upcasters narrow the event that they get, and return one of any type', () => {
+test('redact and upcasters narrow their event, and return one of any type', () => {
   void openSession({
     store,
     id: 's1',
@@ -167,8 +167,8 @@ test('redact and upcasters narrow the event that they get, and return one of any
   });
 });
 
-describe('what is read has the slice’s items', () => {
-  test('select and observe', () => {
+describe('select and observe are typed by the slice', () => {
+  test('as items or a value', () => {
     expectTypeOf(session.select(plan).all()).toEqualTypeOf<readonly Step[]>();
     expectTypeOf(session.select(plan).latest()).toEqualTypeOf<Step | undefined>();
     expectTypeOf(session.select(messages).all()).toEqualTypeOf<readonly ConversationMessage[]>();
@@ -194,11 +194,11 @@ describe('what is read has the slice’s items', () => {
   });
 });
 
-test('a session with slices goes wherever any session may', () => {
+test('a session with slices is assignable to Session', () => {
   expectTypeOf(session).toExtend<Session>();
   expectTypeOf(session).toExtend<AnySession>();
   expectTypeOf(session.fork()).resolves.toEqualTypeOf<typeof session>();
-  // @ts-expect-error: which slices it has is not known any more
+  // @ts-expect-error: its slices are not known here
   const typed: typeof session = bare as AnySession;
   void typed;
 });
@@ -217,7 +217,7 @@ describe('a tail yields items with cursors, and the log plain events', () => {
     session.events({ drafts: true, after: 1 });
   });
 
-  test('what has no seq narrows by its type', () => {
+  test('an item without a seq narrows by its type', () => {
     const { cursor, event } = item;
     expectTypeOf(cursor).toEqualTypeOf<string>();
     if ('seq' in event) expectTypeOf(event).toExtend<SessionEvent>();
@@ -229,7 +229,7 @@ describe('a tail yields items with cursors, and the log plain events', () => {
   });
 });
 
-test('isUserEvent gives the fields of an event that no slice folds, whatever slices the session has', async () => {
+test('isUserEvent gives the fields of an event that no slice folds, in a session with any slices', async () => {
   const session = await openSession({ store, id: 's', slices: [plan, mood] });
   session.subscribe((event) => {
     if (isUserEvent(event, 'my/own')) expectTypeOf(event.field).toEqualTypeOf<unknown>();

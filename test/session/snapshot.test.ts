@@ -45,7 +45,7 @@ describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
     expect(await store.check()).toMatchObject({ ok: true });
   });
 
-  test('that are gone from the store are named, and one that was altered is refused', async () => {
+  test('that the store lost are named, and an altered one is rejected', async () => {
     const store = await create();
     const session = await open(store);
     await session.append([user(LARGE, 0), user(`${LARGE}y`, 1)]);
@@ -93,7 +93,7 @@ describe('D63: slices that this process does not define', () => {
 });
 
 describe('D63: restoring the snapshot of another session', () => {
-  test('into a session that has events is refused, says what to do, and changes nothing', async () => {
+  test('into a session that has events is rejected with advice, and changes nothing', async () => {
     const store = memoryStore();
     const [one, two] = [await open(store, 's1'), await open(store, 's2')];
     await one.append([add('a')]);
@@ -107,7 +107,7 @@ describe('D63: restoring the snapshot of another session', () => {
   test.for<readonly [string, number]>([
     ['longer', 1],
     ['shorter', 3],
-  ])('that has the same id elsewhere, and is %s, is refused, too', async ([, events]) => {
+  ])('that has the same id elsewhere, and is %s, is rejected, too', async ([, events]) => {
     let now = 0;
     const clock = { now: () => ++now * 1000, after: () => () => {} };
     const origin = await openSession({ store: memoryStore(), id: 's1', slices: [plan], clock });
@@ -122,7 +122,7 @@ describe('D63: restoring the snapshot of another session', () => {
 describe('a snapshot that was altered but is valid JSON', () => {
   const alter = (text: string): string => text.replace('hunter', 'gather');
 
-  test('is refused by restore, as text and as a value', async () => {
+  test('is rejected by restore, as text and as a value', async () => {
     const origin = await open();
     await origin.append([started(), user('hunter2', 0)]);
     const text = JSON.stringify(origin.snapshot());

@@ -1,4 +1,4 @@
-/** Stores for the session's tests: each real one, and wrappers that count what is read or fail as a disk or a network would. */
+/** Stores for the session's tests: the real ones, and wrappers that count reads or fail like a disk or a network. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { AppendOptions, Store } from '../../src/ports/store.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
 
-/** The kinds of store that the important tests run on. */
+/** The stores that the important tests run on. */
 export const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ['memory', async () => memoryStore()],
   ['sqlite', temporarySqlite],
@@ -25,12 +25,12 @@ async function temporarySqlite(): Promise<Store> {
   return store;
 }
 
-/** A store that behaves as `change` says, and otherwise as `store` does. */
+/** A store with some methods replaced. */
 export function withChanges(store: Store, change: Partial<Store>): Store {
   return { ...store, ...change };
 }
 
-/** Counts the events that are read, and the appends. */
+/** Counts events that are read, and appends. */
 export function countingStore(store: Store): {
   readonly store: Store;
   readonly counts: { events: number; appends: number };
@@ -53,10 +53,10 @@ export function countingStore(store: Store): {
   };
 }
 
-/** What becomes of an append: nothing special; it fails before it is written; it is written and the answer is lost. */
+/** The outcome of an append: it succeeds; it fails before it is written; it is written and its acknowledgement is lost. */
 export type Fault = 'none' | 'before' | 'after';
 
-/** A store whose appends fail as `next` says, one after the other. */
+/** A store whose appends fail as `next` returns, one after the other. */
 export function failingStore(store: Store, next: (options: AppendOptions) => Fault): Store {
   const broken = (): HoldfastError => new HoldfastError('STORE_FAILED', 'the connection broke; try again');
   return withChanges(store, {
@@ -70,7 +70,7 @@ export function failingStore(store: Store, next: (options: AppendOptions) => Fau
   });
 }
 
-/** A store whose answers and acts take some turns of the event loop, so that handles overtake each other. */
+/** A store whose methods take some turns of the event loop before and after, so that handles overtake each other. */
 export function slowStore(store: Store, turns: () => number): Store {
   const pause = async (): Promise<void> => {
     for (let left = turns(); left > 0; left--) await setImmediate();

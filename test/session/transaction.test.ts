@@ -21,7 +21,7 @@ const audit = defineSlice({
 const open = async (store = memoryStore()) => openSession({ store, id: 's1', slices: [plan, audit] });
 
 describe.for(STORES)('D21: a transaction, on %s', ([, create]) => {
-  test('is seen inside only until it ends, and then is one append', async () => {
+  test('is visible only inside until it ends, and is then one append', async () => {
     const { store, counts } = countingStore(await create());
     const session = await openSession({ store, id: 's1', slices: [plan, audit] });
     await session.dispatch({ type: 'plan/added', step: 'before' });
@@ -41,7 +41,7 @@ describe.for(STORES)('D21: a transaction, on %s', ([, create]) => {
     expect(counts.appends).toBe(1);
   });
 
-  test('that throws leaves nothing behind', async () => {
+  test('that throws appends nothing', async () => {
     const store = await create();
     const session = await openSession({ store, id: 's1', slices: [plan] });
     const failure = new Error('no');
@@ -58,7 +58,7 @@ describe.for(STORES)('D21: a transaction, on %s', ([, create]) => {
 });
 
 describe('D21: inside a transaction', () => {
-  test('what others commit meanwhile is seen by what a tool staged, what they stage is not', async () => {
+  test('commits of other handles are visible, their staged events are not', async () => {
     const session = await open();
     const tx = session.stage();
     const sibling = session.stage();
@@ -78,7 +78,7 @@ describe('D21: inside a transaction', () => {
     expect(tx.state).toBe(tx.state);
   });
 
-  test('a restore is refused, and the transaction goes on', async () => {
+  test('a restore is rejected, and the transaction continues', async () => {
     const session = await open();
     await session.transaction(async (tx) => {
       expect(await rejection(tx.restore())).toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -87,7 +87,7 @@ describe('D21: inside a transaction', () => {
     expect(session.seq).toBe(1);
   });
 
-  test('a slice that the session does not know is an error that says so', async () => {
+  test('an unknown slice is an error that names it', async () => {
     const tx = (await open()).stage();
     const other = defineSlice({ name: 'other', initial: [], on: {} });
     expect(() => tx.select(other)).toThrow(expect.objectContaining({ code: 'SLICE_UNKNOWN' }));
@@ -114,13 +114,13 @@ describe('D21: after a transaction has ended', () => {
     expect(session.seq).toBe(0);
   });
 
-  test('one that staged nothing appends nothing', async () => {
+  test('one without staged events appends nothing', async () => {
     const { store, counts } = countingStore(memoryStore());
     expect(await (await open(store)).transaction(() => 7)).toBe(7);
     expect(counts.appends).toBe(0);
   });
 
-  test('what a failed tool had staged is kept, marked: slices that roll back skip it, the others have it', async () => {
+  test('events staged by a failed tool are appended as discarded: slices that roll back skip them, the others fold them', async () => {
     const store = memoryStore();
     const session = await open(store);
     const tx = session.stage();

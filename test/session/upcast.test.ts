@@ -14,7 +14,7 @@ const plan = defineSlice({
   on: { 'plan/added': (steps, event: { step: string }) => [...steps, event.step] },
 });
 
-/** Reads `step/noted` events as `plan/added`, and throws where one has no text. */
+/** Reads `step/noted` events as `plan/added`, and throws if one has no text. */
 const upcasters: Upcasters = {
   'step/noted': ({ text, ...event }: { text?: string } & Parameters<Upcasters[string]>[0]) => {
     if (text === undefined) throw new Error('it has no text');
@@ -40,7 +40,7 @@ describe.for(STORES)('an upcaster that throws, on %s', ([, create]) => {
     expect(errors).toEqual([]);
   });
 
-  test('does not keep a log from being opened: its event stays, is folded by no slice and is reported once', async () => {
+  test('does not prevent opening a log: its event stays, is folded by no slice and is reported once', async () => {
     const store = await create();
     const writer = await openSession({ store, id: 's1' });
     await writer.append([user('hi', 0), { type: 'step/noted', text: 'a' }, { type: 'step/noted', number: 7 }]);
@@ -62,7 +62,7 @@ describe.for(STORES)('an upcaster that throws, on %s', ([, create]) => {
   });
 });
 
-test('an event whose own upcaster throws is not folded under its old name either', async () => {
+test('an event whose upcaster throws is not folded under its old type either', async () => {
   const store = memoryStore();
   const writer = await openSession({ store, id: 's1' });
   await writer.append([{ type: 'plan/added', step: 'from before' }, user('hi', 0), { type: 'plan/added', step: 'b' }]);
@@ -86,7 +86,7 @@ test('an event whose own upcaster throws is not folded under its old name either
   expect(seen).toEqual([4, 5, 6]);
 });
 
-test('a transaction reads its own event under the name that it is translated to', async () => {
+test('a transaction reads its own event under its translated type', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1', slices: [plan], upcasters });
   await session.transaction(async (tx) => {
     await tx.dispatch({ type: 'step/noted', text: 'a' } as never);

@@ -20,7 +20,7 @@ const budget = defineSlice({
     'budget/tagged': (value, event: { readonly tag: string }) => ({ ...value, tags: [...value.tags, event.tag] }),
   },
 });
-/** Counts every raise, also those of tools that failed. */
+/** Counts every raise, also those of failed tools. */
 const raises = defineSlice({
   name: 'raises',
   initial: 0,
@@ -34,7 +34,7 @@ const plan = defineSlice({
 });
 const slices = [budget, raises, plan] as const;
 
-describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
+describe.for(STORES)('a slice that holds a value, on %s', ([, create]) => {
   const open = async (id = 's1') => {
     const store = await create();
     return { store, session: await openSession({ store, id, slices }) };
@@ -62,7 +62,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     expect(await opened()).toEqual({ cents: 7, tags: [] });
   });
 
-  test('observers get the values before and after a commit that changed it, and are not called otherwise', async () => {
+  test('observers receive the values before and after a commit that changed it, and are not called otherwise', async () => {
     const { session } = await open();
     const seen: unknown[] = [];
     session.observe(budget, (before, after) => {
@@ -78,7 +78,7 @@ describe.for(STORES)('a slice that is a value, on %s', ([, create]) => {
     ]);
   });
 
-  test('transactions change it, restore puts it back, and one that does not roll back keeps its value', async () => {
+  test('transactions change it, restore resets it, and one that does not roll back keeps its value', async () => {
     const { session } = await open();
     await session.dispatch({ type: 'budget/raised', by: 5 });
     const snapshot = session.snapshot();
@@ -207,7 +207,7 @@ test.for<readonly [string, () => unknown]>([
   ['a function', () => () => 1],
   ['NaN', () => Number.NaN],
   ['a Map', () => new Map()],
-])('I10: a reducer that returns %s is reported, and the value stays as it was', async ([, reducer]) => {
+])('I10: a reducer that returns %s is reported, and the value does not change', async ([, reducer]) => {
   const errors: unknown[] = [];
   const broken = defineSlice({ name: 'broken', initial: 1, on: { 'a/b': reducer as () => number } });
   const options = { store: memoryStore(), id: 's1', slices: [broken], onError: (error: unknown) => errors.push(error) };

@@ -9,7 +9,7 @@ import { runAgent } from './agent.ts';
 const [database = '', seed = '1'] = process.argv.slice(2);
 const random = randomFrom(Number(seed));
 const store = await sqliteStore(database);
-/** Drafts are written twenty times as often: there is more to be cut off from. */
+/** Drafts are written twenty times as often, so that readers are disconnected within them. */
 const clock = {
   ...systemClock,
   after: (ms, callback, options) => systemClock.after(ms / 20, callback, options),

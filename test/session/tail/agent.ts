@@ -1,4 +1,4 @@
-/** An agent that has something to stream all the time: parallel children, calls that report, responses in small pieces. */
+/** An agent that streams all the time: parallel children, calls with progress, responses in small pieces. */
 import { z } from 'zod';
 import {
   type AnySession,
@@ -14,7 +14,7 @@ import {
   type ToolCall,
 } from '../../../src/index.ts';
 
-/** Called between any two pieces: a pause, and perhaps the end of the process. */
+/** Called between any two pieces: waits, and may end the process. */
 export type Between = () => Promise<void>;
 
 const CHILDREN = ['ants', 'bees', 'crows'];
@@ -29,7 +29,7 @@ export async function runAgent(session: AnySession, between: Between, parts = 40
     effect: 'read',
     execute: async ({ topic }, ctx) => {
       for (let i = 1; i <= parts / 2; i++) {
-        // Some reports are so long that the store drops what was reported before.
+        // Some reports are so long that the store drops the earlier ones.
         const text = i % 7 === 0 ? `${`${topic} ${i} `.repeat(2500)}\n` : `${topic}: step ${i}\n`;
         ctx.progress({ text, percent: i, ...(i % 5 === 0 && { data: { i } }) });
         await between();
@@ -51,7 +51,7 @@ function modelOf(between: Between, parts: number): Model {
     async *stream(request) {
       const { reasoning, text, toolCalls } = answerTo(request, parts);
       for (const delta of reasoning) yield* piece({ type: 'reasoning-delta', blockId: 'r', delta });
-      // The inputs of parallel calls arrive among each other.
+      // The inputs of parallel calls are interleaved.
       for (const half of [0, 1]) {
         for (const { callId, name: toolName, arguments: input } of toolCalls) {
           const delta = half === 0 ? input.slice(0, 6) : input.slice(6);
@@ -73,7 +73,7 @@ function modelOf(between: Between, parts: number): Model {
   }
 }
 
-/** The same response to the same request, whichever process asks. */
+/** The same response to the same request, in every process. */
 function answerTo(
   { prompt, turn, messages }: ModelRequest,
   parts: number,

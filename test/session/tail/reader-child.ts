@@ -1,6 +1,6 @@
 /**
- * `reader-child.ts <database> <seed>`: readers in a process of their own. A line on its input makes them stop, read the rest and compare;
- * it writes what they found as a line of JSON, and they go on.
+ * `reader-child.ts <database> <seed>`: readers in their own process. A line on its input makes them stop, read the rest and compare;
+ * it writes the differences as a line of JSON, and the readers continue.
  */
 import { createInterface } from 'node:readline';
 import { sqliteStore } from '../../../src/sqlite.ts';

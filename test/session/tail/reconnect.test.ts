@@ -1,6 +1,6 @@
 /**
- * D74: a reader that is cut off at random, again and again, ends in the state of the log, while an agent with parallel children streams, is
- * killed and resumed. The seed of a failure is in its message; `TAIL_SEED=<seed>` repeats it as far as processes can be repeated.
+ * D74: a reader that is disconnected at random, again and again, ends in the state of the log, while an agent with parallel children
+ * streams, is killed and resumed. The seed of a failure is in its message; `TAIL_SEED=<seed>` repeats it as far as processes can be repeated.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { RestlessReader } from './restless-reader.ts';
 const ROUNDS = Number(process.env.TAIL_ROUNDS ?? 10);
 const SEED = Number(process.env.TAIL_SEED ?? Math.floor(Math.random() * 2 ** 30));
 
-test('memory: readers that are cut off at random show the log and its open drafts, wherever the agent dies', async () => {
+test('memory: readers that are disconnected at random show the log and its open drafts, wherever the agent is killed', async () => {
   const random = randomFrom(SEED);
   const totals = { cuts: 0, deaths: 0, pieces: 0, progress: 0 };
   for (let round = 0; round < ROUNDS; round++) {
@@ -50,7 +50,7 @@ test('memory: readers that are cut off at random show the log and its open draft
   expect(totals.progress).toBeGreaterThan(50);
 });
 
-/** A store whose reads take some turns of the event loop, before and after: much happens between two of them. */
+/** A store whose reads take some turns of the event loop, so that much happens between two of them. */
 function hesitant(store: Store, random: () => number): Store {
   const hesitate = async (): Promise<void> => {
     for (let turns = random() * 6; turns > 4; turns -= 0.5) await setImmediate();
@@ -95,7 +95,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test('SQLite: readers of another process show the log and its open drafts, whenever the agent’s process is killed', async () => {
+test("SQLite: readers of another process show the log and its open drafts, whenever the agent's process is killed", async () => {
   const random = randomFrom(SEED);
   const database = join(directory, 'agent.db');
   const reading = start(reader.path, [database, String(SEED)]);
@@ -133,7 +133,7 @@ interface Report {
 interface Started {
   readonly process: ChildProcess;
   readonly ended: Promise<unknown>;
-  /** The next line that the process writes; what it wrote to its error output when it ends first. */
+  /** The next line that the process writes; its error output if it ends first. */
   line(): Promise<string>;
 }
 

@@ -14,13 +14,13 @@ interface Options {
   readonly store: Store;
   readonly id: string;
   readonly random: () => number;
-  /** Also continues after items that it read long ago, as a client does that did not remember its last ones. */
+  /** Also continues after items that it read long ago, like a client that lost its last cursors. */
   readonly forgets: boolean;
 }
 
 /**
- * A reader that is cut off all the time and continues with the cursor of the last item it read. What it has read is shown by one
- * converter that never begins again.
+ * A reader that is disconnected all the time and continues with the cursor of the last item it read. One converter receives all its items
+ * and is never reset.
  */
 export class RestlessReader {
   readonly strict: StrictReader | undefined;
@@ -38,13 +38,13 @@ export class RestlessReader {
     this.strict = options.forgets ? undefined : new StrictReader();
   }
 
-  /** Reads and is cut off, until `stop`. */
+  /** Reads and disconnects, until `stop`. */
   start(): void {
     this.#stop = new AbortController();
     this.#reading = this.#read(this.#stop.signal);
   }
 
-  /** Stops, reads the rest, and compares what is shown with a reload; returns what is wrong. */
+  /** Stops, reads the rest, and compares the converter's state with a reload; returns the differences. */
   async stop(): Promise<readonly string[]> {
     this.#stop?.abort();
     await this.#reading;
@@ -59,7 +59,7 @@ export class RestlessReader {
     return wrong;
   }
 
-  /** What a converter shows that gets everything that was read, and much of it again and again. */
+  /** The state of a converter that receives all items, many of them several times. */
   async replayed(): Promise<readonly string[]> {
     const { random } = this.#options;
     const converter = logConverter({ machinery: true });
@@ -95,7 +95,7 @@ export class RestlessReader {
       if (next.done) break;
       this.#take(next.value);
     }
-    // Ends now and then while an item is being waited for: one that comes nevertheless was read.
+    // Sometimes ends while it waits for an item: an item that still arrives counts as read.
     const pending = random() < 0.3 ? iterator.next() : undefined;
     for (let turns = random() * 4; turns > 1; turns--) await setImmediate();
     await iterator.return?.();
@@ -107,7 +107,7 @@ export class RestlessReader {
   #take(item: TailItem): void {
     this.items.push(item);
     this.strict?.read(item);
-    // A converter takes items whole, or what they hold.
+    // A converter accepts items, or the events in them.
     const shown = this.#converter.push(this.items.length % 2 === 0 ? item : item.event);
     this.#state = reduceConversationEvents(this.#state, shown);
     this.#cursors.push(item.cursor);

@@ -3,19 +3,19 @@ import type { MessageDelta } from '../../../src/core/message-delta.ts';
 import { isBuiltInEvent, type SessionEvent, type TailItem, type ToolProgress } from '../../../src/index.ts';
 
 /**
- * A reader that tolerates nothing: it keeps what it read of drafts as plain text, without looking for overlaps, and names every item that
- * is lost, doubled or out of order.
+ * A strict reader: it stores the text of drafts without resolving overlaps, and reports every item that is lost, repeated or out of
+ * order.
  */
 export class StrictReader {
   readonly wrong: string[] = [];
-  /** How many pieces were read, by the type of their item. */
+  /** The number of pieces, by the type of their item. */
   readonly counts: Record<string, number> = {};
   #seq = 0;
   #position: DraftPosition | undefined;
   readonly #started = new Set<string>();
   /** The text of each open block, by evaluation. */
   readonly #texts = new Map<string, Map<string, { readonly turn: number; text: string }>>();
-  /** The newest turn of each evaluation that was recorded. */
+  /** The newest recorded turn of each evaluation. */
   readonly #turns = new Map<string, number>();
   readonly #progress = new Map<string, { readonly run: string; readonly end: number }>();
 
@@ -62,7 +62,7 @@ export class StrictReader {
     this.#turns.set(message.evaluationId, message.turn);
   }
 
-  /** A response has ended: what was read of it is the beginning of what was said. */
+  /** Checks at the end of a response: the streamed text is the beginning of the recorded one. */
   #end(evaluationId: string, said: ReadonlyMap<string, string>): void {
     for (const [blockId, { text }] of this.#texts.get(evaluationId) ?? []) {
       this.#expect(said.get(blockId)?.startsWith(text) === true, `${blockId} was read as ${JSON.stringify(text)}`);

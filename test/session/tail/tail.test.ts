@@ -21,7 +21,7 @@ import { started } from '../../transcripts/own-log-builders.ts';
 import { collect, rejection, until } from '../log-of.ts';
 import { STORES, withChanges } from '../stores.ts';
 
-/** Writes drafts as the holder of a lease does. */
+/** Writes drafts like the holder of a lease. */
 class Writer {
   readonly #store: Store;
   #fence = 0;
@@ -85,7 +85,7 @@ async function opened(store: Store): Promise<{ readonly session: AnySession; rea
   return { session, writer: await new Writer(store).begin() };
 }
 
-/** What an item says, in a few words. */
+/** An item as a short text. */
 function words({ cursor, event }: TailItem): string {
   if ('seq' in event) return `${cursor} ${event.type}`;
   if (event.type === 'message/delta') return `${cursor} ${event.delta}@${event.offset}`;
@@ -93,7 +93,7 @@ function words({ cursor, event }: TailItem): string {
   return `${cursor} ${event.type}`;
 }
 
-/** A tail that is read by hand. */
+/** A tail that is read item by item. */
 function following(session: AnySession, options: { readonly after?: string; readonly signal?: AbortSignal } = {}) {
   const iterator = session.events({ live: true, drafts: true, ...options })[Symbol.asyncIterator]();
   return {
@@ -111,7 +111,7 @@ function following(session: AnySession, options: { readonly after?: string; read
 }
 
 describe.each(STORES)('D74, %s: a tail', (_, open) => {
-  test('yields what there is, open drafts included, and ends without live', async () => {
+  test('yields the log and the open drafts, and ends without live', async () => {
     const { session, writer } = await opened(await open());
     await writer.text('Hel');
     await writer.text('lo');
@@ -120,13 +120,13 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(items.map(words)).toEqual([
       '1 evaluation/started',
       '2 message/recorded',
-      '2.1.2 Hello@0', // neighbours of a block are one piece
+      '2.1.2 Hello@0', // adjacent chunks of a block are one piece
       '2.1.3 Hm@0',
     ]);
     expect(items[3]?.event).toMatchObject({ type: 'message/delta', kind: 'reasoning', evaluationId: 'ev', attempt: 1 });
   });
 
-  test('continues after any of its cursors with exactly what follows', async () => {
+  test('continues after any of its cursors with exactly the following items', async () => {
     const { session, writer } = await opened(await open());
     await writer.text('a');
     await writer.text('b', { blockId: 'ev:1:1' });
@@ -149,7 +149,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(await collect(session.events({ drafts: true, after: '0' }))).toEqual(items);
   });
 
-  test('live, yields events and pieces as they are written, and events alone have bare cursors again', async () => {
+  test('live, yields events and pieces as they are written, and events get cursors without a draft position again', async () => {
     const { session, writer } = await opened(await open());
     const tail = following(session);
     expect(await tail.next(2)).toEqual(['1 evaluation/started', '2 message/recorded']);
@@ -168,7 +168,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     await tail.iterator.return?.();
   });
 
-  test('yields the recorded message after a reset when a draft was recorded while the reader was cut off', async () => {
+  test('yields a reset and the recorded message when a draft was recorded while the reader was disconnected', async () => {
     const { session, writer } = await opened(await open());
     await writer.text('Hel');
     const before = await collect(session.events({ drafts: true }));
@@ -182,7 +182,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(shownAfter([...before, ...after])).toEqual(await reloaded(session.store));
   });
 
-  test('resets a call whose progress the store has dropped since the reader was cut off (D62)', async () => {
+  test('resets a call if the store dropped some of its progress while the reader was disconnected (D62)', async () => {
     const { session, writer } = await opened(await open());
     const call = { ...message(''), type: 'message/recorded' } as { message: Record<string, unknown>; type: string };
     await session.append([
@@ -200,13 +200,13 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(after.map(words)).toEqual(['3.1.1 draft/reset', `3.1.3 yyyyyyyyyy@${5 + part}`]);
     expect(after[0]?.event).toMatchObject({ callId: 'c1', position: { fence: 1, n: 3 } });
     expect(shownAfter([...before, ...after])).toEqual(await reloaded(session.store));
-    // What is stored without a gap is continued without a reset.
+    // Without a gap there is no reset.
     await writer.progress('z', 5 + 2 * part);
     const rest = await collect(session.events({ drafts: true, after: after.at(-1)?.cursor }));
     expect(rest.map(words)).toEqual([`3.1.4 z@${5 + 2 * part}`]);
   });
 
-  test('a reader that has missed too many pieces gets the drafts as they are now, in one item', async () => {
+  test('a reader that missed too many pieces gets the current drafts in one item', async () => {
     const { session, writer } = await opened(await open());
     await writer.text('0,');
     const before = await collect(session.events({ drafts: true }));
@@ -225,7 +225,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(shownAfter([...all, ...after, ...rest])).toEqual(await reloaded(session.store)); // read again
   });
 
-  test('a draft of an earlier version, without offsets, is yielded whole', async () => {
+  test('a draft of an earlier version, without offsets, is yielded as a whole', async () => {
     const { session, writer } = await opened(await open());
     for (const delta of ['Hel', 'lo']) {
       await writer.text(delta, { offset: undefined, after: undefined } as unknown as Partial<DraftChunk>);
@@ -235,7 +235,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(shownAfter(items)).toEqual(await reloaded(session.store));
   });
 
-  test('chunks of an older lease come before those of a newer one', async () => {
+  test('chunks of an older lease are yielded before those of a newer one', async () => {
     const { session, writer } = await opened(await open());
     await writer.text('old', { draftId: 'child', evaluationId: 'child', blockId: 'child:1:0', conversationId: 'c' });
     await writer.begin();
@@ -254,7 +254,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect(await next).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('a cursor of another incarnation begins again with a reset', async () => {
+  test('a cursor of another incarnation starts again with a reset', async () => {
     const store = await open();
     const { session: first } = await opened(store);
     const [, last] = await collect(first.events({ drafts: true }));
@@ -269,13 +269,13 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     expect((await collect(session.events({ drafts: true, after: '3:1' }))).map(words)[0]).toBe('2:0 session/reset');
   });
 
-  test('a cursor beyond the end of the log, as after a backup was restored, begins again with a reset', async () => {
+  test('a cursor beyond the end of the log, as after restoring a backup, starts again with a reset', async () => {
     const { session } = await opened(await open());
     const items = await collect(session.events({ drafts: true, after: '99.4.7' }));
     expect(items.map(words)).toEqual(['0 session/reset', '1 evaluation/started', '2 message/recorded']);
   });
 
-  test('catches up with a long log, and shows its open drafts after it', async () => {
+  test('yields a long log, and its open drafts after it', async () => {
     const { session, writer } = await opened(await open());
     await session.append(Array.from({ length: 400 }, () => ({ type: 'note/added' })));
     await writer.text('Hello');
@@ -299,7 +299,7 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
     ]);
   });
 
-  test('ends when the session is closed, after what was committed before', async () => {
+  test('ends when the session is closed, after everything committed before', async () => {
     const { session } = await opened(await open());
     const reading = collect(session.events({ live: true, drafts: true }));
     await session.append([{ type: 'note/added' }]);
@@ -308,8 +308,8 @@ describe.each(STORES)('D74, %s: a tail', (_, open) => {
   });
 });
 
-describe('D74: what a tail costs and leaves behind', () => {
-  /** Counts what is read, and the watchers. */
+describe('D74: the cost of a tail', () => {
+  /** Counts reads and watchers. */
   function counted(store: Store) {
     const counts = { drafts: 0, chunks: 0, events: 0, watchers: 0, watched: 0 };
     const counting = withChanges(store, {
@@ -338,7 +338,7 @@ describe('D74: what a tail costs and leaves behind', () => {
     return { counts, store: counting };
   }
 
-  test('a piece costs the same however long the log and the draft are', async () => {
+  test('a piece costs the same regardless of the length of the log and the draft', async () => {
     const { store, counts } = counted(memoryStore());
     const { session, writer } = await opened(store);
     await session.append(Array.from({ length: 1000 }, () => ({ type: 'note/added' })));
@@ -399,7 +399,7 @@ describe('D74: what a tail costs and leaves behind', () => {
     },
   );
 
-  test('a tail that was never read watches nothing', async () => {
+  test('a tail that was never read has no watcher', async () => {
     const { store, counts } = counted(memoryStore());
     const { session } = await opened(store);
     const iterator = session.events({ live: true, drafts: true })[Symbol.asyncIterator]();

@@ -35,7 +35,7 @@ const result = (sequence: number, call: string): ToolMessage => ({
 const recorded = (messages: readonly (AssistantMessage | ToolMessage)[]): readonly SessionEvent[] =>
   messages.map((message, i) => ({ seq: i + 1, at: base.createdAt, type: 'message/recorded', message }));
 
-test('D57: records that share a provider message id are one message, whatever came between them', () => {
+test('D57: messages with the same provider message id are one message, with any events between them', () => {
   const log = recorded([piece(0, 'a', 'I will.'), result(1, 'a'), piece(2, 'b', 'And.'), result(3, 'b')]);
   const fold = createFold();
   const { record } = fold.applyAll(fold.initial, log);
@@ -53,19 +53,19 @@ test('D57: records that share a provider message id are one message, whatever ca
   expect(checkCoherence(messages).violations).toEqual([]);
 });
 
-test('D57: a call of an earlier piece stays open, and the plan knows it', () => {
+test('D57: a call of an earlier piece stays open, and the resume plan includes it', () => {
   const plan = planResume(recorded([piece(0, 'a'), piece(1, 'b'), result(2, 'b')]));
   expect(plan).toMatchObject({ do: 'run-calls', calls: [{ call: { callId: 'a' } }] });
 });
 
-test('another answer is another message', () => {
+test('a message with another provider message id is another message', () => {
   const fold = createFold();
   const log = recorded([piece(0, 'a'), result(1, 'a'), { ...piece(2, 'b'), turn: 2, providerMessageId: 'msg_2' }]);
   const { record } = log.reduce((state, event) => fold.apply(state, event), fold.initial);
   expect(record.messages.length).toBe(3);
 });
 
-test("an answer without an id of its provider is nobody's piece, and takes none", () => {
+test('a message without a provider message id is never joined with another', () => {
   const fold = createFold();
   const { providerMessageId: _, ...anonymous } = piece(0, 'a');
   const { record } = fold.applyAll(

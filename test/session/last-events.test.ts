@@ -4,11 +4,11 @@ import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
-/** Listening to the end: of a session that closes, and of one that is deleted. */
+/** The last events of a session that closes or is deleted. */
 
 const note = { type: 'note/added' } as const;
 
-test('what is on its way to the store when a session closes is heard by whoever follows', async () => {
+test('events that are being appended when a session closes reach its listeners', async () => {
   const inner = memoryStore();
   const gates: PromiseWithResolvers<void>[] = [];
   const store: Store = {
@@ -40,7 +40,7 @@ test('what is on its way to the store when a session closes is heard by whoever 
   expect(heard).toEqual([1, 2]);
 });
 
-test('listening to a session that was deleted ends with an error', async () => {
+test('a tail of a deleted session ends with an error', async () => {
   const store = memoryStore();
   const told = Promise.withResolvers<unknown>();
   const session = await openSession({ store, id: 'one', onError: told.resolve });
@@ -50,7 +50,7 @@ test('listening to a session that was deleted ends with an error', async () => {
   expect(await told.promise).toMatchObject({ code: 'SESSION_NOT_FOUND' });
 });
 
-test('I9: reading one’s own writes in a transaction folds each of them once', async () => {
+test("I9: reading one's own writes in a transaction folds each of them once", async () => {
   let folded = 0;
   const count = defineSlice({
     name: 'count',
