@@ -1,6 +1,6 @@
 /**
  * The agent that the chaos test disturbs: parallel calls of every effect, approval, children with keys, a subagent, streamed text.
- * Its model's responses depend on the turn alone, so an undisturbed run says what each conversation must come to.
+ * Its model's responses depend only on the turn, so an undisturbed run gives the expected result of each conversation.
  */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ import type { Outside } from './outside.ts';
 
 /** Short, so that a stopped process loses its lease soon. */
 export const LEASE_MS = 500;
-/** The turn whose response is erased as soon as the next one is there. */
+/** The turn whose response is erased as soon as the next one is recorded. */
 export const ERASED_TURN = 2;
 
 const STORY = 'The agent tells a story that is long enough to be streamed as several chunks of a draft. '.repeat(3);
@@ -44,7 +44,7 @@ const CHILD: readonly ScriptedTurn[] = [
   `Found it. ${STORY}`,
 ];
 
-/** How many calls of each tool act outside: those of the main conversation and of three children. */
+/** How many calls of each tool have an effect outside: those of the main conversation and of three children. */
 export const ACTING_CALLS: Readonly<Record<string, number>> = { pay: 3 + 3, deploy: 1, write: 4 + 3 };
 export const ONCE_TOOLS: readonly string[] = ['pay', 'deploy'];
 
@@ -57,7 +57,7 @@ function mainPrompt(outside: Outside, paceMs: number): Prompt {
       description: name,
       input,
       async execute({ path }, context) {
-        // Some are disturbed between the start that was recorded and the effect, most between the effect and its result.
+        // Some are disturbed between the recorded start and the effect, most between the effect and its result.
         if (name === 'pay') await setTimeout(paceMs * 5);
         context.signal.throwIfAborted();
         outside.act(context, name);
@@ -96,7 +96,7 @@ function mainPrompt(outside: Outside, paceMs: number): Prompt {
   return definePrompt({ ns: 'chaos', key: 'main', instructions: 'Do it.', tools });
 }
 
-/** Begins the conversation, or continues it wherever it is. */
+/** Starts the conversation, or continues it. */
 export function runAgent(
   session: AnySession,
   outside: Outside,

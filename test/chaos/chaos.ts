@@ -1,7 +1,7 @@
 /**
  * The chaos test: rounds of sessions on one SQLite file, each with several runner processes, one approver and one keeper. Processes
  * are killed, and stopped for longer than their lease lasts, at random instants; each is replaced. When all sessions of a round
- * have ended, everything that is left is compared with an undisturbed run and with what was acknowledged.
+ * have ended, the database is compared with an undisturbed run and with what was acknowledged.
  *
  *     start ─▶ kill, stop, kill, … ─▶ all sessions done ─▶ verify ─▶ next round, until there were enough
  */
@@ -19,16 +19,16 @@ import { undisturbed, type Verdict, verify } from './verify.ts';
 const SESSIONS = 2;
 const RUNNERS = 3;
 const MAX_PAUSE_MS = 500;
-/** How long a round may take without anything having been acknowledged before it counts as hung. */
+/** How long a round may go without an acknowledgement before it counts as hung. */
 const HUNG_MS = 120_000;
 
 export interface ChaosOptions {
   /** The bundled `worker.ts`. */
   readonly worker: string;
   readonly seed: number;
-  /** Whether there was enough. */
+  /** Whether the test has run long enough. */
   readonly isEnough: (report: ChaosReport) => boolean;
-  /** Called now and then, with what was counted so far. */
+  /** Called now and then, with the counts so far. */
   readonly onProgress?: (report: ChaosReport) => void;
 }
 
@@ -37,10 +37,10 @@ export interface ChaosReport {
   stops: number;
   rounds: number;
   sessions: number;
-  /** Times that a process resumed what another had begun. */
+  /** How many times a process resumed another one's evaluation. */
   takeovers: number;
   effects: number;
-  /** Effects that the outside refused: their process was stopped in the instant before them. */
+  /** Effects that the outside rejected: their process was stopped right before them. */
   late: number;
   forks: number;
   backups: number;
@@ -107,7 +107,7 @@ interface Worker {
 
 class Round {
   readonly sessions: readonly string[];
-  /** What the processes said. */
+  /** The output of the processes. */
   readonly lines: string[] = [];
   readonly #directory: string;
   readonly #options: ChaosOptions;
@@ -169,7 +169,7 @@ class Round {
     child.stdout.on('data', (chunk) => {
       output += chunk;
       const lines = output.split('\n');
-      output = lines.pop() ?? ''; // cut: whether it was acknowledged is not known
+      output = lines.pop() ?? ''; // incomplete: the append may or may not be acknowledged
       for (const line of lines) this.#hear(worker, line);
     });
   }
@@ -183,13 +183,13 @@ class Round {
     if (verb === 'wrong') this.#report.wrong.push(line);
   }
 
-  /** The process that runs one of the sessions: the others wait most of the time. */
+  /** The process that runs one of the sessions: the others mostly wait. */
   async #holder(store: Store): Promise<number | undefined> {
     const id = this.sessions[Math.floor(this.#random() * this.sessions.length)] as string;
     return (await store.readLease(id))?.holder.pid;
   }
 
-  /** Kills or stops one of the processes that are at work: this one, if it is. */
+  /** Kills or stops a working process: this one, if it works. */
   #disturb(pid: number | undefined): void {
     const ready = [...this.#workers].filter(({ isReady, isStopped }) => isReady && !isStopped);
     const worker = ready.find((one) => one.process.pid === pid) ?? ready[Math.floor(this.#random() * ready.length)];
@@ -210,7 +210,7 @@ class Round {
   }
 }
 
-/** The report in words. */
+/** The report as text. */
 export function reportOf({ wrong, ...counts }: ChaosReport): string {
   const words = Object.entries(counts).map(([name, count]) => `${name}: ${count}`);
   return [`${words.join(', ')}, wrong: ${wrong.length}`, ...wrong.map((one) => `  ${one}`)].join('\n');

@@ -9,7 +9,7 @@ export function normalized(session: AnySession): readonly unknown[] {
     const sorted = messages.toSorted((a, b) => place(a, order) - place(b, order));
     return { status, messages: sorted.map(withoutIds) };
   });
-  // Which of two children began first is a matter of time.
+  // The order in which two children start depends on timing.
   return conversations.map((one) => JSON.stringify(one)).sort();
 }
 

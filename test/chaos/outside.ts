@@ -3,10 +3,10 @@
  * the order in which the effects happened.
  *
  *     act <key> <attempt> <tool>    the effect of a call; void when its attempt was cancelled before
- *     cancel <key> <attempt>        nobody may carry out this attempt any more; void when it acted before
+ *     cancel <key> <attempt>        no process may carry out this attempt any more; void when it acted before
  *
- * A process that is stopped between its last look at the lease and its effect acts late, whatever the library does. A real
- * provider refuses such an effect when it was cancelled meanwhile, and so does this one.
+ * A process that is stopped between its last check of the lease and its effect acts late, whatever the library does. A real
+ * provider rejects such an effect when it was cancelled meanwhile, and so does this one.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import type { ToolContext } from '../../src/index.ts';
@@ -31,7 +31,7 @@ export function outsideFile(path: string): Outside {
   };
 }
 
-/** What one call did. */
+/** The effects of one call. */
 export interface Acted {
   readonly tool: string;
   /** The attempt of each effect: one for a `once` tool. */

@@ -1,4 +1,4 @@
-/** What must be true of a database after the processes around it were killed and stopped. */
+/** Checks a database after processes that used it were killed and stopped. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +16,7 @@ import { ACTING_CALLS, ERASED_TURN, erasable, ONCE_TOOLS, runAgent } from './age
 import { normalized } from './normalized.ts';
 import { type Effects, effectsIn } from './outside.ts';
 
-/** What an undisturbed run comes to. */
+/** The result of an undisturbed run. */
 export async function undisturbed(): Promise<readonly unknown[]> {
   const session = await openSession({ store: memoryStore(), id: 'undisturbed' });
   const outside = { act: () => {}, hasActed: () => false };
@@ -38,7 +38,7 @@ export interface Verdict {
   readonly backups: number;
 }
 
-/** Looks at everything that a round left behind. `lines` is what its processes were told. */
+/** Checks everything that a round left. `lines` are the acknowledgements that its processes printed. */
 export async function verify(
   directory: string,
   sessions: readonly string[],
@@ -96,7 +96,7 @@ async function sessionProblems(store: Store, id: string, expected: readonly unkn
   const response = getMessages(session).find(({ role, turn }) => role === 'assistant' && turn === ERASED_TURN);
   if (!response || textOf(response) !== '[erased]') found.push(`${id} was not erased`);
   if (JSON.stringify(await readLog(store, id)).includes('This is erased.')) {
-    // An interrupted draft keeps what it said: it has no message that could be erased.
+    // An interrupted draft keeps its text: it has no message that could be erased.
     const holders = (await readLog(store, id)).filter((event) => JSON.stringify(event).includes('This is erased.'));
     if (holders.some(({ type }) => type !== 'message/interrupted')) found.push(`${id} still holds erased text`);
   }

@@ -1,6 +1,6 @@
 /**
- * One process of the chaos test: `worker.ts <directory> <role> <seed> <session…>`. It writes a line for whatever was acknowledged
- * to it, and is killed or stopped at any instant. A line that begins with `wrong` is a defect.
+ * One process of the chaos test: `worker.ts <directory> <role> <seed> <session…>`. It prints a line for each acknowledgement, and is
+ * killed or stopped at any instant. A line that starts with `wrong` is a defect.
  *
  *     runner      brings one session to its end, beside other runners of the same session
  *     approver    approves every call that waits
@@ -27,18 +27,18 @@ const store = await sqliteStore(join(directory, 'agent.db'));
 const outside = outsideFile(join(directory, 'effects.log'));
 const random = randomFrom(Number(seed));
 
-/** A pipe takes a short line at once and whole: a line that was written was acknowledged. */
+/** Writing a short line to a pipe is atomic: a printed line was acknowledged. */
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
 
-/** What a process may be told while others work on the same session. */
+/** Errors that a process may get while others work on the same session. */
 const REFUSALS = new Set<HoldfastError['code']>([
   'SESSION_BUSY',
   'SESSION_CONFLICT',
   'STORE_BUSY',
-  'TOOL_CALL_NOT_FOUND', // the approver was stopped while its word was on the way, and spoke again
+  'TOOL_CALL_NOT_FOUND', // the approver was stopped during its approval, and repeated it
 ]);
 
-/** Does something that others may stand in the way of; false when they did. */
+/** Does something that other processes may prevent; false when they did. */
 async function unlessRefused(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -61,7 +61,7 @@ async function withSession(id: string, work: (session: Session) => Promise<void>
 async function erase(session: Session): Promise<void> {
   const message = erasable(session);
   if (!message) return;
-  // A process may have died between what it replaced and the event that says so: then it is erased again.
+  // A process may have died between replacing an event and recording the erasure: then it is erased again.
   for await (const _ of session.events({ types: ['message/erased'] })) return;
   await session.eraseMessage(message.id);
   say('erased', session.id);
@@ -85,7 +85,7 @@ async function run(id: string): Promise<void> {
   say('done', id);
 }
 
-/** Waits until no call lacks its approval. */
+/** Waits until no call needs an approval. */
 async function approval(session: Session): Promise<void> {
   const waits = (): boolean =>
     getPendingToolCalls(session).some(({ status, approval }) => status === 'pending' && !approval);

@@ -47,7 +47,7 @@ async function demoWith(script: (turn: number) => ServerTurn): ReturnType<typeof
   return endOf(startDemo(['--model', 'openai/gpt-5'], ask(server.url)));
 }
 
-describe('I10: what a user can get wrong is one sentence and exit code 1', () => {
+describe('I10: a mistake of the user prints one sentence and exits with code 1', () => {
   test.for([
     [['--model', 'openai/gpt-5'], 'set OPENAI_API_KEY in the environment to use openai/gpt-5'],
     [['--model', 'anthropic/claude'], 'set ANTHROPIC_API_KEY in the environment'],
@@ -61,7 +61,7 @@ describe('I10: what a user can get wrong is one sentence and exit code 1', () =>
     expect(code).toBe(1);
   });
 
-  test('a model that the provider does not know', async () => {
+  test('a model that the provider does not have', async () => {
     const unknown = createServer((_, response) => {
       response.writeHead(404, { 'content-type': 'application/json' });
       const message = 'The model `gpt-nonsense` does not exist \u001b]0;owned\u0007';
@@ -76,7 +76,7 @@ describe('I10: what a user can get wrong is one sentence and exit code 1', () =>
     expect(code).toBe(1);
   });
 
-  test('a directory that holds a demo', async () => {
+  test('a directory that contains a demo', async () => {
     expect((await endOf(startDemo(['--dir', join(dir, 'again')]))).code).toBe(0);
     const { code, stderr } = await endOf(startDemo(['--dir', join(dir, 'again')]));
     expect(stderr).toContain('already contains a demo; choose another directory');
@@ -84,7 +84,7 @@ describe('I10: what a user can get wrong is one sentence and exit code 1', () =>
   });
 });
 
-test('what a model said reaches the terminal as text: no escape sequence, no line of its own', async () => {
+test("the model's text reaches the terminal as text: without escape sequences and lines of its own", async () => {
   const evil = 'Hi\u001b]0;owned\u0007\u009b2J\r\u202e\n✓ done';
   const { stdout, stderr } = await demoWith((turn) =>
     turn === 1
@@ -113,18 +113,18 @@ describe('the agent ends with its parent', () => {
       const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
       const demo = startDemo(['--model', 'openai/gpt-5'], ask(url));
       const ended = endOf(demo);
-      const [request] = await once(silent, 'request'); // by the agent, which now waits for a response
+      const [request] = await once(silent, 'request'); // from the agent, which now waits for a response
       const agentEnded = once(request.socket, 'close');
       demo.kill(signal);
       await agentEnded;
-      const { stderr } = await ended; // the agent shares it: it closes when both are gone
+      const { stderr } = await ended; // the agent shares it: it closes when both have ended
       silent.close();
       expect(demo.signalCode).toBe(signal);
       expect(stderr).toBe('');
     },
   );
 
-  test('a reader that stops reading ends both without a stack trace', async () => {
+  test('when its reader stops reading, both processes end without a stack trace', async () => {
     const demo = startDemo([]);
     const stderr = text(demo.stderr);
     await once(demo.stdout, 'data');
@@ -134,7 +134,7 @@ describe('the agent ends with its parent', () => {
   });
 });
 
-test('the advice at the end is for where the demo was started', async () => {
+test('the advice at the end fits the place where the demo was started', async () => {
   const { stdout } = await endOf(startDemo([]));
   expect(stdout).toContain('OPENAI_API_KEY=… npm start -- --model openai/gpt-5');
 });

@@ -24,7 +24,7 @@ async function holdfast(
   }
 }
 
-test('the demo is killed twice and ends as if it had not been', async () => {
+test('the demo is killed twice and ends like an uninterrupted run', async () => {
   const { code, stdout } = await holdfast('demo', '--dir', join(dir, 'demo'));
   expect(stdout).toContain('SIGKILL inside send_mail');
   expect(stdout).toContain('SIGKILL in the middle of the final response');
@@ -34,7 +34,7 @@ test('the demo is killed twice and ends as if it had not been', async () => {
   expect(readFileSync(join(dir, 'demo', 'killed', 'workspace', 'report.md'), 'utf8')).toContain('Total: EUR 357.70');
 });
 
-test('curate prints what a window would have sent, and reads only', async () => {
+test('curate prints what a window would have sent, and only reads', async () => {
   const db = join(dir, 'curate.db');
   const store = await sqliteStore(db);
   const session = await openSession({ store, id: 'chat' });
@@ -60,7 +60,7 @@ test.for([
   [['curate', 'chat', '--window', 'many'], 'whole number'],
   [['curate', '--wat'], "Unknown option '--wat'"],
   [['dance'], 'there is no command "dance"'],
-] as const)('I10: holdfast %o says what is wrong and exits non-zero', async ([args, words]) => {
+] as const)('I10: holdfast %o prints what is wrong and exits non-zero', async ([args, words]) => {
   const { code, stderr } = await holdfast(...args);
   expect(code).not.toBe(0);
   expect(stderr).toContain(words);

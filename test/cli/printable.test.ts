@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { printable, printableLine } from '../../src/cli/printable.ts';
 
-/** Whatever a terminal obeys: controls but for line feed and tab, bidirectional controls, separators, invisible tags. */
+/** Characters that a terminal interprets: controls except line feed and tab, bidirectional controls, separators, invisible tags. */
 const OBEYED = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 test.for([
@@ -14,11 +14,11 @@ test.for([
   ['a bidirectional override', 'a\u202egpj.exe\u2069\u200f\u061c', 'a�gpj.exe���'],
   ['NUL and DEL', '\u0000\u007f', '␀␡'],
   ['invisible tags', 'hi\u{e0068}\u{e0069}', 'hi��'],
-] as const)('%s is shown, not obeyed', ([, text, shown]) => {
+] as const)('%s is shown, not interpreted', ([, text, shown]) => {
   expect(printable(text)).toBe(shown);
 });
 
-test('ordinary text stays as it is: line feeds, tabs, other scripts, emoji with joiners', () => {
+test('ordinary text does not change: line feeds, tabs, other scripts, emoji with joiners', () => {
   const text = 'a\tb\nc – žluťoučký 你好 مرحبا 👩‍🚀 ✓';
   expect(printable(text)).toBe(text);
   expect(printable('one\r\ntwo')).toBe('one\ntwo');
@@ -28,7 +28,7 @@ test('printableLine is one line', () => {
   expect(printableLine('  a\n\n✓ done\u2028\tb\u001b[A ')).toBe('a ✓ done b␛[A');
 });
 
-test('no text, in any pieces, puts a character on the terminal that it obeys', () => {
+test('no text, in any pieces, outputs a character that a terminal interprets', () => {
   const text = fc.string({
     unit: fc.oneof(
       fc.constantFrom('\u001b', ']', '[', '\u009b', '\r', '\n', '\u202e', '0', 'm'),

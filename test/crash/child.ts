@@ -1,6 +1,6 @@
 /**
  * One process of the crash matrix: `child.ts <scenario> <directory> <crashAt>`. Drives the scenario on the directory's database
- * and dies at the nth crash point, or ends and prints what the conversation came to.
+ * and is killed at the nth crash point, or ends and prints the final conversation.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const note = (file: string, line: string): void => appendFileSync(file, `${line}
 const points = crashPoints({ ...(Number(crashAt) > 0 && { crashAt: Number(crashAt) }) });
 const clock = fakeClock();
 const raw = await sqliteStore(join(dir, 'agent.db'));
-/** Runs once, inside the next append of an event of this type: a person who is faster, in a process that is not killed. */
+/** Runs once, inside the next append of an event of this type: as a person in another process who is faster. */
 let meanwhile: { readonly type: string; readonly act: (session: AnySession) => Promise<void> } | undefined;
 const raced = new Proxy(raw, {
   get(target, property) {
@@ -56,7 +56,7 @@ const raced = new Proxy(raw, {
 const store = storeWithCrashPoints(raced, points);
 const session = await openSession({ store, id: 'crash', slices: [steps], clock, ...scenario.options });
 
-/** Calls that had their result before this process began: they must not act again. */
+/** Calls that had their result before this process started: they must not act again. */
 const finished = session.state.record.messages
   .filter((message) => message.role === 'tool')
   .map(

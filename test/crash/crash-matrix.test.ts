@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 test.for(SCENARIOS)(
-  'I2, I3: killed anywhere, "$name" ends as if nothing had happened',
+  'I2, I3: killed at any point, "$name" ends like an uninterrupted run',
   { timeout: 600_000 },
   async (scenario) => {
     const cells = await runScenario(scenario, childRunner(child.path));

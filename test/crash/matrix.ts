@@ -1,6 +1,6 @@
 /**
- * The crash matrix: for every scenario, every point that an uninterrupted run passes through; a process is killed there, another
- * goes on, and the conversation must end as if nothing had happened. Then the same with a second kill during the resume.
+ * The crash matrix: for every scenario and every point that an uninterrupted run passes, a process is killed there, another one
+ * resumes, and the conversation must end like the uninterrupted one. Then the same with a second kill during the resume.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,37 +9,37 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Scenario } from './scenarios.ts';
 
-/** What a process that came to its end reports. */
+/** The report of a process that was not killed. */
 export interface Outcome {
   readonly points: readonly string[];
   readonly messages: Readonly<Record<string, readonly unknown[]>>;
   readonly slice: readonly unknown[];
   readonly evaluations: readonly string[];
-  /** How often each call acted outside the process. */
+  /** How many times each call acted outside the process. */
   readonly effects: Readonly<Record<string, number>>;
-  /** Calls that acted although they had their result: never. */
+  /** Calls that acted although they had their result: must be empty. */
   readonly ranAgain: readonly string[];
   readonly unknown: number;
-  /** What the model was asked, each turn of each evaluation: once, however often it was asked. */
+  /** The distinct requests to the model for each turn of each evaluation: must be one. */
   readonly requests: readonly string[];
-  /** What tools were given, each once, as they noted it outside. */
+  /** The distinct inputs of tools, recorded outside. */
   readonly given: readonly string[];
-  /** Files of the closed store that hold a secret: never. */
+  /** Files of the closed store that contain a secret: must be empty. */
   readonly leaks: readonly string[];
 }
 
 export interface Cell {
   readonly scenario: string;
-  /** Where it was killed; two points when the resume was killed, too. */
+  /** The point where it was killed; two points when the resume was killed, too. */
   readonly killedAt: readonly string[];
   readonly outcome: 'equal' | 'equal after settling' | 'WRONG';
   readonly why?: string;
 }
 
-/** Runs a child process to its end or to its kill. */
+/** Runs a child process until it ends or is killed. */
 export type RunChild = (scenario: string, dir: string, crashAt: number) => Promise<Outcome | 'killed'>;
 
-/** A child process of real Node, killed for real. */
+/** A child process of Node, killed by SIGKILL. */
 export function childRunner(script: string): RunChild {
   return (scenario, dir, crashAt) =>
     new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export async function runScenario(scenario: Scenario, run: RunChild): Promise<re
       return { cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
     });
     for (const { cell } of first) cells.push(cell);
-    // Kills during the resume: of the runs that died in the middle of an effect, and half way.
+    // Kills during the resume: of the runs that were killed inside an effect, and of the middle one.
     const bases = new Set([expected.points.indexOf('after effect'), expected.points.length >> 1]);
     for (const i of bases) {
       const base = first[i];
@@ -138,7 +138,7 @@ function wrong(scenario: Scenario, killedAt: readonly string[], why: string): Ce
   return { scenario: scenario.name, killedAt, outcome: 'WRONG', why };
 }
 
-/** Maps with as many at a time as there are cores. */
+/** Maps with as much concurrency as there are cores. */
 async function pooled<T, U>(items: readonly T[], work: (item: T, index: number) => Promise<U>): Promise<readonly U[]> {
   const results: U[] = new Array(items.length);
   let next = 0;
@@ -149,7 +149,7 @@ async function pooled<T, U>(items: readonly T[], work: (item: T, index: number) 
   return results;
 }
 
-/** The matrix as a table: scenarios by where they were killed, with what came of each. */
+/** The matrix as a table: scenarios by the point of the kill, with the outcome of each. */
 export function reportOf(cells: readonly Cell[]): string {
   const scenarios = [...new Set(cells.map((cell) => cell.scenario))];
   const points = new Set(cells.map((cell) => cell.killedAt.join(' + '))).size;

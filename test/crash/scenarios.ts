@@ -1,6 +1,6 @@
 /**
- * What the crash matrix runs: small agents that act on the world outside their process, each driven the way a program would
- * drive it, so that the first run and every run after a crash are the same call.
+ * The scenarios of the crash matrix: small agents that act outside their process. Each is driven as a program would, so that the same
+ * call starts it and resumes it after a crash.
  */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -45,34 +45,34 @@ import {
 import { type CrashPoints, modelWithCrashPoints } from '../../src/testing/crash-points.ts';
 import type { FakeClock } from '../../src/testing/fake-clock.ts';
 
-/** The world a scenario acts on. */
+/** The environment that a scenario acts on. */
 export interface World {
   readonly session: AnySession;
-  /** Where files that outlive the process are. */
+  /** The directory of files that outlive the process. */
   readonly dir: string;
-  /** Notes what a conversation came to that is not in the session. */
+  /** Records results that are not in the session. */
   ended(session: AnySession): void;
   readonly clock: FakeClock;
   readonly points: CrashPoints;
   /** Acts outside the process, with a crash point on both sides. */
   act(context: ToolContext): void;
-  /** Whether a call has acted, as someone who looks at the outside can tell. */
+  /** Whether a call has acted, as seen from outside. */
   acted(idempotencyKey: string): boolean;
   /** How many calls have acted, under any key. */
   effects(): number;
-  /** Notes what a model was asked: the same turn is always asked the same. */
+  /** Records a request to the model: a turn always has the same request. */
   asked(request: ModelRequest): void;
-  /** Has another person act on a handle of its own, inside the next append of an event of this type. */
+  /** Lets another person act on a separate handle, inside the next append of an event of this type. */
   meanwhile(type: string, act: (session: AnySession) => Promise<void>): void;
-  /** Notes that an outcome was unknown. */
+  /** Records that an outcome was unknown. */
   unknown(callId: string): void;
-  /** Notes what a tool was given. */
+  /** Records a tool's input. */
   given(what: string): void;
 }
 
 export interface Scenario {
   readonly name: string;
-  /** May a call of it end as unknown after a crash? */
+  /** Whether a call may end with an unknown outcome after a crash. */
   readonly mayBeUnknown?: true;
   /** How its session is opened. */
   readonly options?: Pick<OpenSessionOptions, 'redact'>;
@@ -92,10 +92,10 @@ const LEASE_MS = 24 * 3_600_000;
 
 type Script = readonly ScriptedTurn[] | ((turn: number, key: string, request: ModelRequest) => ScriptedTurn);
 
-/** Resolves when a model may say the next part of a response. */
+/** Resolves when a model may stream the next part of a response. */
 type Gate = (request: ModelRequest) => Promise<void>;
 
-/** A model that streams; between two parts a draft is written, always at the same places, or none. */
+/** A model that streams. Drafts are written between two parts, always at the same positions, or not at all. */
 function model(
   world: World,
   script: Script,
@@ -139,7 +139,7 @@ function call(name: string, path: string): { readonly name: string; readonly arg
   return { name, arguments: { path } };
 }
 
-/** One request: begin it, or go on with it, or take the answer that is there. */
+/** One request: starts it, resumes it, or returns its recorded response. */
 async function request(
   world: World,
   options: {
@@ -193,7 +193,7 @@ async function withdrawn(session: AnySession, inputId: string): Promise<void> {
   if (!(await session.withdraw(inputId))) throw new Error(`input ${inputId} was placed, and it was withdrawn before`);
 }
 
-/** Calls `first` in the first turn of the first evaluation, and else says what was said last. */
+/** Calls `first` in the first turn of the first evaluation; otherwise repeats the last message. */
 const firstCalls =
   (first: ReturnType<typeof call>): Script =>
   (turn, _, { messages }) => {
@@ -202,13 +202,13 @@ const firstCalls =
     return `You said: ${users.map(textOf).at(-1)}`;
   };
 
-/** Begins or continues the request; one that was cancelled is resumed explicitly (D73). */
+/** Starts or continues the request; a cancelled one is resumed explicitly (D73). */
 type Evaluate = (how?: { readonly isCancelled?: boolean }) => Promise<EvaluationResponse<unknown>>;
 
-/** What people do about a call that waits. */
+/** How people handle a call that waits. */
 type Speak = (world: World, pending: CallRef, tools: readonly AnyTool[]) => Promise<void>;
 
-/** Does what a person would do about calls that wait. */
+/** Handles waiting calls as a person would. */
 async function untilDone(
   world: World,
   tools: readonly AnyTool[],
@@ -233,13 +233,13 @@ const approveCall: Speak = (world, pending) => approveToolCall(world.session, pe
 const settleCall: Speak = (world, pending, tools) =>
   settleToolCall(world.session, pending, outcomeOf(world, pending, tools));
 
-/** What came of a call, as someone who looks at the outside can tell. */
+/** The result of a call, as seen from outside. */
 function outcomeOf(world: World, pending: CallRef, tools: readonly AnyTool[]): Settlement {
   const key = `${world.session.id}/${pending.evaluationId}/${pending.turn}/${pending.callId}`;
   return world.acted(key) ? { result: `${tools[0]?.name} a done` } : { rerun: true };
 }
 
-/** Denies the call while someone else approves it with other arguments: the denial comes second. */
+/** Denies the call while another person approves it with other arguments: the denial comes second. */
 const denyTooLate: Speak = async (world, pending) => {
   world.meanwhile('tool/denied', (session) =>
     approveToolCall(session, pending, { by: 'Ann', arguments: { path: 'b' } }),
@@ -247,7 +247,7 @@ const denyTooLate: Speak = async (world, pending) => {
   await refused(denyToolCall(world.session, pending, 'no'), 'INVALID_ARGUMENT');
 };
 
-/** Two people settle the call in the same way; then one of them clicks once more, on what the screen showed before. */
+/** Two people settle the call in the same way; then one of them repeats it, based on an outdated screen. */
 const settleTwice: Speak = async (world, pending, tools) => {
   const how = outcomeOf(world, pending, tools);
   world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
@@ -290,14 +290,14 @@ const reconcile =
       ? { happened: true, result: `${name} ${given.path} done` }
       : { happened: false };
 
-/** What no file of a store may hold when everything has ended. */
+/** Texts that no file of a store may contain at the end. */
 export const SECRETS = ['rosebud-41', 'rosebud-42', 'rosebud-43'] as const;
 const [SECRET, EDITED, DELEGATED] = SECRETS;
 
 const redact = (event: NewEvent): NewEvent =>
   JSON.parse(SECRETS.reduce((text, secret) => text.replaceAll(secret, '[secret]'), JSON.stringify(event))) as NewEvent;
 
-/** A tool that notes what it was given. */
+/** A tool that records its input. */
 function secretive(world: World, name: string, rest: Partial<AnyTool> = {}): AnyTool {
   return tool(world, name, {
     execute: ({ path }: { readonly path: string }, context) => {
@@ -316,13 +316,13 @@ const reconcileSecret =
     return reconcile(world, name)(given, context);
   };
 
-/** Approves with other arguments, once the exact ones were seen. */
+/** Approves with other arguments, after reading the exact ones. */
 const approveEdited: Speak = async ({ session, given }, pending) => {
   given(`the approver ${await readCallArguments(session, pending)}`);
   await approveToolCall(session, pending, { by: 'Ann', arguments: { path: EDITED } });
 };
 
-/** Pays, and reports before and after, each report in the store before the next step. */
+/** Pays, and reports before and after; each report is stored before the next step. */
 async function payInSteps({ act, clock, points, session }: World, context: ToolContext): Promise<string> {
   const stored = async (): Promise<void> => {
     clock.advance(200);
@@ -339,7 +339,7 @@ async function payInSteps({ act, clock, points, session }: World, context: ToolC
   return 'pay a done';
 }
 
-/** Waits until the session that this process has folded is as it is said. */
+/** Waits until the state of the session meets a condition. */
 async function untilFolded(
   { session }: World,
   isSo: (record: AnySession['state']['record']) => boolean,
@@ -347,7 +347,7 @@ async function untilFolded(
   while (!isSo(session.state.record)) await setImmediate();
 }
 
-/** The first summary is made while the model responds, the second while a tool runs: the next request waits for it. */
+/** The first summary is created while the model responds, the second while a tool runs: the next request waits for it. */
 const summaryGate =
   (world: World): Gate =>
   async ({ prompt: { key }, turn }) => {
@@ -372,7 +372,7 @@ async function checkSummaries({ session }: World, expected: number): Promise<voi
   if (keys.length !== expected || new Set(keys).size !== expected) throw new Error(`the log has summaries ${keys}`);
 }
 
-/** Settles by the outside; what the call reported never claims more than what it did. */
+/** Settles by the outside state; the reported progress never exceeds what the call did. */
 const settleByProgress: Speak = async (world, pending, tools) => {
   const outcome = outcomeOf(world, pending, tools);
   const { text = '' } = (await readCallProgress(world.session, pending)) ?? {};
@@ -499,7 +499,7 @@ export const SCENARIOS: readonly Scenario[] = [
         input,
         effect: 'idempotent',
         async execute(_, context) {
-          // Once a child is in the log, they are asked for in the other order.
+          // Once a child is in the log, the children are started in the other order.
           const isBegun = context.session.state.record.evaluations.length > 1;
           const found: Record<string, string> = {};
           for (const path of isBegun ? ['b', 'a'] : ['a', 'b']) {
@@ -510,7 +510,7 @@ export const SCENARIOS: readonly Scenario[] = [
       });
       return request(world, {
         tools: [delegate],
-        drafts: false, // they have scenarios of their own
+        drafts: false, // other scenarios cover them
         script: (turn, key, { messages }) => {
           if (key !== 'child') return turn === 1 ? { toolCalls: [call('delegate', '')] } : 'They found both.';
           const asked = messages.find(({ role }) => role === 'user');
@@ -532,7 +532,7 @@ export const SCENARIOS: readonly Scenario[] = [
         checkpoints: withCrashPoints(fileCheckpoints<string>(join(world.dir, 'checkpoints')), world.points),
         finalize: (_, __, session) => world.ended(session),
       });
-      // Delivered twice: the second time it is completed.
+      // Delivered twice: the second time it is already completed.
       for (let i = 0; i < 2; i++) {
         const { text } = await loop.execute('order-1');
         if (text !== 'Paid.') throw new Error(`it said ${text}`);
@@ -676,7 +676,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const script = [{ text: 'The password is rosebud.', toolCalls: [call('deploy', 'a')] }, 'Then not.'];
       const adapter = createAdapter({ model: model(world, script), leaseTtlMs: LEASE_MS });
       for (;;) {
-        // Someone asked for it to be erased: that is done before anything else is, also after a crash.
+        // A person erases it before anything else continues, also after a crash.
         const told = getMessages(session).find((message) => textOf(message).includes('rosebud'));
         if (told) await session.eraseMessage(told.id);
         const response = await adapter.evaluate(prompt, { session, input: 'Please.', resume: 'auto' });
@@ -712,7 +712,7 @@ export const SCENARIOS: readonly Scenario[] = [
         leaseTtlMs: LEASE_MS,
       });
       for (const key of ['m1', 'm2']) {
-        // The same words twice: the key tells them apart (D64).
+        // The same text twice: the key distinguishes the inputs (D64).
         await untilDone(world, tools, () =>
           adapter.evaluate(prompt, { session, input: 'Go on.', continues: true, resume: 'auto', key }),
         );
@@ -754,7 +754,7 @@ export const SCENARIOS: readonly Scenario[] = [
       const run = chat(world, { tools: [work], script: firstCalls(call('work', 'a')) });
       await session.send('Nor this.', { id: 'too-late' });
       await session.send('Work.', { id: 'first' });
-      // Another person takes it back while this process begins the evaluation with it.
+      // Another person withdraws it while this process starts the evaluation with it.
       world.meanwhile('evaluation/started', (other) => withdrawn(other, 'too-late'));
       await untilIdle(world, run);
     },

@@ -1,4 +1,4 @@
-/** An adapter whose agent keeps state of its own: captured, found after a crash, resumed from, compared and put together. */
+/** An adapter whose agent has state of its own: captured, found after a crash, resumed from, compared and composed. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -39,7 +39,7 @@ const notebookState = defineAdapterState({
   resumable: (state) => state.notebookId !== '' && !state.complete,
 });
 
-/** An agent that writes a notebook outside the log. Its adapter captures which one at the start and at the end. */
+/** An agent that writes a notebook outside the log. Its adapter captures the notebook's id at the start and at the end. */
 function notebookAdapter(notebooks: Map<string, string[]>, dies = false): StatefulAdapter {
   const model = createAdapter({ model: scriptedModel(['Written.']) });
 
@@ -97,7 +97,7 @@ function notebookAdapter(notebooks: Map<string, string[]>, dies = false): Statef
 
 const prompt = definePrompt({ ns: 'books', key: 'write', instructions: 'Write.' });
 
-test('a worker dies; another restores the session and continues the agent’s own session', async () => {
+test("after a crash another worker restores the session and continues the agent's own session", async () => {
   const notebooks = new Map<string, string[]>();
   const first = await openSession({ store: memoryStore(), id: 'job' });
   await notebookAdapter(notebooks, true).evaluate(prompt, { session: first, input: 'Begin.' });
@@ -113,7 +113,7 @@ test('a worker dies; another restores the session and continues the agent’s ow
   expect([...notebooks]).toEqual([['notebook-1', ['begun', 'continued']]]);
 });
 
-test('without a state to resume from the session starts fresh, and a completed one never comes back (D26)', async () => {
+test('without a resumable state the session starts fresh, and a completed one is never resumed (D26)', async () => {
   const notebooks = new Map<string, string[]>();
   const store = memoryStore();
   const adapter = notebookAdapter(notebooks);
@@ -125,7 +125,7 @@ test('without a state to resume from the session starts fresh, and a completed o
   expect(notebooks.size).toBe(1);
 });
 
-test('an adapter that keeps everything in the log is recovered from the log', async () => {
+test('an adapter that stores everything in the log is recovered from the log', async () => {
   const store = memoryStore();
   const adapter = createAdapter({ model: scriptedModel(['Done.']) });
   const first = await openSession({ store, id: 'job' });
@@ -135,7 +135,7 @@ test('an adapter that keeps everything in the log is recovered from the log', as
   expect(response).toMatchObject({ status: 'completed', evaluationId: id, text: 'Done.' });
 });
 
-test('two captures differ field by field, and a state that embeds a conversation is refused', async () => {
+test('two captures are compared field by field, and a state that contains a conversation is rejected', async () => {
   const notebooks = new Map<string, string[]>();
   const session = await openSession({ store: memoryStore(), id: 'job' });
   await notebookAdapter(notebooks).evaluate(prompt, { session, input: 'Begin.' });
@@ -147,7 +147,7 @@ test('two captures differ field by field, and a state that embeds a conversation
   expect(() => notebookState.parse(huge)).toThrow(expect.objectContaining({ code: 'ADAPTER_STATE_INVALID' }));
 });
 
-test('the states of several adapters of one session are one composite', async () => {
+test('the states of several adapters of one session form one composite', async () => {
   const session = await openSession({ store: memoryStore(), id: 'job' });
   await notebookAdapter(new Map(), true).evaluate(prompt, { session, input: 'Begin.' });
   const painter = { adapterType: 'painter', canvas: 'c1' };

@@ -1,4 +1,4 @@
-/** The chat server of README.md: killed between any two lines, restarted, the same message sent twice: one answer. */
+/** The chat server of README.md: killed between any two lines, restarted, the same message sent twice: one response. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,12 +18,12 @@ afterAll(() => {
 const page = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
 const [program = ''] = examplesIn(page).filter((example) => example.startsWith('// chat-server.mts'));
 
-/** Each line on which a statement ends, in a function or outside, and which does not end the function. */
+/** Each line that ends a statement, except the last line of a function. */
 const STATEMENTS = program
   .split('\n')
   .flatMap((line, i) => (/;$/.test(line) && !/^(import|\s*return)/.test(line) ? [i] : []));
 
-/** The program with a place to die after each of its statements. */
+/** The program with a crash point after each of its statements. */
 function mortalProgram(): string {
   const lines = program.split('\n').map((line, i) => (STATEMENTS.includes(i) ? `${line} die(${i});` : line));
   return withSources(`${lines.join('\n')}
@@ -36,7 +36,7 @@ interface Server {
   stop(): Promise<unknown>;
 }
 
-/** Starts the server in a directory of its own; undefined when it dies before it listens. */
+/** Starts the server in its own directory; undefined when it is killed before it listens. */
 async function start(cwd: string, dieAfter?: number): Promise<Server | undefined> {
   const env = {
     ...process.env,
@@ -85,7 +85,7 @@ function newPlace(name: string): string {
   return place;
 }
 
-test('it answers each message once, and a message that is sent again not again', async () => {
+test('it responds to each message once, and not again to a repeated message', async () => {
   const server = await start(newPlace('whole'));
   if (!server) throw new Error('the server did not start');
   await post(server, { id: 'm1', text: 'Hello' });
@@ -103,11 +103,11 @@ test('it answers each message once, and a message that is sent again not again',
   await server.stop();
 });
 
-test.each(STATEMENTS)('killed after line %i, started again, the same message sent again: one answer', async (line) => {
+test.each(STATEMENTS)('killed after line %i, restarted, the same message sent again: one response', async (line) => {
   const place = newPlace(`line-${line}`);
   const mortal = await start(place, line);
   const hello = { id: 'm1', text: 'Hello' };
-  await (mortal && post(mortal, hello).catch(() => {})); // the connection breaks when the server dies
+  await (mortal && post(mortal, hello).catch(() => {})); // the connection breaks when the server is killed
   await mortal?.stop();
   const server = await start(place);
   if (!server) throw new Error('the server did not start again');

@@ -54,7 +54,7 @@ const script = [
   'Reviewed.',
 ];
 
-/** A disk whose writes are counted. A write remembers its call, so that a second one of the same call returns the first. */
+/** A disk that counts writes. A write is stored with its call, so that repeating the call returns the first result. */
 class Disk {
   writes = 0;
   readonly #executed = new Map<string, string>();
@@ -99,16 +99,16 @@ test('a session that was saved as JSON is resumed from the file', async () => {
   disk.onWrite = async () => {
     await saveCheckpoint(session, path);
     dead.resolve();
-    return new Promise(() => {}); // the process never comes back
+    return new Promise(() => {}); // as if the process were killed here
   };
   void adapter().evaluate(disk.prompt(), { session, input: 'Review a.ts.' });
   await dead.promise;
   const next = new Disk();
   expect(await resumeEvaluation(adapter(), next.prompt(), path)).toMatchObject({ text: 'Reviewed.', turns: 3 });
-  expect(next.writes).toBe(1); // another disk: it had not seen the call
+  expect(next.writes).toBe(1); // another disk, without the call
 });
 
-test('a checkpoint without a conversation is refused by the caller’s own check', async () => {
+test("a checkpoint without a conversation is rejected by the caller's own check", async () => {
   const path = join(dir, 'checkpoint.json');
   await saveCheckpoint(await openSession({ store: memoryStore(), id: 'empty' }), path);
   await expect(resumeEvaluation(adapter(), new Disk().prompt(), path)).rejects.toThrow('No conversation state');
@@ -145,7 +145,7 @@ class FileCheckpointHandler implements CheckpointHandler<ReviewRequest> {
   }
 }
 
-test('a main loop loads, saves after each turn, and clears when it is done', async () => {
+test('a main loop loads, saves after each turn, and clears at the end', async () => {
   const disk = new Disk();
   const loopOn = (): MainLoop<ReviewRequest> =>
     new MainLoop<ReviewRequest>({
@@ -162,11 +162,11 @@ test('a main loop loads, saves after each turn, and clears when it is done', asy
   await dead.promise;
   expect(readdirSync(dir)).toEqual(['r1.json']);
   expect(await loopOn().execute({ id: 'r1' })).toMatchObject({ text: 'Reviewed.' });
-  expect(disk.writes).toBe(1); // the second run of the call returned what the first had done
+  expect(disk.writes).toBe(1); // the repeated call returned the first result
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test('every evaluation is recorded: as turns, and in the format of a provider', async () => {
+test("every evaluation is recorded, and readable as turns and in a provider's format", async () => {
   const session = await openSession({ store: memoryStore(), id: 's' });
   await adapter().evaluate(new Disk().prompt(), { session, input: 'Review a.ts.' });
   const state = getConversationState(session);

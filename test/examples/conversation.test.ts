@@ -1,4 +1,4 @@
-/** What a screen shows: one reducer for live events, a socket in a browser, and transcripts. */
+/** Conversation state for a screen: one reducer for live events, a socket in a browser, and transcripts. */
 import { describe, expect, test } from 'vitest';
 import {
   blocksOf,
@@ -35,7 +35,7 @@ const delta = (conversationId: string, blockId: string, text: string): unknown =
   delta: text,
 });
 
-/** Events exactly as a source sends them: most of them do not say when. */
+/** Events exactly as a source sends them: most have no time. */
 const events: readonly unknown[] = [
   upsert('main', block('u', { type: 'user_message', content: 'Hi' })),
   upsert('main', block('a', { status: 'pending' })),
@@ -56,7 +56,7 @@ const events: readonly unknown[] = [
 const contents = (state: SessionConversationState, id = 'main'): unknown[] =>
   [...(blocksOf(state, id) ?? [])].map((one) => ('content' in one ? one.content : one.type));
 
-/** A socket, and what `useReducer` does with what a listener dispatches. */
+/** A socket, and a listener that dispatches as `useReducer` does. */
 function browser(): { emit(event: unknown): void; readonly state: () => SessionConversationState } {
   let state = createConversationState();
   const dispatch = (event: ConversationEvent): void => {
@@ -85,7 +85,7 @@ test('a reducer builds the conversation and its nested subagents from events', (
   expect(JSON.stringify(state)).not.toContain('"status":"pending"');
 });
 
-test('a browser that guards what its socket brings shows what a server’s reducer shows (D70)', () => {
+test("a browser that validates its socket's events has the same state as a server's reducer (D70)", () => {
   const { emit, state } = browser();
   for (const event of [...events, undefined, 'noise', { type: 'ping' }, { type: 'block:upsert' }]) emit(event);
   let expected = createConversationState();
@@ -93,13 +93,13 @@ test('a browser that guards what its socket brings shows what a server’s reduc
   expect(JSON.stringify(state())).toBe(JSON.stringify(expected));
 });
 
-test('a block of a type that the browser does not know is kept and shown as unknown (D70)', () => {
+test('a block of an unknown type is kept and shown as unknown (D70)', () => {
   const { emit, state } = browser();
   emit(upsert('main', block('c', { type: 'chart', points: [1, 2] })));
   expect(state().blocks.at(0)).toMatchObject({ id: 'c', type: 'unknown', sourceType: 'chart' });
 });
 
-describe('events that come early, late or empty', () => {
+describe('events that are early, late or empty', () => {
   const result = { type: 'tool_result', toolUseId: 'c', output: '', isError: false, content: undefined };
   const pending = (id: string): unknown => upsert('main', block(id, { status: 'pending', content: id }));
 
@@ -124,7 +124,7 @@ describe('events that come early, late or empty', () => {
     );
   });
 
-  test('a block of a subagent that nobody spawned, and a completion before the spawn, create the subagent', () => {
+  test('a block of an unknown subagent, and a completion before the spawn, create the subagent', () => {
     const { emit, state } = browser();
     emit(upsert('X', block('x1', { content: 'early' })));
     emit({ type: 'subagent:completed', toolUseId: 'Y', status: 'completed', output: 'done' });
@@ -135,7 +135,7 @@ describe('events that come early, late or empty', () => {
   });
 });
 
-test('a transcript parsed at once is the transcript’s events through the reducer', () => {
+test('parsing a transcript gives the same state as reducing its events', () => {
   const line = (fields: object): string => JSON.stringify({ timestamp: at, sessionId: 's', ...fields });
   const raw = [
     line({ type: 'user', uuid: 'u1', message: { role: 'user', content: 'Hi' } }),

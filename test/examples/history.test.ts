@@ -1,4 +1,4 @@
-/** What the provider is sent: windows, truncation, managers of one's own; and the record, which stays whole. */
+/** Requests under history managers: windows, truncation, custom managers; the record stays complete. */
 import { beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -64,7 +64,7 @@ const ROLES = ['system', 'user', 'assistant', 'tool'] as const;
 const counts = (list: readonly ConversationMessage[]): readonly number[] =>
   ROLES.map((role) => list.filter((message) => message.role === role).length);
 
-test('a sliding window sends the newest, and the record keeps everything', async () => {
+test('a sliding window sends the newest messages, and the record has all of them', async () => {
   const sent = await research(slidingWindow({ size: 20 }));
   expect(counts(sent)).toEqual([1, 1, 20, 20]);
   expect(counts(getMessages(session))).toEqual([1, 1, TURNS + 1, TURNS]);
@@ -95,7 +95,7 @@ class KeepToolCallsForActiveTools implements HistoryManager {
   }
 }
 
-test('a strategy of one’s own may leave out results: each leaves a short placeholder (D65)', async () => {
+test('a custom manager may drop results: each becomes a short placeholder (D65)', async () => {
   let asked: unknown;
   const sent = await research(
     new KeepToolCallsForActiveTools((view) => {
@@ -112,12 +112,12 @@ test('a strategy of one’s own may leave out results: each leaves a short place
   }
 });
 
-test('anything with a curate method is a manager; nothing must be inherited', async () => {
+test('any object with a curate method is a manager; no base class is needed', async () => {
   const sent = await research({ curate: (list) => list.slice(-10) });
   expect(counts(sent)).toEqual([1, 1, 5, 5]);
 });
 
-test('what a manager did is an event of each request, and can be observed outside the loop', async () => {
+test('each request has an event with what its manager did, which listeners outside the loop receive', async () => {
   const curated: SessionEvent[] = [];
   session.subscribe((event) => void curated.push(event), { types: ['history/curated'] });
   await research(slidingWindow({ size: 20 }));
@@ -143,7 +143,7 @@ test('messages are recorded one by one, and can be queried by evaluation and by 
   expect(getMessages(session).map(({ sequence }) => sequence)).toEqual([...recorded.keys()]);
 });
 
-test('messages of a provider’s format become ours, and ours become the provider’s', () => {
+test("messages of a provider's format convert to ours, and back", () => {
   const provider = [
     { role: 'system', content: 'Be brief.' },
     {

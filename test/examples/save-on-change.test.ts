@@ -1,4 +1,4 @@
-/** The second document's example: a snapshot after each message is enough to resume, wherever the process dies. */
+/** Saving a snapshot after each message is enough to resume, wherever the process is killed. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../src/index.ts';
 
 test.each([{ maxParallelCalls: 1 }, {}])(
-  'a once tool that a saved snapshot shows as begun does not run again: %o',
+  'a once tool that a saved snapshot shows as started does not run again: %o',
   async (options) => {
     const sent: string[] = [];
     let saved = '';
@@ -30,7 +30,7 @@ test.each([{ maxParallelCalls: 1 }, {}])(
         sent.push(to);
         if (to !== 'Bob' || sent.length > 2) return `sent to ${to}`;
         reachSecond();
-        return new Promise<string>(() => {}); // the process dies here
+        return new Promise<string>(() => {}); // the process is killed here
       },
     });
     const prompt = definePrompt({ ns: 'examples', key: 'letters', instructions: 'Send the letters.', tools: [send] });

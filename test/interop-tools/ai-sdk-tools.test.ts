@@ -7,7 +7,7 @@ import { approveToolCall, createAdapter, definePrompt, memoryStore, openSession 
 import { agent, call, resultText, tool } from '../loop/agent.ts';
 import { languageModel, serve } from '../models/providers.ts';
 
-/** AI SDK `tool()` objects, accepted as they are. */
+/** AI SDK `tool()` objects are accepted unchanged. */
 
 describe('tool() objects', () => {
   test.for([
@@ -22,7 +22,7 @@ describe('tool() objects', () => {
         additionalProperties: false,
       }),
     ],
-  ] as const)('of %s: told to the model, validated, run', async ([kind, inputSchema]) => {
+  ] as const)('with %s are described to the model, validated and run', async ([kind, inputSchema]) => {
     const execute = vi.fn(async ({ city }: { city: string }) => ({ city, degrees: 21 }));
     const weather = aiTool({
       description: 'The weather',
@@ -42,11 +42,11 @@ describe('tool() objects', () => {
       },
     ]);
     expect(resultText(session, 'call_1_1')).toBe('{"city":"Oslo","degrees":21}');
-    // A schema that brings no validator leaves it to the tool, as it does in the AI SDK.
+    // Without a validator the tool gets its input unchecked, as in the AI SDK.
     expect(results().call_1_2?.isError).toBe(kind !== 'jsonSchema()');
   });
 
-  test('are `once`, with their call’s id and signal; beside tools of ours', async () => {
+  test("are `once`, receive their call's id and signal, and work beside tools of ours", async () => {
     const seen: unknown[] = [];
     const theirs = aiTool({
       inputSchema: z.object({}),
@@ -64,7 +64,7 @@ describe('tool() objects', () => {
     expect(prompt.tools.map(({ name, effect }) => `${name} ${effect}`)).toEqual(['theirs once', 'ours once']);
   });
 
-  test('may be mixed with tools of ours in a list: under a name, or with a name of their own', () => {
+  test('can be mixed with tools of ours in a list, by key or with their own name', () => {
     const weather = aiTool({ inputSchema: z.object({ city: z.string() }), execute: async ({ city }) => city });
     const count = aiTool({ inputSchema: z.object({ n: z.number() }), execute: async ({ n }) => n });
     const search = openai.tools.webSearch();
@@ -102,7 +102,7 @@ describe('tool() objects', () => {
     );
   });
 
-  test('that yield preliminary results: the last one counts', async () => {
+  test('that yield preliminary results return the last one', async () => {
     const counting = aiTool({
       inputSchema: z.object({}),
       async *execute() {
@@ -184,7 +184,7 @@ describe('tool() objects', () => {
     expect(resultText(session, 'call_1_2')).toBe('paid 5');
   });
 
-  test('dynamic tools, descriptions that are functions, and no schema at all', async () => {
+  test('can be dynamic, have descriptions that are functions, and no schema', async () => {
     const any = dynamicTool({
       description: 'Anything',
       inputSchema: z.object({}).loose(),
@@ -200,7 +200,7 @@ describe('tool() objects', () => {
     expect(requests[0]?.tools?.map(({ description }) => description)).toEqual(['Anything', 'By a function']);
   });
 
-  test('a tool that throws is a failed result, like any other (D20)', async () => {
+  test('that throw give a failed result, like any other (D20)', async () => {
     const boom = aiTool({
       inputSchema: z.object({}),
       execute: async (): Promise<string> => {
@@ -221,7 +221,7 @@ describe('tool() objects', () => {
       () => ({ a: aiTool({ inputSchema: jsonSchema(Promise.resolve({})), execute: async () => 1 }) }),
     ],
     ['that a provider defines and nobody runs', () => ({ memory: anthropic.tools.memory_20250818({}) })],
-  ] as const)('%s: refused when the prompt is made', ([, tools]) => {
+  ] as const)('%s: rejected by definePrompt', ([, tools]) => {
     expect(() => definePrompt({ ns: 'a', key: 'b', instructions: '', tools: tools() as never })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
@@ -270,7 +270,7 @@ describe('tools that a provider defines', () => {
     },
   );
 
-  test('one that the provider defines and we run: told by its id, run here', async () => {
+  test('a tool that the provider defines and we run is described by its id, and run here', async () => {
     const server = await serve([{ toolCalls: [{ name: 'bash', arguments: { command: 'ls' } }] }, 'Done.']);
     const bash = anthropic.tools.bash_20250124({ execute: async ({ command }) => `ran ${command}` });
     const prompt = definePrompt({ ns: 'test', key: 'shell', instructions: 'Work.', tools: { bash } });

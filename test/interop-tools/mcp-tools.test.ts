@@ -22,7 +22,7 @@ async function connect(register: (server: McpServer) => void): Promise<Client> {
 const named = (tools: readonly AnyTool[], name: string): AnyTool | undefined => tools.find((one) => one.name === name);
 
 describe('mcpTools', () => {
-  test('lists them, tells them to the model, and runs them at the server', async () => {
+  test("lists a server's tools, describes them to the model, and runs them at the server", async () => {
     const add = vi.fn(async ({ a, b }: { a: number; b: number }) => ({
       content: [{ type: 'text' as const, text: String(a + b) }],
     }));
@@ -38,7 +38,7 @@ describe('mcpTools', () => {
       { name: 'add', description: 'Adds', inputSchema: { type: 'object', required: ['a', 'b'] } },
     ]);
     expect(resultText(session, 'call_1_1')).toBe('3');
-    expect(results().call_1_2?.isError).toBe(true); // the server checks its own arguments
+    expect(results().call_1_2?.isError).toBe(true); // the server validates the arguments
     expect(add).toHaveBeenCalledTimes(1);
   });
 
@@ -61,7 +61,7 @@ describe('mcpTools', () => {
     ]);
   });
 
-  test('their effect is what the server hints at, once where it says nothing, or what the caller says (D18)', async () => {
+  test("their effect is the server's hint, `once` without one, or the caller's choice (D18)", async () => {
     const client = await connect((server) => {
       const reply = async () => ({ content: [] });
       server.registerTool('silent', {}, reply);
@@ -78,7 +78,7 @@ describe('mcpTools', () => {
     ]);
   });
 
-  test('text, media, resources, structured content, errors and nothing at all', async () => {
+  test('results may be text, media, resources, structured content, errors or empty', async () => {
     const client = await connect((server) => {
       server.registerTool('mixed', {}, async () => ({
         content: [
@@ -120,7 +120,7 @@ describe('mcpTools', () => {
     expect(resultText(session, 'nothing')).toBe('');
   });
 
-  test('names that providers refuse are told in letters that they take, and called by their own', async () => {
+  test('names that providers reject are sent in an accepted form, and the server gets the original', async () => {
     const called: string[] = [];
     const names = ['repo.search', 'repo/search', '2fast', `long.${'x'.repeat(100)}`];
     const client = await connect((server) => {
@@ -135,7 +135,7 @@ describe('mcpTools', () => {
     expect(called).toEqual(names);
   });
 
-  test('every page of a long list', async () => {
+  test('reads every page of a long list', async () => {
     const pages: Record<string, { tools: { name: string; inputSchema: object }[]; nextCursor?: string }> = {
       first: { tools: [{ name: 'a', inputSchema: {} }], nextCursor: 'second' },
       second: { tools: [{ name: 'b', inputSchema: {} }] },
@@ -147,7 +147,7 @@ describe('mcpTools', () => {
     expect((await mcpTools(client)).map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('a call that takes long is not given up by the client: a once call’s outcome would be lost', async () => {
+  test("the client does not time out a long call: a once call's outcome would be lost", async () => {
     const client = await connect((server) => {
       server.registerTool('slow', {}, async () => ({ content: [{ type: 'text', text: 'done' }] }));
     });
@@ -157,7 +157,7 @@ describe('mcpTools', () => {
     expect(callTool.mock.calls[0]?.[2]?.timeout).toBeGreaterThan(86_400_000);
   });
 
-  test('the loop’s timeout cancels it at the server; once: its outcome is unknown (D20)', async () => {
+  test("the loop's timeout cancels the call at the server; the outcome of a once call is unknown (D20)", async () => {
     const clock = fakeClock();
     const cancelled = Promise.withResolvers<void>();
     const client = await connect((server) => {
@@ -172,7 +172,7 @@ describe('mcpTools', () => {
     await cancelled.promise;
   });
 
-  test('a server that went away is a failed result', async () => {
+  test('a disconnected server gives a failed result', async () => {
     const client = await connect((server) => {
       server.registerTool('gone', {}, async () => ({ content: [] }));
     });

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 
 export const ROOT: string = join(import.meta.dirname, '..', '..');
 
-/** npm's own script, which npm names to every script it runs. */
+/** npm's own script, whose path npm passes to every script. */
 const NPM = process.env.npm_execpath;
 
 /** The program and the arguments that run npm, for `execFile`. */
@@ -22,13 +22,13 @@ export function temporaryDirectory(): string {
   return directory;
 }
 
-/** What a program printed, and how it ended. */
+/** A program's output and exit code. */
 export interface Ended {
   readonly code: number | null;
   readonly output: string;
 }
 
-/** A machine with nothing on it: an empty HOME, and on the path one Node, npm and a shell. */
+/** An empty machine: an empty HOME, and on the path one Node, npm and a shell. */
 export interface BareMachine {
   run(cwd: string, program: 'node' | 'npm' | 'npx' | 'sh', ...args: string[]): Promise<Ended>;
 }
@@ -42,13 +42,13 @@ export function bareMachine(node: string): BareMachine {
   symlinkSync(npmScript, join(bin, 'npm'));
   symlinkSync(npmScript.replace('npm-cli', 'npx-cli'), join(bin, 'npx'));
   symlinkSync('/bin/sh', join(bin, 'sh'));
-  // The one thing that a machine may need to reach its registry.
+  // The only setting that a machine may need to reach its registry.
   const { NODE_EXTRA_CA_CERTS } = process.env;
   const env = { HOME: home, PATH: bin, CI: 'true', ...(NODE_EXTRA_CA_CERTS !== undefined && { NODE_EXTRA_CA_CERTS }) };
   return { run: (cwd, program, ...args) => run(join(bin, program), args, cwd, env) };
 }
 
-/** Runs the tests of some folders on another Node, first on the path as it is for a user. */
+/** Runs the tests of some folders on another Node, first on the path as for a user. */
 export function runTests(node: string, ...folders: string[]): Promise<Ended> {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const bin = join(node, '..');

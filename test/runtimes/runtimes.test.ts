@@ -7,7 +7,7 @@ import type { Runtime } from './set-up-runtimes.ts';
 
 const { runtimes, tarball } = { runtimes: inject('runtimes'), tarball: inject('tarball') };
 
-/** Those of the versions that this platform has. */
+/** The versions that this platform has. */
 function installed(...versions: Runtime[]): readonly (readonly [Runtime, string])[] {
   return versions.flatMap((version) => {
     const node = runtimes[version];
@@ -64,7 +64,7 @@ describe('the packed package, installed with npm ci on a machine without Python 
     expect(await machine.run(directory, 'node', 'open.js')).toEqual({ code: 0, output: 'read note/added kept\n' });
   });
 
-  test.for(installed('20.20.2', '24.10.0'))('says what to update to on Node %s (D71)', async ([version, node]) => {
+  test.for(installed('20.20.2', '24.10.0'))('prints what to update to on Node %s (D71)', async ([version, node]) => {
     const directory = project();
     const machine = bareMachine(node);
     expect(await machine.run(directory, 'npm', 'ci')).toMatchObject({ code: 0 });
@@ -87,7 +87,7 @@ describe('a clean clone on a machine without Python and compiler', () => {
       const machine = bareMachine(node);
       const install = await machine.run(clone, 'npm', 'install');
       expect(install).toMatchObject({ code: 0 });
-      // npm's own word on a Node below the floor aside, nothing there should worry a newcomer.
+      // Apart from npm's own warning on a Node below the minimum, there should be no warnings.
       expect(
         install.output.split('\n').filter((line) => /warn|error|deprecat/i.test(line) && !/EBADENGINE/.test(line)),
       ).toEqual([]);

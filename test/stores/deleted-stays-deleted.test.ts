@@ -1,4 +1,4 @@
-/** What was recorded stays, and what was erased or deleted is gone, as an application sees it: through sessions and files. */
+/** Recorded content stays, and erased or deleted content is gone, as seen through sessions and files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ function count(path: string, table: string): number | undefined {
 
 /** Another process that erases and deletes. */
 async function startRemover(path: string): Promise<{
-  /** Resolves when the session is open there, with what waits for the end of the work. */
+  /** Resolves when the session is open there, with a promise for the end of the work. */
   begin(command: string): Promise<() => Promise<void>>;
   end(): Promise<void>;
 }> {
@@ -50,14 +50,14 @@ async function startRemover(path: string): Promise<{
 }
 
 describe('contents (D58)', () => {
-  test('erasing a message while another process records the same large text loses nothing of the other', async () => {
+  test('erasing a message while another process records the same large text does not affect the other', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path, { busyTimeoutMs: 20_000 });
     const remover = await startRemover(path);
     const rounds = 40;
     for (let i = 0; i < rounds; i++) {
       const session = await openSession({ store, id: `s${i}`, maxInlineLength: 20 });
-      // The eraser reads the log before it writes: long enough for the other to be between its writes.
+      // The eraser reads the log before it writes: long enough for the other process to be between its writes.
       const words = Array.from({ length: 300 }, (_, n) => ({ type: 'note/added', text: n }));
       await session.append([user(`${i} ${LARGE}`, 0), ...words]);
       const done = await remover.begin(`erase s${i}`);
@@ -75,7 +75,7 @@ describe('contents (D58)', () => {
     expect((await store.check()).problems).toEqual([]);
   });
 
-  test('a restored message that is erased leaves no content', async () => {
+  test('erasing a restored message removes its content', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path);
     const [origin, copy] = [
@@ -143,7 +143,7 @@ describe('forks', () => {
 });
 
 describe('a deleted session', () => {
-  test('does not come back: a handle of it writes neither events nor a snapshot into the session begun anew', async () => {
+  test('is not recreated: its handles write neither events nor a snapshot into a new session with the same id', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path);
     const old = await openSession({ store, id: 's' });
@@ -180,7 +180,7 @@ describe('a deleted session', () => {
     const prompt = definePrompt({ ns: 'test', key: 'chat', instructions: 'Talk.' });
     let parts = 0;
     const model = scriptedModel(() => 'a response of many words', {
-      // Words before the deletion, words after it, and the end when they were to be stored.
+      // Deltas before the deletion and after it, then the end.
       beforePart: async () => {
         parts++;
         if (parts === 3) await deleted;
@@ -198,7 +198,7 @@ describe('a deleted session', () => {
 });
 
 describe('a database file', () => {
-  test('a backup that is killed leaves no file that opens as a store', async () => {
+  test('a killed backup leaves no file that opens as a store', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path);
     for (let i = 0; i < 20; i++)
@@ -208,7 +208,7 @@ describe('a database file', () => {
     const child = spawn(process.execPath, [script('backer.ts'), path, target], { stdio: 'inherit' });
     const ended = once(child, 'close');
     await once(child, 'spawn');
-    // Blocks this process: an event loop would notice the file when the backup is over.
+    // Blocks this process: the event loop would see the file only after the backup.
     const appeared = () =>
       readdirSync(dirname(path)).some((name) => !others.has(name) && name.startsWith(basename(target)));
     while (!appeared());
@@ -234,7 +234,7 @@ describe('a database file', () => {
     },
   );
 
-  test('that is put back is written to again', async () => {
+  test('can be written to after it was restored', async () => {
     const path = temporaryDatabase();
     const store = await openStore(path);
     await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });

@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ end: fc.subarray(['text', 'call', 'other call']) }) },
 );
 
-test('D62, D74: the list of drafts keeps and returns what the rules of the stores say', () => {
+test('D62, D74: the list of drafts stores and returns the same as the rules of the stores', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), fc.array(chunk, { maxLength: 3 }), (steps, places) => {
       const list = new DraftList();

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/stores/system-clock.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
-test('a fake clock stands still until it is told to move', () => {
+test('a fake clock only moves when it is advanced', () => {
   const clock = fakeClock(1000);
   expect([clock.now(), clock.now()]).toEqual([1000, 1000]);
   clock.advance(5);
   expect(clock.now()).toBe(1005);
 });
 
-test('what falls due runs in order of time, then of asking, each at its own time, once', () => {
+test('due timers run once each, ordered by time, then by creation, each at its own time', () => {
   const clock = fakeClock(0);
   const calls: string[] = [];
   const call = (name: string) => () => calls.push(`${name}@${clock.now()}`);
@@ -26,7 +26,7 @@ test('what falls due runs in order of time, then of asking, each at its own time
   expect([clock.waiting, clock.now()]).toEqual([0, 109]);
 });
 
-test('the system clock runs a callback, and not one that was cancelled', async () => {
+test('the system clock calls a callback, unless it was cancelled', async () => {
   const calls: string[] = [];
   systemClock.after(0, () => calls.push('cancelled'))();
   await new Promise<void>((resolve) => systemClock.after(1, resolve));

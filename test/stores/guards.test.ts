@@ -1,4 +1,4 @@
-/** Each rule of the store contract is guarded by the suite: a store that breaks just that rule fails it. */
+/** The suite checks each rule of the store contract: a store that breaks one rule fails it. */
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
@@ -6,10 +6,10 @@ import { type ConformanceTest, storeConformance } from '../../src/stores/conform
 import { memoryStore } from '../../src/stores/memory.ts';
 import { brokenStores, losable, loseContent } from './support/broken-stores.ts';
 
-/** More turns of the event loop than any case on a memory store needs: one that waits longer waits for ever. */
+/** More turns of the event loop than any case on a memory store needs: a longer wait never ends. */
 const TURNS = 5000;
 
-/** What becomes of a case: it passes, it fails, or it waits for something that never happens. */
+/** The outcome of a case: it passes, fails, or waits for ever. */
 async function outcomeOf(run: () => Promise<void>): Promise<'passes' | 'fails' | 'hangs'> {
   let outcome: 'passes' | 'fails' | undefined;
   void run().then(
@@ -25,7 +25,7 @@ async function outcomeOf(run: () => Promise<void>): Promise<'passes' | 'fails' |
   return outcome ?? 'hangs';
 }
 
-/** The suite of stores in memory, whose contents can be lost. */
+/** The suite for memory stores whose contents can be lost. */
 function suiteOf(wrap: (store: Store, clock: Clock) => Store): readonly ConformanceTest[] {
   const whole = new WeakMap<Store, Store>();
   return storeConformance({
@@ -41,7 +41,7 @@ function suiteOf(wrap: (store: Store, clock: Clock) => Store): readonly Conforma
   });
 }
 
-test.for(brokenStores)('the suite notices that $breaks', async ({ noticedBy, wrap }) => {
+test.for(brokenStores)('the suite detects that $breaks', async ({ noticedBy, wrap }) => {
   const suite = suiteOf((store, clock) => wrap(store, clock));
   const cases = suite.filter(({ name }) => name.includes(noticedBy));
   expect(cases.length, `cases named ${noticedBy}`).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ test.for(brokenStores)('the suite notices that $breaks', async ({ noticedBy, wra
   expect(outcomes.some((outcome) => outcome !== 'passes')).toBe(true);
 });
 
-test('a store that keeps every rule passes all of the cases that notice the broken ones', async () => {
+test('a correct store passes all cases that detect the broken ones', async () => {
   const suite = suiteOf((store) => store);
   const cases = suite.filter(({ name }) => brokenStores.some(({ noticedBy }) => name.includes(noticedBy)));
   for (const { name, run } of cases) expect(await outcomeOf(run), name).toBe('passes');

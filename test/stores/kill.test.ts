@@ -7,7 +7,7 @@ const KILLS = 50;
 const WRITERS = 2;
 const writer = join(import.meta.dirname, 'support', 'writer.ts');
 
-/** Lets a writer make some appends, kills it in the middle of whatever it does next, and returns what it had acknowledged. */
+/** Runs a writer for some appends, kills it during the next one, and returns what it had acknowledged. */
 async function writeAndKill(path: string, name: string, seed: number, appends: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [writer, path, name, String(seed)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -21,11 +21,11 @@ async function writeAndKill(path: string, name: string, seed: number, appends: n
   });
   const signal = await new Promise((resolve) => child.on('close', (_, by) => resolve(by)));
   expect(signal, errors).toBe('SIGKILL');
-  // The last line may be cut; its append may or may not have been acknowledged.
+  // The last line may be incomplete; its append may or may not have been acknowledged.
   return output.split('\n').slice(0, -1);
 }
 
-test('two writer processes killed at random lose nothing that was acknowledged and leave no half append (I1)', async () => {
+test('two writer processes killed at random lose no acknowledged append and leave no half append (I1)', async () => {
   const path = temporaryDatabase();
   const acknowledged: string[] = [];
   const seed = Date.now() & 0xffff;
@@ -34,7 +34,7 @@ test('two writer processes killed at random lose nothing that was acknowledged a
     Array.from({ length: WRITERS }, async (_, w) => {
       while (kills < KILLS) {
         const round = kills++;
-        // How far it gets varies, and so does the instant: an append takes as long as the machine likes.
+        // The instant of the kill varies with the speed of the machine.
         const appends = 1 + ((seed + round * 7919) % 60);
         acknowledged.push(...(await writeAndKill(path, `w${w}.${round}`, seed + round, appends)));
       }

@@ -14,7 +14,7 @@ import { Database } from '../../src/stores/sqlite/driver.ts';
 import { systemClock } from '../../src/stores/system-clock.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** D76: what leases end by, and how they are renewed. */
+/** D76: how leases expire and are renewed. */
 
 const MINUTE = 60_000;
 const TTL = 30_000;
@@ -31,7 +31,7 @@ async function open(path: string, clock?: Clock): Promise<SqliteStore> {
   return store;
 }
 
-/** The system's clock after the time of day was set. */
+/** The system's clock after the time of day was changed. */
 function setClock(jump: { ms: number }): Clock {
   return { ...systemClock, now: () => Date.now() + jump.ms };
 }
@@ -59,9 +59,9 @@ const stores = [
   },
 ];
 
-describe.each(stores)('when the time of day is set, in the boot of its holder ($name)', ({ pair }) => {
+describe.each(stores)('when the time of day is changed, in the boot of its holder ($name)', ({ pair }) => {
   test.runIf(bootId() !== undefined).each([MINUTE, -MINUTE])(
-    'by %i ms, a lease ends when it would have',
+    'by %i ms, a lease expires as if it had not been',
     async (ms) => {
       const jump = { ms: 0 };
       const [store, another] = await pair(jump);
@@ -77,7 +77,7 @@ describe.each(stores)('when the time of day is set, in the boot of its holder ($
     },
   );
 
-  test('its holder sees that a clock is late, and renews', async () => {
+  test('its holder detects a late clock, and renews', async () => {
     const jump = { ms: 0 };
     const [store] = await pair(jump);
     const keeper = store.keepLease('s', await acquire(store), { ttlMs: TTL, onLost: () => {} });
@@ -90,7 +90,7 @@ describe.each(stores)('when the time of day is set, in the boot of its holder ($
   });
 });
 
-describe('a SQLite lease whose holder runs in another boot, or in one that is not known', () => {
+describe('a SQLite lease whose holder runs in another boot, or in an unknown one', () => {
   const { bootId: _, ...unknown } = thisProcess();
   test.each([
     ['another', { ...thisProcess(), bootId: 'another' }],
@@ -106,7 +106,7 @@ describe('a SQLite lease whose holder runs in another boot, or in one that is no
   });
 });
 
-test('a store with a clock of its own judges leases by that clock alone', async () => {
+test('a store with a custom clock judges leases by that clock alone', async () => {
   const clock = fakeClock();
   const store = await open(temporaryFile(), clock);
   const keeper = store.keepLease('s', await acquire(store), { ttlMs: TTL, onLost: () => {} });
@@ -121,7 +121,7 @@ test('a store with a clock of its own judges leases by that clock alone', async 
 
 describe('releasing a lease that names a seq (D61)', () => {
   const made = { memory: async () => memoryStore(), SQLite: () => open(temporaryFile()) };
-  test.each(['memory', 'SQLite'] as const)('is refused when anything was appended since (%s)', async (name) => {
+  test.each(['memory', 'SQLite'] as const)('is rejected when anything was appended since (%s)', async (name) => {
     const store = await made[name]();
     const fence = await acquire(store);
     const note = { type: 'note/added', at: '2026-01-01T00:00:00.000Z' };
@@ -135,13 +135,13 @@ describe('releasing a lease that names a seq (D61)', () => {
 });
 
 describe('a memory lease whose renewal is due while the event loop is blocked', () => {
-  /** A clock whose timers do not fire: the event loop does not come to them. */
+  /** A clock whose timers do not fire, as when the event loop is blocked. */
   function blockedClock() {
     let now = 0;
     return { now: () => now, after: () => () => {}, pass: (ms: number) => (now += ms) };
   }
 
-  test('is not taken over: it lives with its process', async () => {
+  test('is not taken over while its process lives', async () => {
     const clock = blockedClock();
     const store = memoryStore({ clock });
     const keeper = store.keepLease('s', await acquire(store), { ttlMs: TTL, onLost: () => {} });
@@ -152,7 +152,7 @@ describe('a memory lease whose renewal is due while the event loop is blocked', 
     expect((await store.acquireLease('s', { holder: thisProcess(), ttlMs: TTL })).acquired).toBe(true);
   });
 
-  test('is taken over when it is blocked longer than maxBlockedMs', async () => {
+  test('is taken over when the event loop is blocked longer than maxBlockedMs', async () => {
     const clock = blockedClock();
     const store = memoryStore({ clock });
     store.keepLease('s', await acquire(store), { ttlMs: TTL, maxBlockedMs: TTL, onLost: () => {} });
@@ -164,7 +164,7 @@ describe('a memory lease whose renewal is due while the event loop is blocked', 
 const SHORT = 900;
 const PATIENCE_MS = 30_000;
 
-/** Blocks the event loop until the condition holds, or for so long that it never will. */
+/** Blocks the event loop until the condition holds, or a time limit. */
 function blockUntil(condition: () => boolean): boolean {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const end = performance.now() + PATIENCE_MS;
@@ -198,7 +198,7 @@ describe('the thread that renews the leases of a SQLite store', { timeout: 60_00
     keeper.stop();
   });
 
-  test('stops when the event loop is blocked for longer than maxBlockedMs, and goes on when it is not any more', async () => {
+  test('stops when the event loop is blocked for longer than maxBlockedMs, and continues afterwards', async () => {
     const { keeper, renewals, store, fence, lost } = await keeping(SHORT / 3);
     expect(blockUntil(() => keeper.remainingMs() < 0)).toBe(true);
     const before = renewals();
@@ -208,11 +208,11 @@ describe('the thread that renews the leases of a SQLite store', { timeout: 60_00
     expect(lost).toEqual([]);
   });
 
-  test('tells the holder when another has taken the lease over', async () => {
+  test('notifies the holder when another one has taken the lease over', async () => {
     const { keeper, renewals, store, lost, fence } = await keeping();
     const holder = { ...thisProcess(), id: 'another' };
     for (let taken = false; !taken; ) {
-      const replacing = { fence, renewals: renewals() }; // it may be renewed in between: then the number is another
+      const replacing = { fence, renewals: renewals() }; // may be outdated by a renewal in between
       taken = (await store.acquireLease('s', { holder, ttlMs: MINUTE, replacing })).acquired;
     }
     while (lost.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -222,7 +222,7 @@ describe('the thread that renews the leases of a SQLite store', { timeout: 60_00
     expect((await store.readLease('s'))?.holder.id).toBe('another');
   });
 
-  test('neither fails nor makes the file again when it is removed', async () => {
+  test('neither fails nor recreates the file when it is removed', async () => {
     const { path, store, keeper, lost } = await keeping();
     rmSync(path);
     await expect(keeper.renew()).rejects.toMatchObject({ code: 'STORE_REPLACED' });

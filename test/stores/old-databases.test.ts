@@ -1,6 +1,6 @@
 /**
- * Databases that earlier versions wrote (test/fixtures/databases) open, are migrated, hold what they held, and their sessions
- * resume with nothing run twice.
+ * Databases of earlier versions (test/fixtures/databases) open, are migrated without loss, and their sessions resume with nothing run
+ * twice.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,14 +15,14 @@ import { killOpening, type Moment } from './support/old-databases/kill-opening.t
 import { listSearches, listSessions } from './support/old-databases/store-listing.ts';
 import { note, openStore, readAll } from './support/temporary.ts';
 
-/** What is left to do in a session, and what comes of it. */
+/** What is left to do in a session, and the expected result. */
 interface Left {
   readonly id: string;
   /** Tool, path, attempt and isResume of every call that runs. */
   readonly runs: readonly string[];
   /** Prompt and turn of every request. */
   readonly asks: readonly string[];
-  /** What the last request contains. */
+  /** Texts that the last request contains. */
   readonly sees?: string;
   readonly text: string;
 }
@@ -78,7 +78,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     await store.close();
   }
 
-  /** Whatever was recorded is unchanged, no call with a result ran again, and a call that ran again had its first key (I1, I2). */
+  /** Expects that recorded events are unchanged, no call with a result ran again, and a repeated call had its first key (I1, I2). */
   async function expectNothingTwice({ store, session, effects }: Resumable): Promise<void> {
     const before = expected.sessions[session.id];
     const log = await readAll(store, session.id);
@@ -94,7 +94,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     expect(await store.check()).toMatchObject({ ok: true, problems: [] });
   }
 
-  test('holds the events, messages, contents, drafts, leases, snapshots and slices that it held when it was written', () =>
+  test('contains the events, messages, contents, drafts, leases, snapshots and slices that it was written with', () =>
     expectSameContents(copyOf(fixture)));
 
   test('lists each session with the summary and the work that its log folds to', async () => {
@@ -111,13 +111,13 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     expect(found.sessions.map(({ id }) => id).toSorted()).toEqual(working.toSorted());
   });
 
-  test('is searched with the hits that it had when it was written, with and without an index', async () => {
+  test('search finds the hits that it was written with, with and without an index', async () => {
     const store = await openStore(copyOf(fixture), { backgroundIndexing: false });
     expect(await listSearches(store)).toEqual(expected.searches);
     expect(await listSearches(store)).toEqual(expected.searches);
   });
 
-  test.for(LEFT)('session $id resumes to its end and runs only what has no result (I2)', async (left) => {
+  test.for(LEFT)('session $id resumes to its end and runs only calls without a result (I2)', async (left) => {
     const resuming = await resumable(fixture, left.id);
     const { session, store, requests, effects, resume } = resuming;
     expect(await resume()).toMatchObject({ status: 'completed', text: left.text });
@@ -200,7 +200,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     expect(await store.check()).toMatchObject({ ok: true, problems: [] });
   });
 
-  test('the fence of a killed process no longer writes once its lease was taken over (I6)', async () => {
+  test('the fence of a killed process is rejected once its lease was taken over (I6)', async () => {
     const { session, store, resume } = await resumable(fixture, 'draft');
     const fence = expected.sessions.draft?.lease?.fence ?? 0;
     await resume();
@@ -208,8 +208,8 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     await expect(stale).rejects.toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence' });
   });
 
-  test(`holds the same when processes that open it are killed at ${KILLS} moments, twice each (I1)`, async () => {
-    // Measured on the second of two openings: the first one finds cold caches.
+  test(`is unchanged when processes that open it are killed at ${KILLS} moments, twice each (I1)`, async () => {
+    // Measured on the second of two openings: the first one has cold caches.
     const open = () => killOpening(opener.path, copyOf(fixture), {});
     await open();
     const whole = await open();
@@ -225,8 +225,8 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     expect(early).toBeGreaterThan(0);
   });
 
-  test('holds the same when the write-ahead log of its migration ends after any page (I1)', async () => {
-    // What the moments above may miss: each state that a kill can leave, made from the log of a whole opening.
+  test('is unchanged when the write-ahead log of its migration ends after any page (I1)', async () => {
+    // Covers each state that a kill can leave, built from the log of a complete opening.
     const opened = copyOf(fixture);
     const untouched = readFileSync(opened);
     await killOpening(opener.path, opened, {});
@@ -246,7 +246,7 @@ const LOG_HEADER = 32;
 const FRAME_HEADER = 24;
 const PAGE = 4096;
 
-/** Every other kill follows a change of the files, the rest are spread over the time that an opening takes. */
+/** Every second kill follows a change of the files, the others are spread over the duration of an opening. */
 function momentOf({ changes, ms }: { readonly changes: number; readonly ms: number }, i: number): Moment {
   return i % 2 === 0 ? { changes: 1 + ((i / 2) % Math.max(1, changes)) } : { ms: (ms * i) / KILLS };
 }

@@ -1,4 +1,4 @@
-/** A relative path means the directory that the process was in when it opened the store, wherever it goes later. */
+/** A relative path is resolved when the store is opened, and later changes of the working directory do not matter. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,6 +27,6 @@ test('a process that changes its directory appends to, renews in and copies the 
   writeFileSync(join(directory, 'program.ts'), PROGRAM);
   execFileSync(process.execPath, ['--no-warnings', 'program.ts'], { cwd: directory, encoding: 'utf8' });
   expect(existsSync(join(directory, 'sessions.db'))).toBe(true);
-  // The backup's own path is relative to where the process is when it is made.
+  // The backup's own path is relative to the working directory at that time.
   expect(readdirSync(join(directory, 'elsewhere'))).toEqual(['copy.db']);
 });

@@ -1,4 +1,4 @@
-/** Where the pages of a long deletion or fork go: into the database between two slices, by a thread that ends with the work. */
+/** Checkpoints of a long deletion or fork: made between two slices, by a thread that ends with the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
@@ -74,7 +74,7 @@ async function runNode(...args: string[]): Promise<readonly [output: string, cod
   return [output, code];
 }
 
-test('where the runtime allows no threads, a deletion makes its checkpoints itself', async () => {
+test('if the runtime allows no threads, a deletion makes its checkpoints itself', async () => {
   const path = await longDatabase();
   const permitted = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*'];
   const [output, code] = await runNode(...permitted, worker, path, 'delete', '1000000');
@@ -100,7 +100,7 @@ test.for([
   expect(await runNode('--input-type=module', '-e', program)).toEqual([printed, status]);
 });
 
-test('a store that is closed in the middle of a deletion leaves the rest to the next one', async () => {
+test('a store that is closed during a deletion leaves the rest to the next one', async () => {
   const path = await longDatabase();
   const store = await openStore(path, { backgroundIndexing: false });
   const deletion = store.deleteSession('long');

@@ -6,7 +6,7 @@ import { Database } from '../../src/stores/sqlite/driver.ts';
 import { identify, migrate } from '../../src/stores/sqlite/migrate.ts';
 
 test.each([0, 1, 2])(
-  'a database that another process creates after %i of the reads that identify it is ours',
+  'a database that another process creates after %i of the identifying reads is accepted',
   (reads) => {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-created-'));
     const file = join(directory, 'sessions.db');

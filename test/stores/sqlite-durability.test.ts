@@ -24,7 +24,7 @@ describe('every connection that writes is durable (I1)', () => {
     expect(third.settings()).toMatchObject({ journalMode: 'wal', synchronous: FULL });
   });
 
-  test('a file that was left in another journal mode is brought back to WAL', async () => {
+  test('a file in another journal mode is set to WAL', async () => {
     const path = temporaryDatabase();
     await (await openStore(path)).close();
     const plain = new Database(path, { timeoutMs: 5000 });
@@ -41,7 +41,7 @@ describe('every connection that writes is durable (I1)', () => {
     expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(3_051_003);
   });
 
-  test('handles that open a new file at the same time all find one store', async () => {
+  test('handles that open a new file at the same time share one store', async () => {
     const path = temporaryDatabase();
     const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(path)));
     for (const [i, store] of stores.entries()) await store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 });

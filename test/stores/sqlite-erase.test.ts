@@ -6,7 +6,7 @@ import { chunk, leaseOn, note, openStore, readAll, said, temporaryDatabase } fro
 
 const SECRET = 'xylophonesecretword';
 
-/** The files of a database that hold these bytes. */
+/** The files of a database that contain these bytes. */
 function filesWith(path: string, text: string): readonly string[] {
   return readdirSync(dirname(path)).filter((name) => readFileSync(join(dirname(path), name)).includes(text));
 }
@@ -34,7 +34,7 @@ test.for([
       Array.from({ length: 50 }, (_, i) => said(`after ${i}`)),
       { id: 'c', expectedSeq: 51 },
     );
-    // Older snapshots lie in pages that were freed since.
+    // Older snapshots are in freed pages.
     for (const seq of [51, 60, 70]) await store.writeSnapshot('s', { seq, data: JSON.stringify({ seq, text }) });
     expect((await store.search(SECRET)).length).toBe(1);
     expect(filesWith(path, SECRET).length).toBeGreaterThan(0);
@@ -45,7 +45,7 @@ test.for([
   },
 );
 
-test.for([3, 400])('a deleted session of %d events is in no file any more', async (count) => {
+test.for([3, 400])('a deleted session of %d events is in no file', async (count) => {
   const path = temporaryDatabase();
   const store = await openStore(path);
   await store.append('kept', [said('kept')], { id: 'a', expectedSeq: 0 });
@@ -70,7 +70,7 @@ test.for([3, 400])('a deleted session of %d events is in no file any more', asyn
   expect((await store.search('kept')).length).toBe(1);
 });
 
-test('a backup is a whole store, made while others write, and never overwrites (I1)', async () => {
+test('a backup is a complete store, made during writes, and never overwrites a file (I1)', async () => {
   const path = temporaryDatabase();
   const target = join(dirname(path), 'backup.db');
   const store = await openStore(path);
@@ -99,7 +99,7 @@ test('a backup is a whole store, made while others write, and never overwrites (
   expect(existsSync(join(dirname(path), 'missing'))).toBe(false);
 });
 
-test('a title that is erased while others append, describe and erase is in no file, and the summary has all the rest (D58)', async () => {
+test('a title that is erased during appends and erasures is in no file, and the summary has everything else (D58)', async () => {
   const path = temporaryDatabase();
   const [store, other] = [await openStore(path), await openStore(path)];
   const described = (fields: object): NewEvent => ({ ...note(0), type: 'session/described', ...fields }) as NewEvent;

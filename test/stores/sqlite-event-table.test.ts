@@ -4,7 +4,7 @@ import { EventTable } from '../../src/stores/sqlite/event-table.ts';
 import { openDatabase } from '../../src/stores/sqlite/open-database.ts';
 import { note, openStore, readAll, temporaryDatabase } from './support/temporary.ts';
 
-/** Appends of any size to a few sessions, and deletions: enough to pass the stretch after which rows get their places. */
+/** Appends of any size to a few sessions, and deletions: enough to pass the range after which rows get their final positions. */
 const histories = fc.array(
   fc.oneof(
     {
@@ -16,7 +16,7 @@ const histories = fc.array(
   { maxLength: 25 },
 );
 
-test('any mix of appends and deletions leaves each session its own events, in order, wherever they lie (I1)', async () => {
+test('any mix of appends and deletions leaves each session its own events, in order, at any position (I1)', async () => {
   await fc.assert(
     fc.asyncProperty(
       histories,
@@ -73,7 +73,7 @@ test('any mix of appends and deletions leaves each session its own events, in or
   );
 });
 
-test('rows are found, repeated and replaced alike before and after they have their places (D51, D58)', async () => {
+test('rows are read, recognised as repeated and replaced alike before and after they have their final positions (D51, D58)', async () => {
   const store = await openStore(temporaryDatabase());
   const texts = Array.from({ length: 2100 }, (_, i) => `event ${i + 1}`);
   const append = (n: number) => store.append('s', [note(texts[n - 1])], { id: `a${n}`, expectedSeq: n - 1 });

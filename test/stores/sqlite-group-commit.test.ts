@@ -23,7 +23,7 @@ class TracedDatabase extends Database {
   }
 }
 
-/** A database of one table, and a record of what SQLite ran. */
+/** A database with one table, and a record of the statements. */
 function tracedDatabase(path = temporaryDatabase()): { readonly database: Database; readonly statements: string[] } {
   const database = new TracedDatabase(path, { timeoutMs: 5 });
   onTestFinished(() => {
@@ -41,7 +41,7 @@ function stored(database: Database): unknown[] {
   return database.prepareValue<[], number>('SELECT n FROM numbers ORDER BY n').all();
 }
 
-test('what is asked for in one turn is written in one transaction, and a lone write in its own', async () => {
+test('writes of one turn share one transaction, and a single write has its own', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -52,7 +52,7 @@ test('what is asked for in one turn is written in one transaction, and a lone wr
   expect(stored(database)).toEqual(Array.from({ length: 101 }, (_, n) => n));
 });
 
-test('writers whose answers come together stay together', async () => {
+test('writers that resume together stay together', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -60,7 +60,7 @@ test('writers whose answers come together stay together', async () => {
     Array.from({ length: 10 }, async (_, writer) => {
       for (let n = 0; n < 5; n++) {
         await queue.submit(() => insert.run(writer * 5 + n));
-        // Some of them think a little longer than others.
+        // Some of them wait a little longer than others.
         for (let turn = 0; turn < writer; turn++) await Promise.resolve();
       }
     }),
@@ -68,7 +68,7 @@ test('writers whose answers come together stay together', async () => {
   expect(count(statements, 'COMMIT')).toBe(5);
 });
 
-test('a session that writes alone does not wait for the turn to end; beside another it does', async () => {
+test('a session that writes alone does not wait for the end of the turn; beside another it does', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -84,7 +84,7 @@ test('a session that writes alone does not wait for the turn to end; beside anot
   expect(count(statements, 'COMMIT')).toBe(4);
 });
 
-test('timers and input have their turn while a session writes alone, however fast its writes follow each other', async () => {
+test('timers and input are served while a session writes alone, however fast its writes follow each other', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const read = database.prepare('SELECT count(*) FROM numbers');
@@ -92,10 +92,10 @@ test('timers and input have their turn while a session writes alone, however fas
   setTimeout(() => {
     fired = true;
   }, 1);
-  while (!fired) await queue.submit(() => read.get(), 'a'); // would go on for ever
+  while (!fired) await queue.submit(() => read.get(), 'a'); // would never end
 });
 
-test('a refusal fails its own work only, whether it came before or after writing (D51)', async () => {
+test('a rejection fails only its own work, before or after writing (D51)', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -123,7 +123,7 @@ test('a refusal fails its own work only, whether it came before or after writing
   expect(await queue.submit(() => insert.run(4).changes)).toBe(1);
 });
 
-test('nothing is answered before it is committed', async () => {
+test('no write resolves before it is committed', async () => {
   const path = temporaryDatabase();
   const { database } = tracedDatabase(path);
   const other = tracedDatabase(path).database;
@@ -134,7 +134,7 @@ test('nothing is answered before it is committed', async () => {
   expect(seen).toEqual(Array(3).fill([1, 2, 3]));
 });
 
-test('long work runs by itself, after those who wait', async () => {
+test('long work runs in its own transaction, after the waiting writes', async () => {
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const order: string[] = [];
@@ -148,7 +148,7 @@ test('long work runs by itself, after those who wait', async () => {
   expect(count(statements, 'COMMIT')).toBe(3);
 });
 
-test('who waits for a lock is joined by those who come later', async () => {
+test('later writes join a write that waits for a lock', async () => {
   const path = temporaryDatabase();
   const { database, statements } = tracedDatabase(path);
   const other = tracedDatabase(path).database;
@@ -164,7 +164,7 @@ test('who waits for a lock is joined by those who come later', async () => {
   expect(count(statements, 'COMMIT')).toBe(1);
 });
 
-test('a queue is idle when everything is answered', async () => {
+test('a queue is idle when all work is done', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -176,7 +176,7 @@ test('a queue is idle when everything is answered', async () => {
   await queue.idle();
 });
 
-test('long work has its turn beside a session that writes without a pause', async () => {
+test('long work makes progress beside a session that writes without a pause', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -189,7 +189,7 @@ test('long work has its turn beside a session that writes without a pause', asyn
   await writing;
 });
 
-test('long work leaves the lock free now and then, so that other processes get it', async () => {
+test('long work releases the lock now and then, so that other processes get it', async () => {
   const { database } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
@@ -206,7 +206,7 @@ test('long work leaves the lock free now and then, so that other processes get i
     ticks = 0;
   };
   for (let n = 0; n < 20; n++) await queue.submitAlone(() => slice(n));
-  // Right after a slice a timer that is due fires once before the next.
+  // A due timer fires once between two slices.
   expect(mostTicks).toBeGreaterThan(2);
 });
 
@@ -238,7 +238,7 @@ test('long work gets a third of the time beside a session that writes without a 
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(10);
 });
 
-test('only the commit of a slice does not wait for the disk, whatever comes before and after it', async () => {
+test('only the commit of a slice does not wait for the disk, with any writes before and after it', async () => {
   const { database } = tracedDatabase();
   database.pragma('synchronous = FULL');
   const queue = new WriteQueue(database, 'test', 1000);

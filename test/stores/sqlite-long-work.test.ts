@@ -1,4 +1,4 @@
-/** Deleting and forking long sessions: in short transactions, and finished or undone after a kill at any of them (I1). */
+/** Deleting and forking long sessions: in short transactions, and completed or undone after a kill at any of them (I1). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
@@ -79,7 +79,7 @@ function countTransactions(path: string): readonly { readonly events: number; re
 }
 
 describe('a transaction of long work touches at most 2,000 events and 1 MB', () => {
-  /** Time stands still: what ends a transaction is what it has done. */
+  /** The clock stands still: only the amount of work ends a transaction. */
   function stopTime(): void {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => {
@@ -134,7 +134,7 @@ describe('a transaction of long work touches at most 2,000 events and 1 MB', () 
     expect(new Set(rows(path, 'contents'))).toEqual(new Set());
   });
 
-  test('or less, once it has lasted for 5 ms', () => {
+  test('or less, if it took 5 ms', () => {
     stopTime();
     const budget = new SliceBudget();
     expect(budget.take(1)).toBe(true);
@@ -180,7 +180,7 @@ function rows(path: string, table: string): readonly unknown[] {
   }
 }
 
-/** Waits until the store has removed in the background what a killed process left. */
+/** Waits until the store has removed the leftovers of a killed process in the background. */
 async function untilRemoved(path: string, table: string, where: string): Promise<void> {
   while (rows(path, `(SELECT 1 FROM ${table} WHERE ${where})`).length > 0) {
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -200,7 +200,7 @@ async function runWorker(path: string, work: 'delete' | 'fork', commits: number)
   return signal === 'SIGKILL' ? 'killed' : 'done';
 }
 
-test('a session whose deletion is killed after any of its transactions is gone, and its rows disappear (I1)', async () => {
+test('a session whose deletion is killed after any of its transactions is gone, and its rows are removed (I1)', async () => {
   const original = await longDatabase();
   let kills = 0;
   for (;;) {
@@ -232,7 +232,7 @@ test('a session whose deletion is killed after any of its transactions is gone, 
   expect(kills).toBeGreaterThan(3);
 });
 
-test('a fork that is killed after any of its transactions is complete or not there, and is removed (I1)', async () => {
+test('a fork that is killed after any of its transactions is complete or does not exist, and is removed (I1)', async () => {
   let [kills, halves] = [0, 0];
   const original = await longDatabase();
   const whole = { ok: true, problems: [], sessions: 2, events: LENGTH + 1 };
@@ -254,7 +254,7 @@ test('a fork that is killed after any of its transactions is complete or not the
     expect((await store.listSessions()).sessions.map(({ id }) => id).toSorted()).toEqual(['kept', 'long']);
     expect(await store.check()).toEqual(whole);
     await store.close();
-    // Nobody can tell a slow process from a dead one at once.
+    // A slow process cannot be distinguished from a dead one at once.
     const later = await openStore(path, {
       backgroundIndexing: false,
       clock: { ...systemClock, now: () => Date.now() + 11 * 60_000 },
@@ -281,7 +281,7 @@ test('a fork of a log that lacks an event is STORE_CORRUPT and leaves nothing', 
   expect(rows(path, 'sessions')).toHaveLength(2);
 });
 
-test('an index that is made again while a session is being deleted keeps the words of the others', async () => {
+test('an index that is rebuilt while a session is being deleted keeps the words of the others', async () => {
   const path = await longDatabase();
   expect(await runWorker(path, 'delete', 2)).toBe('killed');
   const plain = new Database(path, { timeoutMs: 5000 });

@@ -22,7 +22,7 @@ async function filledDatabase(): Promise<string> {
   return path;
 }
 
-test('a session that another process deletes and begins again is not taken for the one that was written to before', async () => {
+test('a session that another process deletes and creates again is not confused with the one that was written to before', async () => {
   const path = temporaryDatabase();
   const [one, other] = [await openStore(path), await openStore(path)];
   await one.append('s', [note('of the first')], { id: 'a', expectedSeq: 0 });
@@ -37,7 +37,7 @@ test('a session that another process deletes and begins again is not taken for t
 });
 
 describe('a locked database (I10)', () => {
-  test('refuses writes as STORE_BUSY once the wait is over, serves reads, and loses nothing', async () => {
+  test('rejects writes with STORE_BUSY after the timeout, serves reads, and loses nothing', async () => {
     const path = await filledDatabase();
     const store = await openStore(path, { busyTimeoutMs: 30 });
     const other = connect(path);
@@ -56,7 +56,7 @@ describe('a locked database (I10)', () => {
     expect((await store.head('t')).seq).toBe(0);
   });
 
-  test('is waited for without holding up the process', async () => {
+  test('does not block the process while a write waits', async () => {
     const path = await filledDatabase();
     const store = await openStore(path);
     const other = connect(path);
@@ -65,17 +65,17 @@ describe('a locked database (I10)', () => {
     const appending = store.append('s', [note(4)], { id: 'b', expectedSeq: 3 }).finally(() => {
       settled = true;
     });
-    // Other work goes on meanwhile: this loop could not run if the wait blocked the thread until its end.
+    // This loop could not run if the wait blocked the thread.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(settled).toBe(false);
     other.exec('COMMIT');
     expect(await appending).toEqual({ seq: 4 });
   });
 
-  test('is waited for on opening, even by the first question that is asked of it', async () => {
+  test('is waited for on opening, even by the first statement', async () => {
     const path = await filledDatabase();
     const other = connect(path);
-    // Nobody else can even read, as while the write-ahead log of a dead process is being recovered.
+    // Other connections cannot even read, as while the write-ahead log of a dead process is being recovered.
     other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT');
     await expect(sqliteStore(path, { busyTimeoutMs: 0 })).rejects.toMatchObject({ code: 'STORE_BUSY' });
     const opening = openStore(path);
@@ -84,14 +84,14 @@ describe('a locked database (I10)', () => {
     expect((await readAll(await opening, 's')).length).toBe(3);
   });
 
-  test('is still searched: what the index lacks is read from the log', async () => {
+  test('can be searched: unindexed events are read from the log', async () => {
     const path = await filledDatabase();
     const store = await openStore(path, { busyTimeoutMs: 10 });
     connect(path).exec('BEGIN IMMEDIATE');
     expect((await store.search('two')).map((hit) => hit.seq)).toEqual([2]);
   });
 
-  test('held by another process that dies is free again', async () => {
+  test('held by another process that is killed is free again', async () => {
     const path = await filledDatabase();
     const script = `
       const database = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
@@ -108,7 +108,7 @@ describe('a locked database (I10)', () => {
     expect(await appending).toEqual({ seq: 4 });
   });
 
-  test('keeps an erased text in the log of its reader, and the eraser is told so (D58)', async () => {
+  test('keeps an erased text in the log of its reader, and the eraser gets an error for it (D58)', async () => {
     const path = await filledDatabase();
     const store = await openStore(path, { busyTimeoutMs: 30 });
     const reader = connect(path);
@@ -125,8 +125,8 @@ describe('a locked database (I10)', () => {
   });
 });
 
-describe('a database that may only be read (I10)', () => {
-  test('opened with readOnly it serves every read, refuses every write and is not changed by a byte', async () => {
+describe('a read-only database (I10)', () => {
+  test('opened with readOnly serves every read, rejects every write and is not changed by a byte', async () => {
     const path = await filledDatabase();
     const before = readFileSync(path);
     const store = await openStore(path, { readOnly: true });
@@ -154,7 +154,7 @@ describe('a database that may only be read (I10)', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('a reader sees what a writer commits afterwards', async () => {
+  test('a reader sees later commits of a writer', async () => {
     const path = await filledDatabase();
     const writer = await openStore(path);
     const reader = await openStore(path, { readOnly: true });
@@ -165,11 +165,11 @@ describe('a database that may only be read (I10)', () => {
     expect((await reader.search('four')).map((hit) => hit.seq)).toEqual([4]);
   });
 
-  test('a file without write permission is STORE_READ_ONLY, whoever opened it', async () => {
+  test('a file without write permission is STORE_READ_ONLY, with and without readOnly', async () => {
     const path = await filledDatabase();
     chmodSync(dirname(path), 0o777);
     chmodSync(path, 0o444);
-    // Root may write to anything; so it is somebody else for a moment.
+    // Root may write to any file, so the process changes its user for a moment.
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65534);
     onTestFinished(() => {
@@ -185,13 +185,13 @@ describe('a database that may only be read (I10)', () => {
     await store.close();
   });
 
-  test('needs a file that is there', async () => {
+  test('needs an existing file', async () => {
     await expect(sqliteStore(temporaryDatabase(), { readOnly: true })).rejects.toMatchObject({ code: 'STORE_FAILED' });
   });
 });
 
 describe('a full database (I10)', () => {
-  test('refuses what does not fit as STORE_FULL, keeps what it has, and goes on when there is room', async () => {
+  test('rejects writes that do not fit with STORE_FULL, keeps its data, and continues when there is room', async () => {
     const path = await filledDatabase();
     const size = readFileSync(path).length;
     const store = await openStore(path, { maxBytes: size + 10 * 4096 });
@@ -215,12 +215,12 @@ describe('a full database (I10)', () => {
   });
 });
 
-describe('a file that is not what it should be (I10)', () => {
+describe('an invalid file (I10)', () => {
   test.for([
     ['text', 'this is not a database, only a text that is long enough to be looked at as one. '.repeat(20)],
     ['noise', Buffer.from(Array.from({ length: 8192 }, (_, i) => (i * 7919) % 251))],
     ['a short file', 'SQLite format 3'],
-  ] as const)('%s is STORE_CORRUPT and stays as it is', async ([, content]) => {
+  ] as const)('%s is STORE_CORRUPT and is not changed', async ([, content]) => {
     const path = temporaryDatabase();
     writeFileSync(path, content);
     for (const readOnly of [false, true]) {
@@ -229,7 +229,7 @@ describe('a file that is not what it should be (I10)', () => {
     expect(readFileSync(path).equals(Buffer.from(content as string))).toBe(true);
   });
 
-  test('a damaged page is reported by check, and by whoever reads it, as STORE_CORRUPT', async () => {
+  test('a damaged page is reported as STORE_CORRUPT by check and by every read of it', async () => {
     const path = temporaryDatabase();
     const filler = 'x'.repeat(3000);
     const store = await sqliteStore(path);
@@ -240,7 +240,7 @@ describe('a file that is not what it should be (I10)', () => {
     );
     await store.close();
     const bytes = readFileSync(path);
-    // A page full of events: its header becomes nonsense.
+    // Overwrites the header of a page of events.
     const page = Math.floor(bytes.indexOf(`150 ${filler}`) / 4096);
     bytes.fill(0xff, page * 4096, page * 4096 + 64);
     writeFileSync(path, bytes);
@@ -279,7 +279,7 @@ describe('a file that is not what it should be (I10)', () => {
     ['is missing', 'DELETE FROM events WHERE seq = 2'],
     ['is not JSON', "UPDATE events SET data = '{oops' WHERE seq = 2"],
     ['is no object', "UPDATE events SET data = '5' WHERE seq = 2"],
-  ] as const)('a log whose event %s is not read on in silence', async ([, damage]) => {
+  ] as const)('a log whose event %s is not read any further', async ([, damage]) => {
     const path = await filledDatabase();
     connect(path).exec(damage);
     const store = await openStore(path);
@@ -289,7 +289,7 @@ describe('a file that is not what it should be (I10)', () => {
     expect(await store.append('t', [note(1)], { id: 'a', expectedSeq: 0 })).toEqual({ seq: 1 });
   });
 
-  test('a database that another process brings to a newer layout while it is open is STORE_TOO_NEW, and nothing is written', async () => {
+  test('a database that another process migrates to a newer layout while it is open is STORE_TOO_NEW, and nothing is written', async () => {
     const path = await filledDatabase();
     const store = await openStore(path);
     const newer = connect(path);
@@ -302,7 +302,7 @@ describe('a file that is not what it should be (I10)', () => {
     expect(newer.prepareValue<[], number>('SELECT count(*) FROM events').get()).toBe(3);
   });
 
-  test('a database of a newer version is STORE_TOO_NEW and untouched', async () => {
+  test('a database of a newer version is STORE_TOO_NEW and not changed', async () => {
     const path = await filledDatabase();
     const newer = new Database(path, { timeoutMs: 5000 });
     newer.pragma(`user_version = ${LAYOUT_VERSION + 1}`);
@@ -317,7 +317,7 @@ describe('a file that is not what it should be (I10)', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test("another program's database is STORE_UNSUPPORTED and untouched; it can be opened for importing", async () => {
+  test("another program's database is STORE_UNSUPPORTED and not changed; it can be opened for importing", async () => {
     const path = temporaryDatabase();
     const foreign = new Database(path, { timeoutMs: 5000 });
     foreign.exec("CREATE TABLE session (id TEXT); INSERT INTO session VALUES ('theirs')");
@@ -335,7 +335,7 @@ describe('a file that is not what it should be (I10)', () => {
     await expect(openForeignDatabase(path)).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
   });
 
-  test('an empty file becomes a store; read only it is STORE_UNSUPPORTED', async () => {
+  test('an empty file becomes a store; with readOnly it is STORE_UNSUPPORTED', async () => {
     const path = temporaryDatabase();
     writeFileSync(path, '');
     await expect(sqliteStore(path, { readOnly: true })).rejects.toMatchObject({ code: 'STORE_UNSUPPORTED' });
@@ -344,12 +344,12 @@ describe('a file that is not what it should be (I10)', () => {
   });
 });
 
-describe('a path that cannot be a store (I10)', () => {
-  test.for(['', ':memory:', ' spaces.db', 'spaces.db ', 'a\0b'])('%j is refused', async (path) => {
+describe('an invalid path (I10)', () => {
+  test.for(['', ':memory:', ' spaces.db', 'spaces.db ', 'a\0b'])('%j is rejected', async (path) => {
     await expect(sqliteStore(path)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('a missing directory is named, and not made', async () => {
+  test('the error names a missing directory, which is not created', async () => {
     const path = join(temporaryDirectory(), 'missing', 'test.db');
     await expect(sqliteStore(path)).rejects.toMatchObject({
       code: 'STORE_FAILED',
@@ -363,7 +363,7 @@ describe('a path that cannot be a store (I10)', () => {
     await expect(sqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED' });
   });
 
-  test('a wait that is no number is refused', async () => {
+  test('a timeout that is not a number is rejected', async () => {
     await expect(sqliteStore(temporaryDatabase(), { busyTimeoutMs: -1 })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });

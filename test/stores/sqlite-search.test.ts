@@ -4,7 +4,7 @@ import { matchText, parseQuery } from '../../src/stores/search-text.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
 import { note, openStore, said, temporaryDatabase } from './support/temporary.ts';
 
-/** How far the index of each session has come, as another connection sees it. */
+/** The indexed position of each session, as another connection sees it. */
 function progress(path: string): unknown {
   const database = new Database(path, { readOnly: true, timeoutMs: 5000 });
   const rows = database.prepareValue<[], number>('SELECT indexed_seq FROM sessions ORDER BY key').all();
@@ -40,7 +40,7 @@ test('the index and the definition of a match agree on any text and any query (I
   );
 });
 
-test('the index fills in the background, after the append and without anybody searching', async () => {
+test('the index is updated in the background, after the append and without a search', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -50,7 +50,7 @@ test('the index fills in the background, after the append and without anybody se
   await store.append('s', [said('one'), note(2), said('three')], { id: 'a', expectedSeq: 0 });
   expect(progress(path)).toEqual([0]);
   vi.advanceTimersByTime(5000);
-  // On a busy machine a slice ends before it is done, and the next one waits for a timer.
+  // On a busy machine a slice ends early, and the next one waits for a timer.
   while (JSON.stringify(progress(path)) !== '[3]') {
     vi.advanceTimersByTime(100);
     await new Promise((resolve) => setImmediate(resolve));
@@ -59,7 +59,7 @@ test('the index fills in the background, after the append and without anybody se
   expect(progress(path)).toEqual([3]);
 });
 
-test('what a process left unindexed is indexed by the next, in the background or by its first search', async () => {
+test('events that a process left unindexed are indexed by the next one, in the background or by its first search', async () => {
   const path = temporaryDatabase();
   const first = await openStore(path);
   await first.append('s', [said('one')], { id: 'a', expectedSeq: 0 });
@@ -70,7 +70,7 @@ test('what a process left unindexed is indexed by the next, in the background or
   expect(progress(path)).toEqual([1]);
 });
 
-test('an index that another version made is made again, and not trusted before', async () => {
+test('an index of another version is rebuilt, and not used before', async () => {
   const path = temporaryDatabase();
   const store = await openStore(path);
   await store.append('s', [said('one'), said('two')], { id: 'a', expectedSeq: 0 });
@@ -92,7 +92,7 @@ test('an index that another version made is made again, and not trusted before',
   expect((await again.check()).problems).toEqual([]);
 });
 
-test('the cost of the append does not include the index: nothing is indexed when it returns', async () => {
+test('an append does not pay for the index: nothing is indexed when it returns', async () => {
   const path = temporaryDatabase();
   const store = await openStore(path);
   for (let n = 0; n < 20; n++) await store.append('s', [said(`word${n}`)], { id: `a${n}`, expectedSeq: n });
@@ -101,7 +101,7 @@ test('the cost of the append does not include the index: nothing is indexed when
   database.close();
 });
 
-test('hits that are not indexed yet have their place among the others', async () => {
+test('hits that are not indexed yet are in order with the others', async () => {
   const path = temporaryDatabase();
   const store = await openStore(path);
   await store.append('old', [said('apple one')], { id: 'a', expectedSeq: 0 });

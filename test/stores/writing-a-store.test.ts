@@ -1,4 +1,4 @@
-/** docs/writing-a-store.md names what a store is built from, and its programs run as they are written. */
+/** docs/writing-a-store.md names the building blocks of a store, and its programs run as they are written. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -59,7 +59,7 @@ function inTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Which contents each session wrote, and their texts. */
+/** The contents that each session wrote, with their texts. */
 function contentsOf(store: Store): {
   readonly texts: Map<string, string>;
   readonly hashes: Map<string, Set<string>>;
@@ -81,7 +81,7 @@ function contentsOf(store: Store): {
   };
 }
 
-/** A fork made with the methods that anyone has. */
+/** A fork made with public methods only. */
 async function copyByHand(
   store: Store,
   origin: string,
@@ -157,7 +157,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'a new life has the incarnation of the old one',
+    breaks: 'a new incarnation has the number of the old one',
     noticedBy: 'each incarnation of a session has a number',
     wrap: (store) => replacing(store, { head: async (id) => ({ ...(await store.head(id)), incarnation: 1 }) }),
   },
@@ -194,7 +194,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'contents are written before their append, which may be refused',
+    breaks: 'contents are written before their append, which may be rejected',
     noticedBy: 'a rejected append stores none of its contents',
     wrap(store) {
       const known = contentsOf(store);
@@ -210,7 +210,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'contents of calls are written before their append, which may be refused',
+    breaks: 'contents of calls are written before their append, which may be rejected',
     noticedBy: 'a rejected append stores none of its contents',
     wrap(store) {
       const calls = new Map<string, string>();
@@ -225,7 +225,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'drafts end before their append, which may be refused',
+    breaks: 'drafts end before their append, which may be rejected',
     noticedBy: 'an append ends the drafts that it names',
     wrap(store) {
       const ended = new Set<string>();
@@ -310,7 +310,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'a lease is replaced whatever its fence is',
+    breaks: 'a lease is replaced with any fence',
     noticedBy: "a dead holder's lease is replaced",
     wrap: (store) =>
       replacing(store, {
@@ -321,7 +321,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'progress is kept without a bound',
+    breaks: 'progress is stored without a limit',
     noticedBy: "the newest 64 kB of a call's progress are stored",
     wrap: (store) =>
       replacing(store, {
@@ -353,12 +353,12 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'watchers do not hear of drafts',
+    breaks: 'watchers are not called for drafts',
     noticedBy: 'a watcher is called for drafts',
     wrap: (store) => replacing(store, { watch: watchSeq(store) }),
   },
   {
-    breaks: 'watchers hear of nothing',
+    breaks: 'watchers are never called',
     noticedBy: 'a watcher is called for its own session',
     wrap: (store) => replacing(store, { watch: () => () => {} }),
   },
@@ -374,7 +374,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'a read that names its life ends early in silence when the session is deleted',
+    breaks: 'a read that names its incarnation ends early without an error when the session is deleted',
     noticedBy: 'a read that names its incarnation yields all of it',
     wrap: (store) =>
       replacing(store, {
@@ -449,7 +449,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'a fork ends with what is left when its origin is deleted meanwhile',
+    breaks: 'a fork is incomplete when its origin is deleted meanwhile',
     noticedBy: 'a fork whose origin is deleted meanwhile',
     wrap: (store) =>
       replacing(store, {
@@ -465,20 +465,20 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'a fork keeps what was erased from its origin while it was copied',
+    breaks: 'a fork keeps text that was erased from its origin during the copy',
     noticedBy: 'a fork whose origin is erased or appended to meanwhile',
     wrap: (store) =>
       replacing(store, {
         async forkSession(id, target, { at, events }) {
           const copied = (await readAll(store, id, { limit: at })).map(({ seq: _, ...event }) => event as NewEvent);
-          // Until everything else that was asked for is done.
+          // Until all other pending work is done.
           for (let turn = 0; turn < 20; turn++) await inTurn();
           return store.append(target, [...copied, ...events], { id: 'fork', expectedSeq: 0 });
         },
       }),
   },
   {
-    breaks: 'the refusal of a fork has already taken its target',
+    breaks: 'a rejected fork changes its target',
     noticedBy: 'a fork at a position that its origin does not have',
     wrap: (store) =>
       replacing(store, {
@@ -505,7 +505,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'what remains of a kept lease does not follow the clock',
+    breaks: 'the remaining time of a kept lease does not follow the clock',
     noticedBy: 'the remaining time of a kept lease',
     wrap: (store) =>
       replacing(store, {
@@ -516,7 +516,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'what remains of a kept lease does not grow with a renewal',
+    breaks: 'the remaining time of a kept lease does not grow with a renewal',
     noticedBy: 'the remaining time of a kept lease',
     wrap: (store) =>
       replacing(store, {
@@ -589,7 +589,7 @@ export const brokenStores: readonly BrokenStore[] = [
     },
   },
   {
-    breaks: 'a fork into a target that only has a lease begins a new life',
+    breaks: 'a fork into a target that only has a lease starts a new incarnation',
     noticedBy: 'one that only has a lease keeps its incarnation',
     wrap: (store) =>
       replacing(store, {
@@ -600,7 +600,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'contents of calls are dropped before others are put',
+    breaks: 'contents of calls are dropped before others are stored',
     noticedBy: 'stores and drops the content of one call',
     wrap: (store) =>
       replacing(store, {
@@ -631,7 +631,7 @@ export const brokenStores: readonly BrokenStore[] = [
     wrap: (store) => replacing(store, { check: async () => ({ ...(await store.check()), ok: true, problems: [] }) }),
   },
   {
-    breaks: 'a lost content is read as one that never was',
+    breaks: 'a lost content is read as unknown content',
     noticedBy: 'a content that the store lost',
     wrap: (store) =>
       replacing(store, {
@@ -650,7 +650,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   {
-    breaks: 'updatedAt stays when the last event is replaced by one of another time',
+    breaks: 'updatedAt does not change when the last event is replaced by one of another time',
     noticedBy: 'after an event was replaced, listings show',
     wrap: (store) => replacing(store, { listSessions: listingBefore(store, ({ updatedAt }) => ({ updatedAt })) }),
   },
@@ -664,7 +664,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
 ];
 
-/** Watches the log alone. */
+/** Watches only the log. */
 function watchSeq(store: Store): Store['watch'] {
   return (id, listener) => {
     let known: number | undefined;
@@ -674,7 +674,7 @@ function watchSeq(store: Store): Store['watch'] {
           if (seq !== known) report();
           known = seq;
         },
-        // Closed meanwhile: nobody listens.
+        // Closed meanwhile: there is no watcher.
         () => {},
       );
     void look(() => {});
@@ -699,7 +699,7 @@ function listingBefore(store: Store, pick: (session: SessionInfo) => Partial<Ses
 
 const lostContents = new WeakMap<Store, Set<string>>();
 
-/** A store whose contents can be lost: one in memory has no place where damage could reach it. */
+/** A memory store whose contents can be lost, which damage from outside cannot do. */
 export function losable(store: Store): Store {
   const lost = new Set<string>();
   const damaged = replacing(store, {

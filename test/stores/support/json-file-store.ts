@@ -52,7 +52,7 @@ interface LoggedEvent extends AppendedEvent {
   readonly contents?: readonly string[];
 }
 
-/** One life of a session. */
+/** One incarnation of a session. */
 interface SessionData {
   readonly incarnation: number;
   revision: number;
@@ -69,7 +69,7 @@ interface SessionData {
 interface Data {
   lastFence: number;
   readonly sessions: Map<string, SessionData>;
-  /** How many lives of a session have ended. */
+  /** How many incarnations of each session were deleted. */
   readonly ended: Map<string, number>;
   readonly contents: Map<string, string>;
 }
@@ -83,7 +83,7 @@ function format({ lastFence, sessions, ended, contents }: Data): string {
   return JSON.stringify({ lastFence, sessions: [...sessions], ended: [...ended], contents: [...contents] });
 }
 
-/** The session in the life that the caller means; one without events when there is none yet. */
+/** Returns the incarnation that the caller names; an empty one if there is no session. */
 function living(data: Data, id: string, incarnation: number | undefined): SessionData {
   const session: SessionData = data.sessions.get(id) ?? {
     incarnation: (data.ended.get(id) ?? 0) + 1,
@@ -96,7 +96,7 @@ function living(data: Data, id: string, incarnation: number | undefined): Sessio
   return session;
 }
 
-/** Drops the contents that no event refers to any more. */
+/** Drops contents without a reference. */
 function dropUnreferred(data: Data): void {
   const referred = new Set<string>();
   for (const { log } of data.sessions.values())
@@ -119,7 +119,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
     if (sessionId !== undefined) checkSessionId(sessionId);
   }
 
-  /** Another process may have changed any session: a spurious call is allowed. */
+  /** Another process may have changed any session: spurious calls are allowed. */
   function look(): void {
     const now = file.version();
     if (now === seen) return;
@@ -342,7 +342,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
           }),
         );
         const { incarnation } = living(data, target, undefined);
-        data.sessions.delete(target); // a lease may have come before: the fork begins now
+        data.sessions.delete(target); // it may have had a lease and no events: the fork replaces it
         const summary = summarizeAppend(target, undefined, 0, log);
         data.sessions.set(target, { incarnation, revision: 0, log, summary, drafts: [], callContents: [] });
         return log.length;

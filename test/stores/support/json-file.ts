@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 /**
  * One value in one file, changed by one process at a time. A change is written to a second file, synced and renamed, so that the
- * file is whole at every instant. A lock file, made exclusively, keeps other processes out meanwhile.
+ * file is complete at every instant. A lock file, created exclusively, blocks other processes meanwhile.
  */
 export class JsonFile<T> {
   readonly #path: string;
@@ -18,7 +18,7 @@ export class JsonFile<T> {
     this.#format = format;
   }
 
-  /** The value as the newest change left it. */
+  /** The value after the newest change. */
   read(): T {
     const file = openIfThere(this.#path);
     if (file === undefined) return this.#parse(undefined);
@@ -34,13 +34,13 @@ export class JsonFile<T> {
     }
   }
 
-  /** Says when the file was changed, by whichever process. */
+  /** Calls back when any process changed the file. */
   version(): string | undefined {
     this.read();
     return this.#cached?.version;
   }
 
-  /** Runs `work` on the value and makes what it changed durable. Nothing is changed when it throws. */
+  /** Runs `work` on the value and makes the change durable. Nothing changes when it throws. */
   change<R>(work: (value: T) => R): Promise<R> {
     const changed = this.#last.then(async () => {
       const unlock = await this.#lock();
@@ -61,7 +61,7 @@ export class JsonFile<T> {
     return changed;
   }
 
-  /** Resolves when no change is under way. */
+  /** Resolves when no change is running. */
   async idle(): Promise<void> {
     await this.#last;
   }

@@ -1,6 +1,6 @@
 /**
  * A process that deletes or forks the session `long` and kills itself after its n-th commit: `long-worker.ts <database>
- * <delete|fork> <n>`. Its clock stands still, so that a transaction ends by what it has done and not by how long it took.
+ * <delete|fork> <n>`. Its clock stands still, so that the amount of work ends a transaction and not its duration.
  */
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 import { traceCommits } from './traced-commits.ts';

@@ -1,6 +1,6 @@
 /**
- * A process that erases the first message of a session or deletes the session, as its parent says: `remover.ts <database>`, with
- * lines `erase <id>` and `delete <id>` on its input. It answers each when the session is open and when the work is done.
+ * A process that erases the first message of a session or deletes the session: `remover.ts <database>`, with lines `erase <id>` and
+ * `delete <id>` on its input. It prints a line when the session is open and when the work is done.
  */
 import { createInterface } from 'node:readline';
 import { openSession } from '../../../src/session/session.ts';
@@ -16,7 +16,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (work === 'delete') await store.deleteSession(id);
   else {
     await session.eraseMessage('e1:0').catch((error: { readonly code?: string }) => {
-      // A reader keeps the old text in the write-ahead log a while longer, which is not what is tested here.
+      // Another reader keeps the old text in the write-ahead log for a while, which is not tested here.
       if (error.code !== 'STORE_BUSY') throw error;
     });
   }

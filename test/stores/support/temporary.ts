@@ -6,14 +6,14 @@ import type { NewEvent, SessionEvent } from '../../../src/core/events.ts';
 import type { DraftChunk, Lease, ReadOptions, Store } from '../../../src/ports/store.ts';
 import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-stores-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** The path of a database that is not there yet. */
+/** The path of a database that does not exist yet. */
 export function temporaryDatabase(): string {
   return join(temporaryDirectory(), 'test.db');
 }
@@ -35,7 +35,7 @@ export function said(text: string): NewEvent {
   return { type: 'message/recorded', at, message } as unknown as NewEvent;
 }
 
-/** Acquires a lease that must be free. */
+/** Acquires a lease and expects that it is free. */
 export async function leaseOn(store: Store, sessionId: string): Promise<Lease> {
   const holder = { id: 'holder', host: 'host', pid: 1, startedAt: '0' };
   const { acquired, lease } = await store.acquireLease(sessionId, { holder, ttlMs: 60_000 });

@@ -1,8 +1,8 @@
 import { Database, type SqliteParameters, type Statement } from '../../../src/stores/sqlite/driver.ts';
 
 /**
- * Calls back around each commit of every connection of this process that is opened from now on. What is run is what the store
- * runs; only its commits are noticed. The answer ends it.
+ * Calls back around each commit of every connection that this process opens from now on, without changing them. Returns a function that
+ * ends it.
  */
 export function traceCommits(around: {
   before?(database: Database): void;

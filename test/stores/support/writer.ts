@@ -1,6 +1,6 @@
 /**
- * A process that writes until it is killed: `writer.ts <database> <name> <seed>`. It appends to sessions of its own and to
- * ones that every writer shares, and says on its output what was acknowledged, one line for each append, after the fact.
+ * A process that writes until it is killed: `writer.ts <database> <name> <seed>`. It appends to its own sessions and to sessions that
+ * all writers share, and prints a line for each acknowledged append.
  */
 import { writeSync } from 'node:fs';
 import { isHoldfastError } from '../../../src/core/errors.ts';
@@ -41,7 +41,7 @@ async function writeForever(sessionId: string): Promise<never> {
   }
 }
 
-/** Appends at the end, wherever the other writers have moved it to. */
+/** Appends at the end, which other writers may have moved. */
 async function append(sessionId: string, id: string, events: readonly NewEvent[], from: number): Promise<number> {
   for (let expectedSeq = from; ; ) {
     try {

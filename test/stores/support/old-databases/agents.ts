@@ -14,9 +14,9 @@ import {
   type ToolContext,
 } from '../../../../src/index.ts';
 
-/** The world outside the process that runs the tools. */
+/** The environment outside the process, where the tools act. */
 export interface Outside {
-  /** Called by each tool at the place where it acts. */
+  /** Called by each tool at the point where it acts. */
   act(name: string, path: string, context: ToolContext): void | Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const input: StandardSchemaV1<unknown, { readonly path: string }> = {
 };
 const jsonSchema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] };
 
-/** Long enough to be stored apart by `MAX_INLINE_LENGTH`, with characters that a driver could lose. */
+/** Long enough to be external content by `MAX_INLINE_LENGTH`, with characters that a driver could lose. */
 export const LARGE_TEXT: string = `page \u0000 🪝 ${'the harbour log says nothing new. '.repeat(60)}lighthouse \ud83d`;
 export const MAX_INLINE_LENGTH = 1000;
 export const ODD_TEXT = 'NUL \u0000, half a pair \ud83d, a hook 🪝, Ünïcödé';
@@ -96,14 +96,14 @@ export function workPrompt(outside: Outside): Prompt {
   });
 }
 
-/** What an evaluation of the fixture is started with. */
+/** The input of an evaluation of the fixture. */
 export const PARAMS = { who: 'the harbour' };
 
 function calls(...wanted: readonly (readonly [name: string, path: string])[]): ScriptedTurn {
   return { text: 'I will.', toolCalls: wanted.map(([name, path]) => ({ name, arguments: { path } })) };
 }
 
-/** What the model responds in each session, by prompt and turn. */
+/** The model's responses in each session, by prompt and turn. */
 export const SCRIPTS: Readonly<
   Record<string, { readonly work: readonly ScriptedTurn[]; readonly child?: readonly ScriptedTurn[] }>
 > = {

@@ -18,7 +18,7 @@ import type { StoreListing } from './store-listing.ts';
 const FIXTURES = join(import.meta.dirname, '..', '..', '..', 'fixtures', 'databases');
 
 export interface Expected extends StoreListing {
-  /** What tools did before the fixture was finished: key, tool, path, attempt, isResume. */
+  /** Effects of tools before the fixture was finished: key, tool, path, attempt, isResume. */
   readonly effects: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function expectedOf(fixture: string): Expected {
   return JSON.parse(readFileSync(join(FIXTURES, fixture, 'expected.json'), 'utf8')) as Expected;
 }
 
-/** A copy of a fixture's database that is gone after the test. */
+/** A copy of a fixture's database, removed after the test. */
 export function copyOf(fixture: string): string {
   const path = join(temporaryDirectory(), 'store.db');
   copyFileSync(join(FIXTURES, fixture, 'store.sqlite'), path);
@@ -40,10 +40,10 @@ export interface Resumable {
   readonly session: Session<readonly [typeof steps]>;
   /** Every request to the model. */
   readonly requests: readonly ModelRequest[];
-  /** What tools did since the copy was made, read from the file that they write. */
+  /** Effects of tools since the copy was made, from the file that they write. */
   effects(): readonly string[];
   resume(): Promise<EvaluationResponse>;
-  /** Begins an evaluation that continues the newest one. */
+  /** Starts an evaluation that continues the newest one. */
   continueWith(input: string): Promise<EvaluationResponse>;
 }
 

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 
-/** When to kill: after so many changes of the database's files, or after so long; whichever comes first. */
+/** When to kill: after a number of changes of the database's files, or after a time; whichever comes first. */
 export interface Moment {
   readonly changes?: number;
   readonly ms?: number;
 }
 
-/** What was seen of an opening until it was over or killed. */
+/** The observed changes of an opening until it ended or was killed. */
 export interface Opening {
   readonly opened: boolean;
   readonly changes: number;
@@ -16,8 +16,8 @@ export interface Opening {
 }
 
 /**
- * Lets a process open a database and kills it at a moment, at the latest when it has opened it. The files are watched in a loop
- * that blocks this process: an event loop would notice a change only after the opening is over.
+ * Starts a process that opens a database and kills it at a moment, at the latest when the store is open. A loop that blocks this
+ * process watches the files: the event loop would see a change only after the opening.
  */
 export async function killOpening(script: string, database: string, moment: Moment): Promise<Opening> {
   const marker = `${database}.opened`;

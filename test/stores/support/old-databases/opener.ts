@@ -1,6 +1,6 @@
 /**
- * A process that opens a database: `opener.ts <database> <marker>`. It waits for a byte on its input, so that the time before is
- * not part of the opening, and writes the marker when the store is open, or the error when it cannot be opened. Its parent kills it.
+ * A process that opens a database: `opener.ts <database> <marker>`. It waits for a byte on its input, so that its start is not part of
+ * the opening, and writes the marker when the store is open, or the error when it cannot be opened. Its parent kills it.
  */
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';

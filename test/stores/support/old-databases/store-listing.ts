@@ -1,5 +1,5 @@
 /**
- * What a store holds, as JSON that does not depend on the layout of its tables: the generator writes it beside a fixture, and
+ * The data of a store, as JSON that does not depend on the layout of its tables: the generator writes it beside a fixture, and
  * every later version must read the same from that fixture.
  */
 import { createHash } from 'node:crypto';
@@ -19,9 +19,9 @@ export interface SessionListing {
     SessionInfo,
     'seq' | 'updatedAt' | 'title' | 'tags' | 'metadata' | 'status' | 'evaluationId' | 'forkedFrom'
   >;
-  /** A hash when there are very many. */
+  /** A hash if there are very many. */
   readonly events: readonly ListedEvent[] | string;
-  /** All messages, with their external contents, as a hash where they are long. */
+  /** All messages, with their external contents, as a hash if they are long. */
   readonly messages: readonly ListedMessage[];
   readonly steps: readonly string[];
   readonly drafts: Readonly<Record<string, readonly ListedChunk[]>>;
@@ -54,7 +54,7 @@ interface ListedChunk {
   readonly toolName?: string;
 }
 
-/** Lists everything but the hits of searches. Writes nothing. */
+/** Lists everything except search hits. Writes nothing. */
 export async function listSessions(store: Store): Promise<StoreListing['sessions']> {
   const { sessions } = await store.listSessions({ limit: 1000 });
   const listed: Record<string, SessionListing> = {};
@@ -64,7 +64,7 @@ export async function listSessions(store: Store): Promise<StoreListing['sessions
   return plain(listed);
 }
 
-/** Lists what searches find. It brings the index up to date. */
+/** Lists search hits. Updates the index. */
 export async function listSearches(store: Store): Promise<StoreListing['searches']> {
   const searches: Record<string, unknown[]> = {};
   for (const query of QUERIES) {
@@ -137,7 +137,7 @@ async function listSession(store: Store, id: string, listed: SessionInfo): Promi
   };
 }
 
-/** A long text as its hash. JSON holds half a surrogate pair, UTF-8 does not. */
+/** A long text as its hash. JSON can represent half a surrogate pair, UTF-8 cannot. */
 function short(text: string): string {
   return text.length > 500 ? `${text.length} characters, sha256 ${sha256(JSON.stringify(text))}` : text;
 }
