@@ -1,4 +1,4 @@
-/** A small agent for the loop's tests: a session, a script, tools, and a check that every request could be read (I4). */
+/** A small agent for the loop's tests: a session, a script, tools, and a check that every request is coherent (I4). */
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -53,7 +53,7 @@ export interface Agent {
   readonly store: Store;
   readonly prompt: Prompt<unknown>;
   readonly adapter: ProviderAdapter;
-  /** What the model was asked, in order. */
+  /** The requests to the model, in order. */
   readonly requests: ModelRequest[];
   /** Committed events and deltas, in order. */
   readonly events: EvaluationEvent[];
@@ -62,7 +62,7 @@ export interface Agent {
   results(): Readonly<Record<string, ToolMessage>>;
 }
 
-/** Makes an agent. Another one on the same store and id is another process, as far as the log can tell. */
+/** Creates an agent. Another one on the same store and id acts as another process. */
 export async function agent(options: AgentOptions): Promise<Agent> {
   const { store = memoryStore(), id = 'session', clock, slices = [], maxInlineLength, redact, redactText } = options;
   const requests: ModelRequest[] = [];
@@ -100,7 +100,7 @@ export async function agent(options: AgentOptions): Promise<Agent> {
   };
 }
 
-/** A model that notes what it is asked. */
+/** A model that records its requests. */
 export function listening(model: Model, requests: ModelRequest[]): Model {
   return {
     provider: model.provider,
@@ -112,7 +112,7 @@ export function listening(model: Model, requests: ModelRequest[]): Model {
   };
 }
 
-/** Every request could be read by a provider (I4). */
+/** Expects that every request is coherent (I4). */
 export function expectCoherent(requests: readonly ModelRequest[]): void {
   for (const { messages } of requests) expect(checkCoherence(messages).violations).toEqual([]);
 }
@@ -123,13 +123,13 @@ export function resultsOf(session: Session): Readonly<Record<string, ToolMessage
   return Object.fromEntries(results.map((message) => [message.toolCallId, message]));
 }
 
-/** What a call's result says. */
+/** The text of a call's result. */
 export function resultText(session: Session, callId: string): string | undefined {
   const result = resultsOf(session)[callId];
   return result && textOf(result);
 }
 
-/** A tool that takes anything. */
+/** A tool that accepts any input. */
 export function tool(name: string, execute: AnyTool['execute'], rest: Partial<AnyTool> = {}): AnyTool {
   return defineTool({ name, description: `Does ${name}`, input: z.looseObject({}), execute, ...rest });
 }
@@ -163,7 +163,7 @@ export function call(
   return { name, arguments: args, ...(id !== undefined && { id }) };
 }
 
-/** Roles and texts: what a conversation says at a glance. */
+/** Roles and texts of a conversation. */
 export function said(session: Session, evaluationId?: string): readonly string[] {
   return getMessages(session, evaluationId).map((message) => `${message.role}: ${textOf(message)}`);
 }
@@ -175,7 +175,7 @@ export async function eventTypes(session: Session): Promise<readonly string[]> {
   return types;
 }
 
-/** A promise with its ends in reach. */
+/** A promise with its `resolve` and `reject`. */
 export function deferred<T = void>(): {
   readonly promise: Promise<T>;
   resolve(value: T): void;
@@ -184,7 +184,7 @@ export function deferred<T = void>(): {
   return Promise.withResolvers<T>();
 }
 
-/** Lets time pass, a step at a time, until the promise has settled. */
+/** Advances the clock step by step until the promise has settled. */
 export async function advancing<T>(clock: FakeClock, promise: Promise<T>, stepMs = 100): Promise<T> {
   let settled = false;
   const end = (): void => {

@@ -8,11 +8,11 @@ import { type Agent, agent, call, deferred, eventTypes, resultText, tool } from 
 const NOT_FOUND = { code: 'TOOL_CALL_NOT_FOUND' };
 const script = [{ toolCalls: [call('pay')] }, 'ok'];
 
-/** Processes that die in the middle of a payment, one after the other. */
+/** Processes that are killed during a payment, one after the other. */
 async function dying(): Promise<{
   readonly runs: string[];
   readonly session: Session;
-  /** Another process resumes, and dies as soon as it pays. */
+  /** Another process resumes, and is killed as soon as it pays. */
   die(): Promise<void>;
   resume(): ReturnType<Agent['evaluate']>;
 }> {
@@ -46,7 +46,7 @@ async function pendingOf(session: Session): Promise<CallRef> {
 }
 
 describe('settlements name the attempt', () => {
-  test('the pending call carries its attempt, and so do the response and the recorded settlement', async () => {
+  test('the pending call has its attempt, and so do the response and the recorded settlement', async () => {
     const { session, resume } = await dying();
     const pending = await pendingOf(session);
     expect(pending).toMatchObject({ attempt: 1 });
@@ -55,11 +55,11 @@ describe('settlements name the attempt', () => {
     for await (const event of session.events({ types: ['tool/settled'] })) expect(event).toMatchObject({ attempt: 1 });
   });
 
-  test('a second click on "run again" does not license a third run', async () => {
+  test('a second click on "run again" does not permit a third run', async () => {
     const { session, resume, die, runs } = await dying();
     const button = await pendingOf(session);
     await settleToolCall(session, button, { rerun: true });
-    await die(); // the second run began, and its outcome is unknown
+    await die(); // the second run started, and its outcome is unknown
     await expect(settleToolCall(session, button, { rerun: true })).rejects.toMatchObject(NOT_FOUND);
     expect(await resume()).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(runs).toEqual(['attempt 1', 'attempt 2']);
@@ -68,11 +68,11 @@ describe('settlements name the attempt', () => {
     expect(runs).toEqual(['attempt 1', 'attempt 2', 'attempt 3']);
   });
 
-  test('a second click that arrives behind the start of the second run is refused, also without an attempt', async () => {
+  test('a second click that arrives after the start of the second run is rejected, also without an attempt', async () => {
     const { session, die, runs, resume } = await dying();
     const { attempt: _, ...button } = await pendingOf(session);
     await settleToolCall(session, button, { rerun: true });
-    // The click looks at the call, and before its event is in the log another process begins the second run.
+    // The click reads the call, and another process starts the second run before the click is recorded.
     const { store } = session;
     const append = store.append.bind(store);
     store.append = async (id, events, options) => {
@@ -99,7 +99,7 @@ describe('settlements name the attempt', () => {
     expect((await eventTypes(session)).filter((type) => type === 'tool/settled')).toHaveLength(1);
   });
 
-  test('a settlement that an older version recorded counts for the attempt at its position', async () => {
+  test('a settlement that an older version recorded applies to the attempt at its position', async () => {
     const { session, resume, runs } = await dying();
     const { attempt: _, evaluationId, turn, callId } = await pendingOf(session);
     await session.append([{ type: 'tool/settled', evaluationId, turn, callId, how: { rerun: true } }]);
@@ -108,8 +108,8 @@ describe('settlements name the attempt', () => {
   });
 });
 
-describe('a call that runs cannot be settled', () => {
-  test('while its process holds the lease the settlement is refused, and the call’s own result is recorded', async () => {
+describe('a running call cannot be settled', () => {
+  test("while its process holds the lease the settlement is rejected, and the call's own result is recorded", async () => {
     const gate = deferred<string>();
     const pay = tool('pay', () => gate.promise);
     const { session, evaluate, store } = await agent({ script, tools: [pay] });

@@ -18,7 +18,7 @@ import { STORES } from '../session/stores.ts';
 import { writeDraft } from '../support/write-draft.ts';
 import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, tool } from './agent.ts';
 
-/** Summaries that are made before a request needs them (D56). */
+/** Summaries that are created before a request needs them (D56). */
 
 const TURNS = 12;
 const usage = { inputTokens: 100, outputTokens: 10 };
@@ -32,7 +32,7 @@ const summariesOf = ({ requests }: Agent): readonly ModelRequest[] => requests.f
 
 const work = tool('work', (input) => `worked on ${JSON.stringify(input)}`, { effect: 'read' });
 
-/** An agent that works a number of turns; `summary` says what its summaries are. */
+/** An agent that works for a number of turns; `summary` returns the texts of its summaries. */
 function worker(
   options: Partial<AgentOptions> & {
     readonly turns?: number;
@@ -57,7 +57,7 @@ function worker(
       },
     },
   );
-  // A summary says what it was made from.
+  // A summary contains the texts that it was created from.
   const script: Model = {
     ...model,
     async *stream(request) {
@@ -99,8 +99,8 @@ async function until(isSo: () => boolean): Promise<void> {
 const said = (requests: readonly ModelRequest[]): readonly unknown[] =>
   requests.map(({ messages }) => messages.map(({ role, content }) => [role, content]));
 
-describe.each(STORES)('D56: a summary that is made ahead, on %s', (_, open) => {
-  test('leads to the requests, and the summaries, of one that is made when it is needed', async () => {
+describe.each(STORES)('D56: a summary that is created ahead, on %s', (_, open) => {
+  test('leads to the same requests and summaries as one that is created on demand', async () => {
     const [early, late] = [await worker({ store: await open() }), await worker({ store: await open() })];
     expect(await early.evaluate({ history: ahead })).toMatchObject({ status: 'completed' });
     expect(await late.evaluate({ history: onTime })).toMatchObject({ status: 'completed' });
@@ -114,7 +114,7 @@ describe.each(STORES)('D56: a summary that is made ahead, on %s', (_, open) => {
     expect(summariesOf(early)).toHaveLength(made.length);
   });
 
-  test('holds up no request until one needs it; that one waits for it, and it is made once', async () => {
+  test('delays no request until one needs it; that one waits for it, and it is created once', async () => {
     const gate = deferred();
     const one = await worker({
       store: await open(),
@@ -124,7 +124,7 @@ describe.each(STORES)('D56: a summary that is made ahead, on %s', (_, open) => {
       },
     });
     const response = one.evaluate({ history: ahead });
-    // System, user and five groups: the sixth group fills the window, the seventh folds it.
+    // System, user and five groups: the sixth group fills the window, the seventh makes it fold.
     await until(() => resultsIn(one) === 6);
     await setImmediate();
     expect(turnsOf(one)).toHaveLength(6);
@@ -172,8 +172,8 @@ describe.each(STORES)('D56: a summary that is made ahead, on %s', (_, open) => {
   });
 });
 
-describe('D56: a summary that is made ahead', () => {
-  test('and is not ready at the end is made by the evaluation that continues', async () => {
+describe('D56: a summary that is created ahead', () => {
+  test('and is not ready at the end is created by the evaluation that continues', async () => {
     const store = memoryStore();
     const never = deferred<string>();
     const first = await worker({ store, turns: 4, summary: () => never.promise });
@@ -188,7 +188,7 @@ describe('D56: a summary that is made ahead', () => {
     expect(await eventTypes(second.session)).toContain('history/summarized');
   });
 
-  test('that fails is in the log, does not stop the evaluation, and is made by the request that needs it', async () => {
+  test('that fails is in the log, does not stop the evaluation, and is created by the request that needs it', async () => {
     let tries = 0;
     const one = await worker({
       turns: 7,
@@ -200,7 +200,7 @@ describe('D56: a summary that is made ahead', () => {
     expect(await one.evaluate({ history: ahead })).toMatchObject({ status: 'completed' });
     const [first, again] = summariesOf(one) as readonly [ModelRequest, ModelRequest];
     expect(textOf(lastOf(again))).toBe(textOf(lastOf(first)));
-    // Turns 5 and 6 wanted it, too; the request for turn 7 needed it.
+    // Turns 5 and 6 tried it, too; the request for turn 7 needed it.
     expect(one.requests.slice(0, one.requests.indexOf(again)).filter((request) => !isSummary(request))).toHaveLength(6);
     expect(await repairsOf(one.session)).toEqual([
       'summary-failed: the summary model is down; it is made when a request needs it',
@@ -208,13 +208,13 @@ describe('D56: a summary that is made ahead', () => {
     expect(turnsOf(one)[6]?.messages.map(textOf).join()).toContain('Summary of the conversation so far');
   });
 
-  test('a summary that fails when it is needed is in the log, too; the request is sent without it', async () => {
+  test('one that fails when it is needed is in the log, too; the request is sent without it', async () => {
     const one = await worker({ turns: 6, summary: () => Promise.reject(new Error('down')) });
     expect(await one.evaluate({ history: onTime })).toMatchObject({ status: 'completed' });
     expect(await repairsOf(one.session)).toEqual(['summary-failed: down; the request was made without it']);
   });
 
-  test('is not recorded behind the end in the same commit, however close to it the summary is ready', async () => {
+  test('is not recorded after the end in the same commit, however close to it the summary is ready', async () => {
     const types = new Set<boolean>();
     for (let steps = 0; steps < 60; steps++) {
       const ready = deferred();
@@ -234,10 +234,10 @@ describe('D56: a summary that is made ahead', () => {
       expect(events.at(-1)).toBe('evaluation/completed');
       types.add(events.includes('history/summarized'));
     }
-    expect(types).toEqual(new Set([true, false])); // it was ready in time, and too late
+    expect(types).toEqual(new Set([true, false])); // both cases occurred: ready in time, and too late
   });
 
-  test('is aborted when the evaluation is suspended, and not recorded behind the suspension', async () => {
+  test('is aborted when the evaluation is suspended, and not recorded after the suspension', async () => {
     const summary = deferred<string>();
     const one = await worker({ summary: () => summary.promise });
     expect(await one.evaluate({ history: ahead, maxTurns: 5 })).toMatchObject({ reason: 'TURN_LIMIT' });
@@ -247,12 +247,12 @@ describe('D56: a summary that is made ahead', () => {
     expect((await eventTypes(one.session)).at(-1)).toBe('evaluation/suspended');
   });
 
-  test('does not end the draft of the response that is being streamed beside it', async () => {
+  test('does not end the draft of the response that is streaming at the same time', async () => {
     const clock = fakeClock();
     const store = memoryStore({ clock });
     const first = await worker({ store, clock });
     const { evaluationId } = await first.evaluate({ history: onTime, maxTurns: 4 });
-    // What a process left that died after it had recorded the turn.
+    // The leftovers of a process that was killed after it had recorded the turn.
     await writeDraft(store, 'session', [{ evaluationId, turn: 4, attempt: 1, blockId: 'b', delta: 'recorded' }]);
     const ready = deferred();
     const drafts: string[] = [];
@@ -278,7 +278,7 @@ describe('D56: a summary that is made ahead', () => {
     expect(await store.readDraft('session')).toEqual([]);
   });
 
-  test('that fails while the last response is streamed is in the log, too', async () => {
+  test('that fails while the last response is streaming is in the log, too', async () => {
     const failed = deferred<string>();
     const one = await worker({
       turns: 5,
@@ -293,7 +293,7 @@ describe('D56: a summary that is made ahead', () => {
     expect(await repairsOf(one.session)).toEqual(['summary-failed: down; it is made when a request needs it']);
   });
 
-  test('a manager that asks for summaries of nothing does not stop the evaluation', async () => {
+  test('a manager that requests summaries of nothing does not stop the evaluation', async () => {
     const one = await worker({ turns: 1 });
     const needs = [null, 'text', {}, { ahead: true }, { key: 'k', messages: null }] as unknown as SummaryRequest[];
     const history: HistoryManager = { name: 'odd', curate: (messages) => ({ messages, needs }) };
@@ -370,7 +370,7 @@ describe('D56: a summary that is made ahead', () => {
     expect((await eventTypes(other.session)).at(-1)).toBe('evaluation/completed');
   });
 
-  test('that tells of a message that is erased meanwhile is not recorded, and made again without it', async () => {
+  test('of a message that is erased meanwhile is not recorded, and created again without it', async () => {
     const store = memoryStore();
     const gate = deferred();
     let asked = 0;
@@ -398,7 +398,7 @@ describe('D56: a summary that is made ahead', () => {
     expect(texts[0]).toBe(`[${second?.length}]`);
   });
 
-  test('by a model that does not heed its signal holds up neither the end nor the next evaluation', async () => {
+  test('by a model that ignores its signal delays neither the end nor the next evaluation', async () => {
     const never = new Promise<never>(() => {});
     const deaf: Model = {
       provider: 'test',

@@ -14,7 +14,7 @@ import {
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, resultText, said, tool } from './agent.ts';
 
-/** What models and tools do wrong. Each becomes a failed result that the model sees; none loses the conversation (D20). */
+/** Mistakes of models and tools. Each becomes a failed result that the model receives; none loses the conversation (D20). */
 
 const write = defineTool({
   name: 'write',
@@ -24,7 +24,7 @@ const write = defineTool({
   execute: ({ path }) => `wrote ${path}`,
 });
 
-describe('D20: a wrong call is a failed result that the model sees, and goes on from', () => {
+describe('D20: a wrong call becomes a failed result, and the conversation continues', () => {
   test.for<readonly [string, ScriptedTurn, RegExp]>([
     ['an unknown tool', { toolCalls: [call('wriet')] }, /There is no tool "wriet"\. There are: write\./],
     ['a name of nothing', { toolCalls: [call('')] }, /There is no tool ""/],
@@ -42,7 +42,7 @@ describe('D20: a wrong call is a failed result that the model sees, and goes on 
     const sent = requests[1]?.messages.at(-1);
     expect(sent).toMatchObject({ role: 'tool', toolCallId: 'call_1_1', isError: true });
     expect(sent && textOf(sent)).toMatch(problem);
-    expect(session.state.record.toolStarts.length).toBe(0); // nothing began, so nothing can be unknown after a crash
+    expect(session.state.record.toolStarts.length).toBe(0); // nothing was started, so no outcome can be unknown after a crash
   });
 
   test('a tool that throws', async () => {
@@ -69,7 +69,7 @@ describe('D20: a wrong call is a failed result that the model sees, and goes on 
     expect(results().call_1_1?.isError).toBe(true);
   });
 
-  test('a schema that throws is a problem of the value', async () => {
+  test('a schema that throws is treated as a validation error', async () => {
     const input = z.object({ n: z.number() }).refine(() => {
       throw new Error('the schema broke');
     });
@@ -102,7 +102,7 @@ describe('a result that is not JSON', () => {
     ['a BigInt', { n: 1n }],
     ['a cycle', cycle],
     ['a toJSON that throws', secretive],
-  ])('%s fails the call, once, and says that the tool did run', async ([, value]) => {
+  ])('%s fails the call, once, and the message states that the tool did run', async ([, value]) => {
     let runs = 0;
     const odd = tool(
       'odd',
@@ -116,10 +116,10 @@ describe('a result that is not JSON', () => {
     expect(await evaluate()).toMatchObject({ status: 'completed' });
     expect(results().call_1_1?.isError).toBe(true);
     expect(resultText(session, 'call_1_1')).toMatch(/"odd" ran, but what it returned is not JSON/);
-    expect(runs).toBe(1); // running it again would not help
+    expect(runs).toBe(1); // a retry would not help
   });
 
-  test('a handler that changes its input and fails is given the input again', async () => {
+  test('a handler that changes its input and fails gets the original input again', async () => {
     const seen: unknown[] = [];
     const careless = tool(
       'careless',
@@ -138,7 +138,7 @@ describe('a result that is not JSON', () => {
     expect(seen).toEqual([{ path: 'a.ts' }, { path: 'a.ts' }]);
   });
 
-  test('functions of a tool that change their input do not change what its handler gets', async () => {
+  test("functions of a tool that change their input do not change the handler's input", async () => {
     const seen: unknown[] = [];
     const careless = tool('careless', (input) => seen.push(input), {
       needsApproval: (input: { path?: string }) => {
@@ -202,7 +202,7 @@ describe('D11: ids of calls', () => {
     });
   });
 
-  test('across turns the same id names another call', async () => {
+  test('the same id in another turn is another call', async () => {
     const keys: string[] = [];
     const noting = tool('noting', (input: { readonly n: number }, context) => {
       keys.push(context.idempotencyKey);
@@ -220,16 +220,16 @@ describe('D11: ids of calls', () => {
   });
 });
 
-test('an empty answer ends the evaluation with nothing said, and is not sent back later (I4)', async () => {
+test('an empty response ends the evaluation without text, and is not sent later (I4)', async () => {
   const { session, evaluate, requests } = await agent({ script: [{}] });
   expect(await evaluate()).toMatchObject({ status: 'completed', text: '', turns: 1 });
   expect(await evaluate({ continues: true, input: 'Are you there?' })).toMatchObject({ status: 'completed' });
   expect(requests[1]?.messages.map((message) => message.role)).toEqual(['system', 'user', 'user']);
-  expect(session.state.record.messages.length).toBe(6); // and yet it is in the record (D35)
+  expect(session.state.record.messages.length).toBe(6); // but it is in the record (D35)
 });
 
 describe('D58: huge results', () => {
-  test('are stored apart, and sent to the model in full, also by the process that resumes', async () => {
+  test('are external content, and sent to the model in full, also by the process that resumes', async () => {
     const text = 'x'.repeat(50_000);
     const script: ScriptedTurn[] = [{ toolCalls: [call('big')] }, { toolCalls: [call('small')] }, 'ok'];
     let stop = true;
@@ -255,7 +255,7 @@ describe('D58: huge results', () => {
   });
 });
 
-test('D58: a huge answer is stored apart, and answered with in full, now and from the record', async () => {
+test('D58: a huge response is external content, and returned in full, live and from the record', async () => {
   const text = JSON.stringify({ text: 'x'.repeat(20_000) });
   const output = z.object({ text: z.string() });
   const first = await agent({ script: [text], output, maxInlineLength: 1_000 });
@@ -291,7 +291,7 @@ describe('D58: a message that is erased while the evaluation runs', () => {
   });
 });
 
-test('D58: what is erased while a failing provider is waited for is not sent by the next try either', async () => {
+test('D58: a message that is erased during the backoff is not sent by the retry', async () => {
   const clock = fakeClock();
   let tries = 0;
   const erase = async (): Promise<void> => {
@@ -315,7 +315,7 @@ test('D58: what is erased while a failing provider is waited for is not sent by 
   expect(first.requests.map(({ messages }) => JSON.stringify(messages).includes('secret'))).toEqual([true, false]);
 });
 
-describe('a model of one’s own', () => {
+describe('a custom model', () => {
   const sound: ModelAnswer = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
   const saying = (answer: unknown): Model => ({
     provider: 'own',
@@ -337,15 +337,18 @@ describe('a model of one’s own', () => {
     ['what JSON cannot carry', { ...sound, usage: { inputTokens: 1n, outputTokens: 1 } }],
     ['a usage that is none', { ...sound, usage: { inputTokens: 'many' } }],
     ['nothing', undefined],
-  ])('that answers with %s is a typed error, and the conversation goes on with another', async ([, answer]) => {
-    const first = await agent({ script: saying(answer), tools: [write] });
-    await expect(first.evaluate()).rejects.toMatchObject({ code: 'EVENT_INVALID' });
-    expect(first.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
-    const second = await agent({ script: saying(sound), tools: [write], store: first.store });
-    expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok', turns: 2 });
-  });
+  ])(
+    'that responds with %s causes a typed error, and the conversation continues with another model',
+    async ([, answer]) => {
+      const first = await agent({ script: saying(answer), tools: [write] });
+      await expect(first.evaluate()).rejects.toMatchObject({ code: 'EVENT_INVALID' });
+      expect(first.session.state.record.messages.toArray().map(({ role }) => role)).toEqual(['system', 'user']);
+      const second = await agent({ script: saying(sound), tools: [write], store: first.store });
+      expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok', turns: 2 });
+    },
+  );
 
-  test('may do with its answer what it likes once it has given it', async () => {
+  test('may change its response after it returned it', async () => {
     const answer = structuredClone(sound) as unknown as { readonly toolCalls: { arguments: string }[] };
     const scribble = tool('write', () => {
       if (answer.toolCalls[0]) answer.toolCalls[0].arguments = 'scribbled over';

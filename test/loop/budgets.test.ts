@@ -16,7 +16,7 @@ const forever = (): ScriptedTurn => ({ toolCalls: [call('look')], usage });
 const price = { input: 1, output: 10 };
 
 describe('D66: a cost limit', () => {
-  test('that cannot be measured suspends with a sentence that says what to give', async () => {
+  test('that cannot be measured suspends with a message that names the missing option', async () => {
     const { evaluate, requests } = await agent({ script: forever, tools: [look] });
     const response = await evaluate({ budget: { maxCostUsd: 5 } });
     expect(response).toMatchObject({
@@ -28,7 +28,7 @@ describe('D66: a cost limit', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('prices give a cost to responses that report none, and the log keeps it', async () => {
+  test('prices give a cost to responses that report none, and it is recorded', async () => {
     const { evaluate, session } = await agent({
       script: forever,
       tools: [look],
@@ -44,7 +44,7 @@ describe('D66: a cost limit', () => {
     expect(session.state.record.usage.map((item) => item.usage.costUsd)).toEqual([2, 2, 2]);
   });
 
-  test('prices given with evaluate count before those of the adapter', async () => {
+  test('prices of evaluate override those of the adapter', async () => {
     const { evaluate } = await agent({ script: forever, tools: [look], adapter: { prices: { scripted: price } } });
     const prices = { scripted: { input: 5, output: 0 } };
     expect(await evaluate({ budget: { maxCostUsd: 5 }, prices })).toMatchObject({
@@ -53,7 +53,7 @@ describe('D66: a cost limit', () => {
     });
   });
 
-  test('prices given on resume measure what was recorded without a cost', async () => {
+  test('prices passed on resume measure responses that were recorded without a cost', async () => {
     const { evaluate } = await agent({ script: forever, tools: [look] });
     await evaluate({ budget: { maxCostUsd: 5 } });
     const prices = { scripted: price };
@@ -72,7 +72,7 @@ describe('D66: a cost limit', () => {
     expect((await evaluate()).usage.costUsd).toBeCloseTo(2 + 0.6 + 4);
   });
 
-  test('what a model reports counts before prices', async () => {
+  test('a cost that the model reports overrides prices', async () => {
     const reported = { ...usage, costUsd: 0.5 };
     const { evaluate } = await agent({
       script: [{ text: 'hi', usage: reported }],
@@ -89,7 +89,7 @@ describe('D66: a cost limit', () => {
     expect(await evaluate({ budget: { maxCostUsd: 50 } })).toMatchObject({ reason: 'BUDGET_EXCEEDED', turns: 2 });
   });
 
-  test('a response without usage is not measured either', async () => {
+  test('a response without usage cannot be measured either', async () => {
     const scripted = scriptedModel(() => ({ toolCalls: [call('look')] }));
     const silent: Model = {
       ...scripted,
@@ -107,7 +107,7 @@ describe('D66: a cost limit', () => {
     expect(await evaluate({ budget: { maxCostUsd: 50 } })).toMatchObject({ reason: 'BUDGET_EXCEEDED', turns: 1 });
   });
 
-  test('children that cannot be measured stop their parent', async () => {
+  test('children that cannot be measured suspend their parent', async () => {
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.', tools: [look] });
     const delegate = tool('delegate', async (_, context) => (await context.evaluate(child)).text, {
       effect: 'idempotent',
@@ -126,7 +126,7 @@ describe('D66: a cost limit', () => {
     expect(await evaluate({ maxTurns: 5, budget: { maxTokens: 1e9 } })).toMatchObject({ reason: 'TURN_LIMIT' });
   });
 
-  test('summaries have a price, too', async () => {
+  test('summaries have a cost, too', async () => {
     const { evaluate } = await agent({
       script: scriptedModel(({ turn }) =>
         turn === 0
@@ -140,7 +140,7 @@ describe('D66: a cost limit', () => {
     });
     const response = await evaluate({ history: summarize({ size: 2, low: 1 }) });
     const spent = response.usage.inputTokens / usage.inputTokens;
-    expect(spent).toBeGreaterThan(response.turns); // a summary was made
+    expect(spent).toBeGreaterThan(response.turns); // a summary was created
     expect(response.usage.costUsd).toBeCloseTo(2 * spent);
   });
 });
@@ -164,7 +164,7 @@ describe('D66: budget over the session', () => {
     expect(raised).toMatchObject({ status: 'completed', evaluationId: stopped.evaluationId });
   });
 
-  test('counts what another process spent', async () => {
+  test('counts the usage of other processes', async () => {
     const first = await agent({ script: once });
     await first.evaluate();
     const second = await agent({ script: once, store: first.store });
@@ -224,20 +224,20 @@ describe('D66: budget over the session', () => {
 });
 
 describe('D66: the turn limit', () => {
-  test('is 100 unless given', async () => {
+  test('is 100 by default', async () => {
     const { evaluate, requests } = await agent({ script: () => ({ toolCalls: [call('look')] }), tools: [look] });
     expect(await evaluate()).toMatchObject({ reason: 'TURN_LIMIT', turns: 100 });
     expect(requests).toHaveLength(100);
   });
 });
 
-describe('options that make no sense', () => {
+describe('invalid options', () => {
   test.for([
     { budget: { maxTokens: 1, over: 'month' as 'session' } },
     { prices: { scripted: { input: -1, output: 1 } } },
     { prices: { scripted: { input: Number.NaN, output: 1 } } },
     { prices: { scripted: { output: 1 } as { input: number; output: number } } },
-  ])('%j is refused before anything is recorded', async (options) => {
+  ])('%j is rejected before anything is recorded', async (options) => {
     const { session, evaluate } = await agent({ script: ['hi'], store: memoryStore() });
     await expect(evaluate(options)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(session.seq).toBe(0);

@@ -21,11 +21,11 @@ import { inputHash, paramsHash } from '../../src/loop/evaluation-identity.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { agent, call, deferred, eventTypes, tool } from './agent.ts';
 
-/** D73: an evaluation is stopped by an event, from any handle and any process. */
+/** D73: an event stops an evaluation, from any handle and any process. */
 
 const NEVER = new Promise<never>(() => {});
 
-/** A model whose first response stops after a word, until it is aborted; later ones are complete. */
+/** A model whose first response stops after one delta, until it is aborted; later ones are complete. */
 function stuckModel(): { readonly model: Model; readonly spoke: Promise<void> } {
   const spoke = deferred();
   let parts = 0;
@@ -39,7 +39,7 @@ function stuckModel(): { readonly model: Model; readonly spoke: Promise<void> } 
   return { model, spoke: spoke.promise };
 }
 
-/** A tool whose first run works until its signal aborts. */
+/** A tool whose first run lasts until its signal aborts. */
 function stuckTool(): {
   readonly work: ReturnType<typeof tool>;
   readonly began: Promise<void>;
@@ -72,7 +72,7 @@ async function logged(session: Session, ...types: readonly string[]): Promise<re
 const another = (store: Store): Promise<Session> => openSession({ store, id: 'session' });
 
 describe('a request from another handle', () => {
-  test('ends the model call, records what was said, and suspends with CANCELLED', async () => {
+  test('aborts the model request, records the partial response, and suspends with CANCELLED', async () => {
     const { model, spoke } = stuckModel();
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
@@ -90,7 +90,7 @@ describe('a request from another handle', () => {
     );
   });
 
-  test('does not stop the resume after it, nor a later evaluation', async () => {
+  test('does not stop a later resume or a later evaluation', async () => {
     const { model, spoke } = stuckModel();
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
@@ -129,22 +129,25 @@ describe('a request from another handle', () => {
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
   });
 
-  test.for(['the parent', 'the child'] as const)('stops a child conversation that runs: naming %s', async (named) => {
-    const { evaluate, session, store, spoke } = await parentAndChild();
-    const running = evaluate();
-    await spoke;
-    const [parent, child] = session.state.record.evaluations.items.toArray();
-    const evaluationId = (named === 'the child' ? child : parent)?.id ?? '';
-    await cancelEvaluation(await another(store), { evaluationId });
-    expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED', evaluationId: parent?.id });
-    const ends = await logged(session, 'evaluation/suspended');
-    expect(ends).toMatchObject([
-      { evaluationId: child?.id, reason: 'CANCELLED' },
-      { evaluationId: parent?.id, reason: 'CANCELLED' },
-    ]);
-    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'half of it' });
-    expect(session.state.record.evaluations.items.toArray()).toHaveLength(2);
-  });
+  test.for(['the parent', 'the child'] as const)(
+    'stops a running child conversation, with the request for %s',
+    async (named) => {
+      const { evaluate, session, store, spoke } = await parentAndChild();
+      const running = evaluate();
+      await spoke;
+      const [parent, child] = session.state.record.evaluations.items.toArray();
+      const evaluationId = (named === 'the child' ? child : parent)?.id ?? '';
+      await cancelEvaluation(await another(store), { evaluationId });
+      expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED', evaluationId: parent?.id });
+      const ends = await logged(session, 'evaluation/suspended');
+      expect(ends).toMatchObject([
+        { evaluationId: child?.id, reason: 'CANCELLED' },
+        { evaluationId: parent?.id, reason: 'CANCELLED' },
+      ]);
+      expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'half of it' });
+      expect(session.state.record.evaluations.items.toArray()).toHaveLength(2);
+    },
+  );
 
   test('twice at once suspends the evaluation once', async () => {
     const { model, spoke } = stuckModel();
@@ -170,7 +173,7 @@ describe('a request from another handle', () => {
     });
     const stopped = await evaluate({ signal: AbortSignal.abort() });
     expect(stopped).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
-    // The request comes before the event of the resume, whose process had not read it.
+    // The request comes before the resume event, whose process had not read it.
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     const types = await eventTypes(session);
     expect(types.indexOf('evaluation/cancel-requested')).toBeLessThan(types.indexOf('evaluation/resumed'));
@@ -214,7 +217,7 @@ function meanwhile(store: Store, type: string, act: () => Promise<void>): Store 
 }
 
 describe('an evaluation that no process runs', () => {
-  test.for(['auto', true] as const)('obeys the request first, when resumed with %s', async (resume) => {
+  test.for(['auto', true] as const)('carries out the request first, when resumed with %s', async (resume) => {
     const { evaluate, session, prompt, requests } = await agent({ script: ['ok'] });
     await session.append([
       {
@@ -229,7 +232,7 @@ describe('an evaluation that no process runs', () => {
       },
     ]);
     await cancelEvaluation(session, { by: 'ada' });
-    expect(session.summary).toMatchObject({ status: 'running', work: 'evaluation' }); // a runner records that it stopped
+    expect(session.summary).toMatchObject({ status: 'running', work: 'evaluation' }); // a runner will record the suspension
     const stopped = { status: 'suspended', reason: 'CANCELLED', evaluationId: 'e1' };
     expect(await evaluate({ resume })).toMatchObject(stopped);
     expect(requests).toEqual([]);
@@ -242,7 +245,7 @@ describe('an evaluation that no process runs', () => {
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', evaluationId: 'e1' });
   });
 
-  test('and waits for approval is continued by an explicit resume only', async () => {
+  test('and waits for approval is continued only by an explicit resume', async () => {
     const deploy = tool('deploy', () => 'deployed', { needsApproval: true });
     const { evaluate, session, store } = await agent({
       script: [{ toolCalls: [call('deploy')] }, 'ok'],
@@ -287,7 +290,7 @@ describe('an evaluation that no process runs', () => {
   });
 });
 
-describe('a request that cannot be obeyed is refused, and nothing is appended', () => {
+describe('a request that cannot be carried out is rejected, and nothing is appended', () => {
   const NOT_FOUND = 'CONVERSATION_NOT_FOUND';
   test.for([
     ['no evaluation is open', {}, NOT_FOUND],
@@ -307,7 +310,7 @@ describe('a request that cannot be obeyed is refused, and nothing is appended', 
     expect(session.seq).toBe(seq);
   });
 
-  test('a long reason is recorded whole and shown in part', async () => {
+  test('a long reason is recorded in full and shown in part', async () => {
     const { model, spoke } = stuckModel();
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
@@ -342,7 +345,7 @@ describe('a request from another process', { timeout: 60_000 }, () => {
     expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message });
   }
 
-  test('stops a response that streams', async () => {
+  test('stops a streaming response', async () => {
     const { path, store } = await database();
     const { model, spoke } = stuckModel();
     const { evaluate, adapter, prompt, session } = await agent({ script: model, store });

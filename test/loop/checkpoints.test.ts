@@ -18,10 +18,10 @@ async function snapshot(title: string): Promise<Snapshot> {
 }
 
 describe('fileCheckpoints', () => {
-  test('loads what was saved, replaces it as a whole, and clears it', async () => {
+  test('loads the saved checkpoint, replaces it atomically, and clears it', async () => {
     const checkpoints = fileCheckpoints<string>(join(dir, 'a', 'b'));
     expect(await checkpoints.load('r')).toBeUndefined();
-    await checkpoints.clear('r'); // nothing there, nothing wrong
+    await checkpoints.clear('r'); // clearing a missing one is no error
     for (const title of ['one', 'two']) {
       await checkpoints.save('r', await snapshot(title));
       expect(JSON.parse(String(await checkpoints.load('r')))).toMatchObject({ summary: { title } });
@@ -31,17 +31,17 @@ describe('fileCheckpoints', () => {
     expect(await checkpoints.load('r')).toBeUndefined();
   });
 
-  test('a crash between writing and replacing leaves the old one, whole', async () => {
+  test('a crash between writing and replacing leaves the old one intact', async () => {
     const checkpoints = fileCheckpoints<string>(dir);
     await checkpoints.save('r', await snapshot('old'));
-    // What a process leaves behind that dies while it writes.
+    // The file that a process leaves when it is killed while it writes.
     writeFileSync(join(dir, 'r.json.999-1.tmp'), '{"format":"holdfast-snap');
     expect(JSON.parse(String(await checkpoints.load('r')))).toMatchObject({ summary: { title: 'old' } });
     await checkpoints.save('r', await snapshot('new'));
     expect(JSON.parse(String(await checkpoints.load('r')))).toMatchObject({ summary: { title: 'new' } });
   });
 
-  test('never writes into the file that readers see: it is replaced by rename', async () => {
+  test('never writes into the visible file: it is replaced by rename', async () => {
     const checkpoints = fileCheckpoints<string>(dir);
     await checkpoints.save('r', await snapshot('old'));
     const reader = await open(join(dir, 'r.json'));
@@ -50,7 +50,7 @@ describe('fileCheckpoints', () => {
     await reader.close();
   });
 
-  test('saves at the same time do not mix', async () => {
+  test('concurrent saves do not mix', async () => {
     const checkpoints = fileCheckpoints<string>(dir);
     const titles = Array.from({ length: 20 }, (_, i) => String(i).repeat(1 + (i % 7) * 3_000));
     const snapshots = await Promise.all(titles.map(snapshot));
@@ -82,7 +82,7 @@ describe('fileCheckpoints', () => {
     '\u202Etxt',
   ];
 
-  test.for(HOSTILE)('the name %j stays in the directory', async (name) => {
+  test.for(HOSTILE)('the name %j stays inside the directory', async (name) => {
     const inside = join(dir, 'inside');
     await mkdir(inside);
     const checkpoints = fileCheckpoints<{ readonly name: string }>(inside, { name: (request) => request.name });
@@ -95,19 +95,19 @@ describe('fileCheckpoints', () => {
     expect(await checkpoints.load({ name })).toContain('kept');
   });
 
-  test('different names are different files, also where case does not count', async () => {
+  test('different names are different files, also on case-insensitive file systems', async () => {
     const checkpoints = fileCheckpoints<string>(dir, { name: (request) => request });
     for (const name of HOSTILE) await checkpoints.save(name, await snapshot('x'));
     expect(new Set(readdirSync(dir).map((file) => file.toLowerCase())).size).toBe(HOSTILE.length);
   });
 
-  test('a request is named by its id, by itself, or by what it says', async () => {
+  test("a request's checkpoint is named by its id, its text, or a hash of it", async () => {
     const checkpoints = fileCheckpoints<unknown>(dir);
     for (const request of [{ id: 'r-1' }, { id: 2 }, 'three', { text: 'a', n: 1 }, { n: 1, text: 'a' }, 'four\nlines'])
       await checkpoints.save(request, await snapshot('x'));
     const files = readdirSync(dir).toSorted();
     expect(files.filter((file) => !file.startsWith('request-'))).toEqual(['2.json', 'r-1.json', 'three.json']);
-    expect(files.filter((file) => file.startsWith('request-'))).toHaveLength(2); // the order of fields says nothing
+    expect(files.filter((file) => file.startsWith('request-'))).toHaveLength(2); // the order of fields does not matter
   });
 
   test.for([

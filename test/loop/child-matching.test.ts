@@ -17,7 +17,7 @@ import { type Agent, agent, call, resultText, tool } from './agent.ts';
 const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.' });
 const bound = definePrompt({ ns: 'test', key: 'child', instructions: 'Research {{topic}}.' });
 
-/** The parent calls `delegate` once; every child repeats what it was asked. */
+/** The parent calls `delegate` once; every child repeats its input. */
 function script({ prompt, turn, messages }: ModelRequest): ScriptedTurn {
   if (prompt.key !== 'agent') return messages.map((message) => textOf(message)).join(' ');
   return turn === 1 ? { toolCalls: [call('delegate')] } : 'The end.';
@@ -25,7 +25,7 @@ function script({ prompt, turn, messages }: ModelRequest): ScriptedTurn {
 
 type Ask = (prompt: Prompt, options?: ChildOptions) => Promise<EvaluationResponse>;
 
-/** A delegate whose first process dies after its children were asked for; the second one asks as `again` says. */
+/** A delegate whose first process is killed after its children were started; the second one starts those of `again`. */
 async function killedAfter(
   first: (ask: Ask) => Promise<unknown>,
   strip?: (event: NewEvent) => NewEvent,
@@ -65,7 +65,7 @@ const texts = async (...responses: readonly Promise<EvaluationResponse>[]): Prom
 const childRequests = ({ requests }: Agent): number => requests.filter(({ prompt }) => prompt.key === 'child').length;
 
 describe('on resume a recorded child is matched by its prompt and input', () => {
-  test('children that are asked for in another order keep their own responses', async () => {
+  test('children that are started in another order keep their own responses', async () => {
     const store = await killedAfter((ask) => texts(ask(child, { input: 'a' }), ask(child, { input: 'b' })));
     const second = await resumed(store, (ask) => texts(ask(child, { input: 'b' }), ask(child, { input: 'a' })));
     expect(await second.evaluate({ resume: true })).toMatchObject({ status: 'completed' });
@@ -91,7 +91,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
     expect(second.requests).toHaveLength(1);
   });
 
-  test('of prompts with one name, each matches the child that ran its instructions', async () => {
+  test('of prompts with one name, each matches the child with its instructions', async () => {
     const about = (topic: string): Prompt =>
       definePrompt({ ns: 'test', key: 'child', instructions: `Research ${topic}.` });
     const store = await killedAfter((ask) => texts(ask(about('a')), ask(about('b'))));
@@ -100,7 +100,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
     expect(resultText(second.session, 'call_1_1')).toBe('["Research b.","Research a."]');
   });
 
-  test('equal children are used once each, in their order', async () => {
+  test('equal children are used once each, in order', async () => {
     const store = await killedAfter((ask) => texts(ask(child, { input: 'a' }), ask(child, { input: 'a' })));
     const thrice = (ask: Ask): Promise<unknown> =>
       texts(ask(child, { input: 'a' }), ask(child, { input: 'a' }), ask(child, { input: 'a' }));
@@ -111,7 +111,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
     expect(names.map((name) => name.slice(name.lastIndexOf('/') + 1))).toEqual(['1', '2', '3']);
   });
 
-  test('a child with input that was not asked before is a new one, under a name of its own', async () => {
+  test('a child with new input is a new one, with its own name', async () => {
     const store = await killedAfter((ask) => texts(ask(child, { input: 'a' }), ask(child, { input: 'b' })));
     const second = await resumed(store, (ask) =>
       texts(ask(child, { input: 'new' }), ask(child, { input: 'b' }), ask(child, { input: 'a' })),
@@ -123,7 +123,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
     expect(new Set(names).size).toBe(4);
   });
 
-  test('a key that looks like a place does not match a child without a key', async () => {
+  test('a key that looks like a position does not match a child without a key', async () => {
     const store = await killedAfter((ask) => texts(ask(child, { input: 'a', key: '2' })));
     const second = await resumed(store, (ask) =>
       texts(ask(child, { input: 'x', key: 'k' }), ask(child, { input: 'y' }), ask(child, { input: 'a', key: '2' })),
@@ -132,7 +132,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
     expect(resultText(second.session, 'call_1_1')).toBe('["Research. x","Research. y","Research. a"]');
   });
 
-  test('a tool that is tried again in the same process finds its children again', async () => {
+  test('a tool that is retried in the same process finds its children again', async () => {
     let tries = 0;
     const delegate = tool(
       'delegate',
@@ -152,7 +152,7 @@ describe('on resume a recorded child is matched by its prompt and input', () => 
 });
 
 describe('a key names one input', () => {
-  test('with the same input it is matched in any order, whatever its params', async () => {
+  test('with the same input it is matched in any order, with any params', async () => {
     const keyed = (key: string, topic: string): ChildOptions => ({ key, input: key, params: { topic } });
     const store = await killedAfter((ask) => texts(ask(bound, keyed('a', 'Monday')), ask(bound, keyed('b', 'Monday'))));
     const second = await resumed(store, (ask) =>
@@ -162,7 +162,7 @@ describe('a key names one input', () => {
     expect(resultText(second.session, 'call_1_1')).toBe('["Research Monday. b","Research Monday. a"]');
   });
 
-  test('with other input on resume it is KEY_REUSED, and nothing is recorded or told to the model', async () => {
+  test('with other input on resume it is KEY_REUSED, and nothing is recorded or sent to the model', async () => {
     const store = await killedAfter((ask) => texts(ask(child, { input: 'a', key: 'k' })));
     const second = await resumed(store, (ask) => texts(ask(child, { input: 'b', key: 'k' })));
     await expect(second.evaluate({ resume: true })).rejects.toMatchObject({
@@ -191,7 +191,7 @@ describe('logs that were written before params were recorded', () => {
     expect(childRequests(second)).toBe(0);
   });
 
-  test('children that differ only in params are matched by their place, as before', async () => {
+  test('children that differ only in params are matched by their position, as before', async () => {
     const of = (topic: string): ChildOptions => ({ params: { topic } });
     const store = await killedAfter((ask) => texts(ask(bound, of('a')), ask(bound, of('b'))), withoutParams);
     const second = await resumed(store, async (ask) => {

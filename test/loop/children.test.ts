@@ -14,7 +14,7 @@ import {
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, resultText, said, tool } from './agent.ts';
 
-/** A script that asks `delegate` once and answers; children answer by their own script. */
+/** A script that calls `delegate` once and then responds; children respond by their own script. */
 function script(child: (request: ModelRequest) => ScriptedTurn): (request: ModelRequest) => ScriptedTurn {
   return (request) => {
     if (request.prompt.key === 'child') return child(request);
@@ -27,7 +27,7 @@ const delegate = (execute: (context: ToolContext) => unknown, rest: Partial<AnyT
   tool('delegate', (_, context) => execute(context), { effect: 'idempotent', ...rest });
 
 describe('D52: a child conversation', () => {
-  test('lives in the parent’s log under its own name, and answers the handler', async () => {
+  test("is in the parent's log under its own id, and returns its response to the handler", async () => {
     const child = childWith();
     const { session, evaluate } = await agent({
       script: script(() => 'found it'),
@@ -42,11 +42,11 @@ describe('D52: a child conversation', () => {
       status: 'completed',
     });
     expect(said(session, own?.id)).toEqual(['system: Research.', 'user: Where?', 'assistant: found it']);
-    expect(said(session).some((line) => line.includes('Where?'))).toBe(false); // main is main
+    expect(said(session).some((line) => line.includes('Where?'))).toBe(false); // not in the main conversation
     expect(response.usage.inputTokens).toBe((parent?.usage.inputTokens ?? 0) + (own?.usage.inputTokens ?? 0));
   });
 
-  test('several: named by key, or by their place among the call’s children', async () => {
+  test("several are named by key, or by their position among the call's children", async () => {
     const child = childWith();
     const { session, evaluate } = await agent({
       script: script(({ messages }) => `re: ${messages.length}`),
@@ -64,7 +64,7 @@ describe('D52: a child conversation', () => {
     expect(names.toSorted()).toEqual([`${prefix}/1`, `${prefix}/4`, `${prefix}/a`, `${prefix}/b`]);
   });
 
-  test('two of one name are refused: the second would be the first', async () => {
+  test('two with one name are rejected: the second would be taken for the first', async () => {
     const child = childWith();
     const { session, evaluate } = await agent({
       script: script(() => 'hi'),
@@ -103,7 +103,7 @@ describe('D52: a child conversation', () => {
     expect(said(session)).toContain('tool: 3');
   });
 
-  test('commits at once, and outlives a parent tool that fails', async () => {
+  test('is committed at once, and outlives a parent tool that fails', async () => {
     const child = childWith();
     const { session, evaluate } = await agent({
       script: script(() => 'found it'),
@@ -119,7 +119,7 @@ describe('D52: a child conversation', () => {
     expect(resultText(session, 'call_1_1')).toBe('and yet it failed');
   });
 
-  test('one that fails is a throw in the handler, and a failed result unless it is caught', async () => {
+  test('that fails throws in the handler, and is a failed result unless the handler catches it', async () => {
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Count.', output: z.number() });
     const { session, evaluate, results } = await agent({
       script: script(() => 'not a number'),
@@ -130,7 +130,7 @@ describe('D52: a child conversation', () => {
     expect(resultText(session, 'call_1_1')).toMatch(/does not fit the output schema/);
   });
 
-  test('a crash inside it: the child resumes, then the parent; finished children answer from the record', async () => {
+  test('after a crash in it, the child resumes, then the parent; completed children return their recorded responses', async () => {
     const runs: string[] = [];
     const gate = deferred();
     const hang = tool('work', () => gate.promise.then(() => new Promise(() => {})), { effect: 'idempotent' });
@@ -168,21 +168,24 @@ describe('D52: a child conversation', () => {
   test.for([
     ['the provider fails', { error: { status: 400 } }, 'PROVIDER_FAILED', {}],
     ['its turns are used up', { toolCalls: [call('look')] }, 'TURN_LIMIT', { maxTurns: 2 }],
-  ] as const)('one that stops because %s suspends its parent, with its reason', async ([, said, reason, options]) => {
-    const child = childWith([tool('look', () => 'seen', { effect: 'read' })]);
-    let broken = true;
-    const { evaluate, requests } = await agent({
-      script: script(() => (broken ? said : 'better')),
-      tools: [delegate(async (context) => (await context.evaluate(child, broken ? options : {})).text)],
-    });
-    expect(await evaluate()).toMatchObject({ status: 'suspended', reason, pending: [] });
-    const asked = requests.length;
-    expect(asked).toBeLessThan(5);
-    broken = false;
-    expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'The end.' });
-  });
+  ] as const)(
+    'that is suspended because %s suspends its parent, with its reason',
+    async ([, said, reason, options]) => {
+      const child = childWith([tool('look', () => 'seen', { effect: 'read' })]);
+      let broken = true;
+      const { evaluate, requests } = await agent({
+        script: script(() => (broken ? said : 'better')),
+        tools: [delegate(async (context) => (await context.evaluate(child, broken ? options : {})).text)],
+      });
+      expect(await evaluate()).toMatchObject({ status: 'suspended', reason, pending: [] });
+      const asked = requests.length;
+      expect(asked).toBeLessThan(5);
+      broken = false;
+      expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'The end.' });
+    },
+  );
 
-  test('a handler may go on without a child that waits', async () => {
+  test('that waits does not prevent its handler from continuing', async () => {
     const child = childWith();
     const { session, evaluate } = await agent({
       script: script(() => ({ error: { status: 400 } })),
@@ -192,7 +195,7 @@ describe('D52: a child conversation', () => {
     expect(resultText(session, 'call_1_1')).toBe('nobody answered');
   });
 
-  test('a changed child prompt on resume: refused like any other (D4), not told to the model', async () => {
+  test('with a changed prompt on resume is rejected like any other (D4), and the error is not sent to the model', async () => {
     const fails = script(() => ({ error: { status: 400 } }));
     const first = await agent({ script: fails, tools: [delegate((context) => context.evaluate(childWith()))] });
     await first.evaluate();
@@ -200,14 +203,14 @@ describe('D52: a child conversation', () => {
     const second = await agent({ script: script(() => 'found'), tools: [changed], store: first.store });
     await expect(second.evaluate({ resume: true })).rejects.toMatchObject({ code: 'PROMPT_MISMATCH' });
     expect(resultText(second.session, 'call_1_1')).toBeUndefined();
-    // Relaxed holds for the children, too.
+    // Relaxed applies to the children, too.
     expect(await second.evaluate({ resume: true, promptValidation: 'relaxed' })).toMatchObject({ status: 'completed' });
     expect(resultText(second.session, 'call_1_1')).toBe('found');
   });
 });
 
-describe('a child ends with the call that asked for it', () => {
-  test('when the tool’s time is up: it stops, and nothing is written behind the parent’s back', async () => {
+describe('a child ends with the call that started it', () => {
+  test("when the tool times out: it stops, and nothing is written after the parent's result", async () => {
     const clock = fakeClock();
     const late = deferred<string>();
     const child = childWith([tool('slow', () => late.promise, { effect: 'read' })]);
@@ -225,7 +228,7 @@ describe('a child ends with the call that asked for it', () => {
     expect(session.seq).toBe(seq);
   });
 
-  test('tried again after its time was up, it goes on where it was', async () => {
+  test('and continues when the call is retried after a timeout', async () => {
     const clock = fakeClock();
     const late = deferred<string>();
     let runs = 0;
@@ -266,7 +269,7 @@ describe('a child ends with the call that asked for it', () => {
       ),
       tools: [
         delegate((context) => {
-          void context.evaluate(child); // forgotten
+          void context.evaluate(child); // not awaited
           setTimeout(() => context.evaluate(child).catch(late.resolve));
           return 'done';
         }),
@@ -279,7 +282,7 @@ describe('a child ends with the call that asked for it', () => {
     expect(session.seq).toBe(seq);
   });
 
-  test('cancelled: both are recorded as suspended before evaluate answers', async () => {
+  test('when it is cancelled: both are recorded as suspended before evaluate returns', async () => {
     const cancel = new AbortController();
     const child = childWith([tool('hang', () => new Promise(() => cancel.abort()), { effect: 'read' })]);
     const { session, evaluate, store } = await agent({
@@ -292,7 +295,7 @@ describe('a child ends with the call that asked for it', () => {
   });
 });
 
-test('D20, D21: a child’s store that fails stops the run; the model is not told of it', async () => {
+test('D20, D21: a store that fails in a child stops the run; the error is not sent to the model', async () => {
   const notes = defineSlice({ name: 'notes', initial: [] as string[], on: {} });
   const child = childWith();
   const { session, evaluate, store } = await agent({

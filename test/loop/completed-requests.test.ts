@@ -23,8 +23,8 @@ beforeEach(() => {
 
 const script = [{ toolCalls: [call('pay')] }, 'paid'];
 
-describe('a request that was completed', () => {
-  test('returns its kept answer: nothing is asked, run or finalized again', async () => {
+describe('a completed request', () => {
+  test('returns its recorded response: no request, tool or finalize runs again', async () => {
     const pay = vi.fn((_: unknown, { idempotencyKey }: { idempotencyKey: string }) => idempotencyKey);
     const finalize = vi.fn();
     const process = () =>
@@ -38,7 +38,7 @@ describe('a request that was completed', () => {
     expect(finalize).toHaveBeenCalledTimes(1);
   });
 
-  test('with an output schema returns its output as the schema reads it', async () => {
+  test('with an output schema returns its parsed output', async () => {
     const output = z.object({ on: z.string().transform((text) => new Date(text)) });
     const options = { output, script: ['{"on":"2026-01-02"}'], checkpoints: fileCheckpoints<Request>(dir) };
     const first = await loopWith(options).loop.execute(request);
@@ -46,7 +46,7 @@ describe('a request that was completed', () => {
     expect(await loopWith({ ...options, script: [] }).loop.execute(request)).toEqual(first);
   });
 
-  test('in a handler of one’s own: complete is given the answer, load returns it', async () => {
+  test('with a custom handler: complete gets the response, load returns it', async () => {
     const kept = new Map<string, Snapshot | KeptAnswer>();
     const checkpoints: CheckpointHandler<Request> = {
       load: async ({ id }) => kept.get(id),
@@ -61,14 +61,14 @@ describe('a request that was completed', () => {
     expect(second.requests).toEqual([]);
   });
 
-  test('without complete the handler is told to clear, and a second run has the idempotency keys of the first', async () => {
+  test("without complete the handler's clear is called, and a second run has the idempotency keys of the first", async () => {
     const { complete: _, lock: __, ...checkpoints } = fileCheckpoints<Request>(dir);
     const keys: string[] = [];
     const pay = tool('pay', (_input, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`);
     for (let i = 0; i < 2; i++) await loopWith({ script, tools: [pay], checkpoints }).loop.execute(request);
     expect(readdirSync(dir)).toEqual([]);
     expect(keys).toHaveLength(2);
-    expect(new Set(keys).size).toBe(1); // the outside can tell that it is the same payment
+    expect(new Set(keys).size).toBe(1); // the payment service can recognise the repeated payment
   });
 
   test.for([
@@ -86,7 +86,7 @@ describe('a request that was completed', () => {
     expect(response.evaluationId).not.toBe(first.evaluationId);
   });
 
-  test('whose prompt changed since is refused, or runs again with onInvalid: restart', async () => {
+  test('whose prompt changed since is rejected, or runs again with onInvalid: restart', async () => {
     const checkpoints = fileCheckpoints<Request>(dir);
     await loopWith({ checkpoints }).loop.execute(request);
     const changed = { checkpoints, instructions: 'Study {{topic}} well.' };
@@ -96,7 +96,7 @@ describe('a request that was completed', () => {
     expect(again.requests).toHaveLength(1);
   });
 
-  test('whose answer no longer fits the schema is refused, or runs again with onInvalid: restart', async () => {
+  test('whose response no longer fits the schema is rejected, or runs again with onInvalid: restart', async () => {
     const checkpoints = fileCheckpoints<Request>(dir);
     await loopWith({ checkpoints, script: ['1'], output: z.number() }).loop.execute(request);
     const next = { checkpoints, script: ['{"n":1}'], output: z.object({ n: z.number() }) };
@@ -104,7 +104,7 @@ describe('a request that was completed', () => {
     expect(await loopWith({ ...next, onInvalid: 'restart' }).loop.execute(request)).toMatchObject({ output: { n: 1 } });
   });
 
-  test('and is cleared runs again', async () => {
+  test('that is cleared runs again', async () => {
     const checkpoints = fileCheckpoints<Request>(dir);
     await loopWith({ checkpoints }).loop.execute(request);
     await checkpoints.clear(request);
@@ -115,7 +115,7 @@ describe('a request that was completed', () => {
 });
 
 describe('evaluation ids are derived from the request', () => {
-  test('a run of which nothing was saved has the same idempotency keys when it runs again', async () => {
+  test('a run that saved nothing has the same idempotency keys when it runs again', async () => {
     const keys: string[] = [];
     const pay = tool('pay', (_, { idempotencyKey }) => keys.push(idempotencyKey), { effect: 'idempotent' });
     const process = (answers: typeof script) =>
@@ -126,7 +126,7 @@ describe('evaluation ids are derived from the request', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test('different requests in one session have different ids, and each is answered from the record', async () => {
+  test('different requests in one session have different ids, and each returns its recorded response', async () => {
     const store = memoryStore();
     const prompt = definePrompt({ ns: 'test', key: 'study', instructions: 'Study.' });
     const { loop, requests } = loopWith({
@@ -137,12 +137,12 @@ describe('evaluation ids are derived from the request', () => {
     const birds = await loop.execute({ id: 'a', topic: 'birds' });
     const fish = await loop.execute({ id: 'b', topic: 'fish' });
     expect(fish.evaluationId).not.toBe(birds.evaluationId);
-    // A request that is delivered again after a newer one is not run again.
+    // A request that is repeated after a newer one is not run again.
     expect(await loop.execute({ id: 'a', topic: 'birds' })).toEqual(birds);
     expect(requests).toHaveLength(2);
   });
 
-  test('a restart in the same session has an id of its own', async () => {
+  test('a restart in the same session has a new id', async () => {
     const store = memoryStore();
     await loopWith({ store, script: ['1'], output: z.number() }).loop.execute(request);
     const next = { store, script: ['{"n":1}'], output: z.object({ n: z.number() }), onInvalid: 'restart' as const };
@@ -153,7 +153,7 @@ describe('evaluation ids are derived from the request', () => {
 });
 
 describe('two processes with one request', () => {
-  test('exclude each other: one runs it, the other is told who does', async () => {
+  test("exclude each other: one runs it, the other's error names the holder", async () => {
     const running = Promise.withResolvers<void>();
     const end = Promise.withResolvers<string>();
     const pay = vi.fn(() => {
@@ -170,10 +170,10 @@ describe('two processes with one request', () => {
     end.resolve('done');
     expect(await first).toMatchObject({ status: 'completed' });
     expect(pay).toHaveBeenCalledTimes(1);
-    expect(readdirSync(dir)).toEqual(['r1.json']); // the lock is gone
+    expect(readdirSync(dir)).toEqual(['r1.json']); // the lock was removed
   });
 
-  test('that begin at the same time: exactly one runs it, every time', async () => {
+  test('that start at the same time: exactly one runs it, every time', async () => {
     for (let round = 0; round < 5; round++) {
       const target = { id: `r${round}`, topic: 'birds' };
       const pay = vi.fn(() => 'done');
@@ -201,7 +201,7 @@ describe('two processes with one request', () => {
     expect(readdirSync(dir)).toEqual(['r1.json']);
   });
 
-  test('the lock of another machine is respected while its process gives signs of life', async () => {
+  test('the lock of another machine is respected while its process renews it', async () => {
     locked({ id: 'x', host: `not-${hostname()}`, pid: 1, startedAt: '1' });
     const { loop, requests } = loopWith({ checkpoints: fileCheckpoints<Request>(dir) });
     await expect(loop.execute(request)).rejects.toMatchObject({
@@ -211,7 +211,7 @@ describe('two processes with one request', () => {
     expect(requests).toEqual([]);
   });
 
-  test('the lock of another machine that has been silent for long is taken over', async () => {
+  test('the lock of another machine that was not renewed for long is taken over', async () => {
     locked({ id: 'x', host: `not-${hostname()}`, pid: 1, startedAt: '1' });
     const longAgo = new Date(Date.now() - 3_600_000);
     utimesSync(join(dir, 'r1.lock', 'theirs.json'), longAgo, longAgo);

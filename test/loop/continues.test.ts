@@ -6,7 +6,7 @@ const lines = (messages: readonly ConversationMessage[] | undefined): readonly s
   messages?.map((message) => `${message.role}: ${textOf(message)}`) ?? [];
 
 describe('D50: many user turns are one session, one evaluation each', () => {
-  test('continues: true begins with everything that was said before', async () => {
+  test('continues: true starts with all earlier messages', async () => {
     const { session, evaluate, requests } = await agent({
       script: ({ turn, messages }) =>
         turn === 1 && messages.length < 3
@@ -14,7 +14,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
           : `answer ${messages.length}`,
       tools: [tool('look', () => 'seen', { effect: 'read' })],
     });
-    await evaluate({ input: 'one', continues: true }); // nothing to continue yet: just a beginning
+    await evaluate({ input: 'one', continues: true }); // nothing to continue yet
     await evaluate({ input: 'two', continues: true });
     await evaluate({ input: 'three', continues: true });
     expect(lines(requests.at(-1)?.messages)).toEqual([
@@ -36,7 +36,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(session.state.record.evaluations.items.map(({ messages }) => messages.length)).toEqual([5, 3, 3]);
   });
 
-  test('getMessages with continued: true is what the requests of an evaluation are made from', async () => {
+  test("getMessages with continued: true returns what an evaluation's requests are built from", async () => {
     const { session, evaluate, requests } = await agent({ script: ({ messages }) => `answer ${messages.length}` });
     const first = await evaluate({ input: 'one' });
     const second = await evaluate({ input: 'two', continues: true });
@@ -50,7 +50,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(getMessages(session, 'nobody', { continued: true })).toEqual([]);
   });
 
-  test('the system prompt of the newest only', async () => {
+  test('only the newest system prompt is sent', async () => {
     const store = memoryStore();
     const first = await agent({ script: ['hi'], instructions: 'Be kind.', store });
     await first.evaluate();
@@ -64,7 +64,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     ]);
   });
 
-  test('by id: an earlier one, a branch of the chat', async () => {
+  test('by id, it continues an earlier evaluation: a branch of the chat', async () => {
     const { evaluate, requests } = await agent({ script: ({ messages }) => `answer ${messages.length}` });
     const first = await evaluate({ input: 'one' });
     await evaluate({ input: 'two', continues: true });
@@ -77,7 +77,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     ]);
   });
 
-  test('open calls of the continued one are repaired, and never run', async () => {
+  test('open calls of the continued evaluation are repaired, and never run', async () => {
     let runs = 0;
     const { evaluate, requests, session } = await agent({
       script: ({ messages }) => (messages.length === 2 ? { toolCalls: [call('pay'), call('look')] } : 'fine'),
@@ -98,7 +98,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(session.state.record.evaluations.get(first.evaluationId)).toMatchObject({ status: 'superseded' });
   });
 
-  test('a resume sends what the first request sent', async () => {
+  test('a resume sends the same messages as the first request', async () => {
     const store = memoryStore();
     const options = {
       script: ({ turn }: { turn: number }) => (turn === 1 ? { toolCalls: [call('ask')] } : 'fine'),
@@ -115,7 +115,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(lines(resumed.requests[0]?.messages)).toContain('user: one');
   });
 
-  test('without instructions and input of its own, nothing is sent twice', async () => {
+  test('without its own instructions and input, nothing is sent twice', async () => {
     const store = memoryStore();
     const first = await agent({ script: ['hi'], store });
     await first.evaluate({ input: 'one' });
@@ -135,7 +135,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     ]);
   });
 
-  test('a conversation that another session holds cannot be continued', async () => {
+  test('a conversation of another session cannot be continued', async () => {
     const store = memoryStore();
     const other = await agent({ script: ['hi'], store, id: 'other' });
     const { evaluationId } = await other.evaluate();

@@ -9,11 +9,11 @@ interface Outcome {
   readonly world: World;
   readonly session: Session;
   readonly requests: readonly ModelRequest[];
-  /** Points that each process passed. */
+  /** The points that each process passed. */
   readonly passed: readonly number[];
 }
 
-/** Lives on after each crash until the conversation has come to its end. */
+/** Starts a new process after each crash until the conversation has ended. */
 async function live(scenario: Scenario, crashes: readonly number[]): Promise<Outcome> {
   const world = new World();
   const requests: ModelRequest[] = [];
@@ -28,16 +28,16 @@ async function live(scenario: Scenario, crashes: readonly number[]): Promise<Out
   throw new Error('it never ended');
 }
 
-/** Calls whose tool may act once at most. */
+/** Calls whose tool may act at most once. */
 function onceCalls({ session, world }: Outcome): readonly number[] {
   const once = session.state.record.toolStarts.toArray().filter(({ effect }) => effect === 'once');
   return once.map(({ evaluationId, turn, callId }) => world.acts.get(`random/${evaluationId}/${turn}/${callId}`) ?? 0);
 }
 
-/** Where to die, in thousandths of an uninterrupted run. Without bias: doubles, and small integers, crowd at its beginning. */
+/** Crash points, in thousandths of an uninterrupted run. Uniform: generated doubles and integers favour small values. */
 const places = fc.array(fc.noBias(fc.integer({ min: 0, max: 999 })), { minLength: 1, maxLength: 5 });
 
-/** Everything that must be the same whether or not anyone died on the way. */
+/** Everything that must be the same with and without crashes. */
 async function judge(outcome: Outcome, expected: Outcome): Promise<void> {
   expect(comeTo(outcome.session)).toEqual(comeTo(expected.session));
   expect(asked(outcome.session, outcome.requests)).toEqual(asked(expected.session, expected.requests));
@@ -52,11 +52,11 @@ async function judge(outcome: Outcome, expected: Outcome): Promise<void> {
       expect(summaries).not.toContain(place);
       summaries.add(place);
     }
-    if (event.type === 'history/curated') expect(event).not.toHaveProperty('repairs'); // nothing had to be mended
+    if (event.type === 'history/curated') expect(event).not.toHaveProperty('repairs'); // nothing had to be repaired
   }
 }
 
-test('I2, I3, I4: whatever is said and done, and wherever it dies, it ends as if nothing had happened', async () => {
+test('I2, I3, I4: any conversation, killed at any points, ends like an uninterrupted one', async () => {
   let deaths = 0;
   await fc.assert(
     fc.asyncProperty(scenarios, places, async (scenario, crashes) => {

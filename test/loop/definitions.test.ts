@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { definePrompt, defineTool } from '../../src/index.ts';
 import { tool } from './agent.ts';
 
-describe('a definition that cannot work is refused when it is made', () => {
+describe('an invalid definition is rejected when it is created', () => {
   const input = z.object({});
   const execute = vi.fn();
   test.for([

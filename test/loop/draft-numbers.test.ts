@@ -4,7 +4,7 @@ import { createAdapter, definePrompt, type Model, memoryStore, openSession, type
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing } from './agent.ts';
 
-test('D74: evaluations that one run makes under one lease count their chunks on, so that a reader misses none', async () => {
+test('D74: evaluations under one lease continue the numbers of their chunks, so that a reader misses none', async () => {
   const clock = fakeClock();
   const store = memoryStore({ clock });
   const session = await openSession({ store, id: 's', clock });

@@ -4,7 +4,7 @@ import { type DraftChunk, HoldfastError, memoryStore, openSession, type Store } 
 import { type DraftSource, DraftWriter } from '../../src/loop/draft-writer.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** A source with a text that grows. */
+/** A source with a growing text. */
 class Text implements DraftSource {
   readonly draftId: string;
   text = '';
@@ -30,11 +30,11 @@ interface Setting {
   readonly writer: DraftWriter;
   readonly writes: { readonly chunks: readonly DraftChunk[]; readonly end: (error?: Error) => void }[];
   stored(): Promise<readonly string[]>;
-  /** Time passes until drafts are due, and what that begins has begun. */
+  /** Advances the clock until drafts are due, and lets their writes start. */
   due(): Promise<void>;
 }
 
-/** A writer whose every write ends when the test says so. */
+/** A writer whose writes end when the test resolves them. */
 async function writing(): Promise<Setting> {
   const clock = fakeClock();
   const store = memoryStore({ clock });
@@ -68,7 +68,7 @@ async function writing(): Promise<Setting> {
 const busy = (): Error => new HoldfastError('STORE_BUSY', 'try again');
 
 describe('D74: the writer of drafts', () => {
-  test('writes all drafts that are due in one write, numbered in its order and with the seq they follow', async () => {
+  test('writes all due drafts in one write, numbered in order and with the seq that they follow', async () => {
     const { writer, writes, due, stored } = await writing();
     const [a, b] = [new Text('a'), new Text('b')];
     a.text = 'one';
@@ -86,7 +86,7 @@ describe('D74: the writer of drafts', () => {
     expect(await stored()).toEqual(['1 one', '2 two']);
   });
 
-  test('begins no write before the one before it has ended, so that no chunk becomes visible before an earlier one', async () => {
+  test('starts no write before the previous one has ended, so that chunks become visible in order', async () => {
     const { writer, writes, due, stored } = await writing();
     const [a, b] = [new Text('a'), new Text('b')];
     a.text = 'one';
@@ -105,7 +105,7 @@ describe('D74: the writer of drafts', () => {
     expect(await stored()).toEqual(['1 one', '2 two']);
   });
 
-  test('repeats a write that failed, with the same numbers, before anything new is taken', async () => {
+  test('retries a failed write with the same numbers before any new chunk', async () => {
     const { writer, writes, due, stored } = await writing();
     const a = new Text('a');
     a.text = 'one';
@@ -143,7 +143,7 @@ describe('D74: the writer of drafts', () => {
     expect(await stored()).toEqual(['2 two']);
   });
 
-  test('a draft of which nothing was written ends at once', async () => {
+  test('a draft without written chunks ends at once', async () => {
     const { writer, clock, writes } = await writing();
     const a = new Text('a');
     a.text = 'one';
@@ -153,7 +153,7 @@ describe('D74: the writer of drafts', () => {
     expect(writes).toEqual([]);
   });
 
-  test('a lease that was lost ends the writing of its chunks', async () => {
+  test('stops writing when the lease is lost', async () => {
     const { writer, writes, due } = await writing();
     const a = new Text('a');
     a.text = 'one';
@@ -165,7 +165,7 @@ describe('D74: the writer of drafts', () => {
     expect(writes).toHaveLength(1);
   });
 
-  test('after stop only what is asked for by name is written, and no timer waits', async () => {
+  test('after stop only explicitly requested drafts are written, and there is no timer', async () => {
     const { writer, writes, clock, stored } = await writing();
     const a = new Text('a');
     a.text = 'one';

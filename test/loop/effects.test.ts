@@ -24,7 +24,7 @@ describe('D60: an undeclared effect is once', () => {
     ['mentions evaluate( in a text', () => 'evaluate( 1 + 1 )'],
     ['runs a child conversation', (_, context) => context.evaluate(child)],
     ['returns a word', () => 'evaluation'],
-  ])('whatever the source of the handler says: one that %s', ([, execute]) => {
+  ])('for any source code of the handler: one that %s', ([, execute]) => {
     expect(defineTool({ name: 'x', description: '', input, execute }).effect).toBe('once');
   });
 
@@ -51,7 +51,7 @@ describe('D60: an undeclared effect is once', () => {
     expect(bought).toBe(1);
   });
 
-  test('ctx.evaluate throws in a tool without a declared effect and says what to declare', async () => {
+  test('ctx.evaluate throws in a tool without a declared effect and names the option to declare', async () => {
     const delegate = defineTool({
       name: 'delegate',
       description: 'Delegates',
@@ -84,7 +84,7 @@ describe('D60: an undeclared effect is once', () => {
 });
 
 describe('defineSubagent', () => {
-  /** A script that calls the subagent once with these arguments; the child repeats what it is asked. */
+  /** A script that calls the subagent once with these arguments; the child repeats its input. */
   const script =
     (args: unknown) =>
     ({ prompt, turn, messages }: ModelRequest): ScriptedTurn => {
@@ -92,7 +92,7 @@ describe('defineSubagent', () => {
       return turn === 1 ? { toolCalls: [call('research', args)] } : 'ok';
     };
 
-  test('makes an idempotent tool that passes the model’s text to the child and returns its response', async () => {
+  test("creates an idempotent tool that passes the model's text to the child and returns its response", async () => {
     const research = defineSubagent({ name: 'research', description: 'Researches', prompt: child });
     expect(research).toMatchObject({ name: 'research', description: 'Researches', effect: 'idempotent' });
     expect(research.jsonSchema).toMatchObject({ type: 'object', required: ['input'] });
@@ -103,7 +103,7 @@ describe('defineSubagent', () => {
     expect(resultText(session, 'call_1_1')).toBe(said(session, own?.id)[2]?.slice('assistant: '.length));
   });
 
-  test('binds the fields that the instructions name; the others are the message', async () => {
+  test('binds the fields that the instructions name; the others become the message', async () => {
     const prompt = definePrompt({ ns: 'test', key: 'child', instructions: 'Research {{topic}}.' });
     const research = defineSubagent({
       name: 'research',
@@ -148,7 +148,7 @@ describe('defineSubagent', () => {
     expect(requests.some(({ prompt }) => prompt.key === 'child')).toBe(false);
   });
 
-  test('after a crash in the child the child resumes; the parent is not asked about an unknown outcome', async () => {
+  test("after a crash in the child the child resumes; the parent's call has no unknown outcome", async () => {
     const hang = tool('look', () => new Promise(() => {}), { effect: 'read' });
     const look = tool('look', () => 'seen', { effect: 'read' });
     const tools = (own: AnyTool): readonly AnyTool[] => [

@@ -3,7 +3,7 @@ import { slidingWindow } from '../../src/history.ts';
 import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall } from '../../src/index.ts';
 import { type Agent, agent, call, deferred, eventTypes, resultText, said, tool } from './agent.ts';
 
-/** D58: no call runs without the arguments that were erased with its message. */
+/** D58: no call runs without its arguments after they were erased. */
 
 const script = [{ toolCalls: [call('delete_rows', { where: 'id = 7' })] }, 'ok'];
 
@@ -26,7 +26,7 @@ function answerOf({ session }: Pick<Agent, 'session'>): string {
   return getMessages(session).find(({ role }) => role === 'assistant')?.id ?? '';
 }
 
-/** An agent whose call was started by a process that died. */
+/** An agent whose call was started by a process that was killed. */
 async function started(): Promise<Made> {
   const runs: unknown[] = [];
   const begun = deferred();
@@ -60,7 +60,7 @@ describe('D58: erasing a message with open calls', () => {
     },
   );
 
-  test('a call that was started and not settled refuses the erasure, and nothing is changed', async () => {
+  test('a call that was started and not settled prevents the erasure, and nothing is changed', async () => {
     const { session, messageId } = await started();
     const { seq } = session;
     const before = JSON.stringify(getMessages(session));
@@ -69,7 +69,7 @@ describe('D58: erasing a message with open calls', () => {
     expect(JSON.stringify(getMessages(await openSession({ store: session.store, id: session.id })))).toBe(before);
   });
 
-  test('a call that may run again refuses it, too; one that was settled with its result does not', async () => {
+  test('a call that may run again prevents it, too; one that was settled with its result does not', async () => {
     const { session, messageId, pending, evaluate, runs } = await started();
     await settleToolCall(session, pending, { rerun: true });
     await expect(session.eraseMessage(messageId)).rejects.toMatchObject({ code: 'CALL_OPEN' });
@@ -80,7 +80,7 @@ describe('D58: erasing a message with open calls', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('while a sibling runs: the sibling refuses it', async () => {
+  test('a running sibling prevents it', async () => {
     const gate = deferred<string>();
     const begun = deferred();
     const slow = tool('slow', () => {
@@ -100,7 +100,7 @@ describe('D58: erasing a message with open calls', () => {
     expect(resultText(made.session, 'call_1_1')).toBe('done');
   });
 
-  test('while reads of the same message run: they are closed, and the run goes on', async () => {
+  test('reads of the same message that run are closed, and the run continues', async () => {
     const gate = deferred<string>();
     const begun = deferred();
     const slow = tool(
@@ -155,7 +155,7 @@ describe('D58: erasing a message with open calls', () => {
     expect((await eventTypes(made.session)).filter((type) => type === 'evaluation/resumed')).toHaveLength(1);
   });
 
-  test('a sibling’s result that is recorded at the same time finds another place', async () => {
+  test("a sibling's result that is recorded at the same time gets another position", async () => {
     const gate = deferred<string>();
     const begun = deferred();
     const slow = tool(
@@ -173,7 +173,7 @@ describe('D58: erasing a message with open calls', () => {
     });
     const running = made.evaluate();
     await begun.promise;
-    // The reader's result is on its way when the other call is closed by hand at the place that it has taken.
+    // The reader's result is being appended when the other call is closed at the same position.
     const evaluation = made.session.state.record.evaluations.items.at(0);
     const append = made.store.append.bind(made.store);
     made.store.append = async (id, events, options) => {
@@ -208,7 +208,7 @@ describe('D58: erasing a message with open calls', () => {
     expect(JSON.stringify([log, again.state.record, session.state.record])).not.toContain('ossifrage');
   });
 
-  test('a log in which an older version erased the message of an open call: the call never runs', async () => {
+  test('in a log where an older version erased the message of an open call, the call never runs', async () => {
     const { session, messageId, evaluate, runs, pending } = await waiting();
     await approveToolCall(session, pending);
     await session.append([{ type: 'message/erased', messageId }]);

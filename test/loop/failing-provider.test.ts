@@ -4,7 +4,7 @@ import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { writeDraft } from '../support/write-draft.ts';
 import { advancing, agent, call, eventTypes, said, tool } from './agent.ts';
 
-/** A model whose first attempts at a turn go wrong. */
+/** A model whose first attempts at a turn fail. */
 function failing(turns: readonly (readonly ScriptedTurn[])[]): Model {
   const attempts = new Map<number, number>();
   return scriptedModel(({ turn }) => {
@@ -15,7 +15,7 @@ function failing(turns: readonly (readonly ScriptedTurn[])[]): Model {
   });
 }
 
-describe('a provider that fails for now is asked again', () => {
+describe('a provider that fails temporarily is retried', () => {
   test.for([429, 500, 503, 529])('%i', async (status) => {
     const clock = fakeClock();
     const { evaluate, requests, events } = await agent({
@@ -28,7 +28,7 @@ describe('a provider that fails for now is asked again', () => {
     expect(events.filter((event) => event.type === 'model/retried')).toHaveLength(2);
   });
 
-  test('429 with retry-after: when it said, not before', async () => {
+  test('429 with retry-after is retried at that time, not before', async () => {
     const clock = fakeClock();
     const asked: number[] = [];
     const model = failing([[{ error: { status: 429, retryAfterMs: 7_000 } }, 'ok']]);
@@ -51,7 +51,7 @@ describe('a provider that fails for now is asked again', () => {
     });
   });
 
-  test('waits grow, with jitter from the adapter’s own randomness', async () => {
+  test("backoffs grow, with jitter from the adapter's own randomness", async () => {
     const waitsWith = async (random: () => number): Promise<readonly number[]> => {
       const clock = fakeClock();
       const { evaluate, events } = await agent({
@@ -66,7 +66,7 @@ describe('a provider that fails for now is asked again', () => {
     expect(await waitsWith(() => 1)).toEqual([500, 1_000, 2_000]);
   });
 
-  test('one that goes on failing suspends; resuming asks again (D13)', async () => {
+  test('a provider that keeps failing suspends the evaluation; a resume retries (D13)', async () => {
     const clock = fakeClock();
     let down = true;
     const { session, evaluate, requests } = await agent({
@@ -90,13 +90,13 @@ describe('a provider that fails for now is asked again', () => {
     expect(said(session)).toEqual(['system: Do it.', 'user: Please.', 'assistant: Back.']);
   });
 
-  test.for([400, 401, 404])('%i is not asked again: it would be refused again', async (status) => {
+  test.for([400, 401, 404])('%i is not retried: it would fail again', async (status) => {
     const { evaluate, requests } = await agent({ script: [{ error: { status } }] });
     expect(await evaluate()).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED' });
     expect(requests).toHaveLength(1);
   });
 
-  test('a model that throws anything else suspends, too: the conversation is not lost', async () => {
+  test('a model that throws any other error suspends, too: the conversation is not lost', async () => {
     const broken: Model = {
       provider: 'test',
       modelId: 'broken',
@@ -112,7 +112,7 @@ describe('a provider that fails for now is asked again', () => {
     });
   });
 
-  test('a model that ends without an answer is asked again', async () => {
+  test('a model that ends without a response is retried', async () => {
     const clock = fakeClock();
     const model = failing([['ok']]);
     let first = true;
@@ -129,7 +129,7 @@ describe('a provider that fails for now is asked again', () => {
     expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed', text: 'ok' });
   });
 
-  test('a cancelled wait leaves no timer behind that keeps the process alive', async () => {
+  test('a cancelled backoff leaves no timer that keeps the process alive', async () => {
     const clock = fakeClock();
     const cancel = new AbortController();
     const { evaluate } = await agent({ script: [{ error: { status: 429, retryAfterMs: 3_600_000 } }], clock });
@@ -141,7 +141,7 @@ describe('a provider that fails for now is asked again', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('the model’s stream is let go of, whether it was heard to the end or not', async () => {
+  test("the model's stream is closed, whether it was read to the end or not", async () => {
     const ended: string[] = [];
     const model = failing([[{ text: 'half', error: { status: 400 } }]]);
     const noting = (script: Model): Model => ({
@@ -160,10 +160,10 @@ describe('a provider that fails for now is asked again', () => {
   });
 });
 
-describe('D53: a connection that is cut in mid-answer', () => {
+describe('D53: a connection that breaks during a response', () => {
   const cut: ScriptedTurn = { reasoning: 'Let me think', text: 'I was about to', error: { status: 500 } };
 
-  test('what had been said is kept as interrupted: shown, never sent', async () => {
+  test('the partial response is recorded as interrupted: shown, never sent', async () => {
     const clock = fakeClock();
     const { session, evaluate, requests, store } = await agent({ script: failing([[cut, cut, 'Now I can.']]), clock });
     const response = await advancing(clock, evaluate());
@@ -184,7 +184,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(await store.readDraft(session.id)).toEqual([]);
   });
 
-  test('it goes with the message that was recorded in the end, when that is erased (D58)', async () => {
+  test('it is erased with the message that was finally recorded (D58)', async () => {
     const clock = fakeClock();
     const { session, evaluate, store } = await agent({ script: failing([[cut, 'Now I can.']]), clock });
     const { evaluationId } = await advancing(clock, evaluate());
@@ -194,14 +194,14 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(JSON.stringify(kept)).not.toMatch(/about to|Let me think|Now I can/);
   });
 
-  test('nothing had been said: nothing is kept', async () => {
+  test('without any text nothing is recorded', async () => {
     const clock = fakeClock();
     const { session, evaluate } = await agent({ script: failing([[{ error: { status: 500 } }, 'ok']]), clock });
     await advancing(clock, evaluate());
     expect(await eventTypes(session)).not.toContain('message/interrupted');
   });
 
-  test('cancelled in mid-answer: what had been said is kept, the answer asked for again', async () => {
+  test('when cancelled, the partial response is recorded, and a resume requests it again', async () => {
     const cancel = new AbortController();
     const script = ['one two three'];
     const first = await agent({ script });
@@ -216,7 +216,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(await second.evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'one two three' });
   });
 
-  test('a draft is written while the answer is given, and gone when it is recorded', async () => {
+  test('a draft is written while the response streams, and removed when it is recorded', async () => {
     const clock = fakeClock();
     const { session, evaluate, store } = await agent({
       script: scriptedModel(['one two three'], { beforePart: () => clock.advance(200) }),
@@ -236,7 +236,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(await store.readDraft(session.id)).toEqual([]);
   });
 
-  test('a draft that cannot be written does not cost the answer', async () => {
+  test('a draft that cannot be written does not fail the response', async () => {
     const clock = fakeClock();
     const { evaluate, store } = await agent({
       script: scriptedModel(['one two'], { beforePart: () => clock.advance(200) }),
@@ -246,7 +246,7 @@ describe('D53: a connection that is cut in mid-answer', () => {
     expect(await evaluate()).toMatchObject({ status: 'completed', text: 'one two' });
   });
 
-  test('a draft that a dead process left becomes interrupted on resume, and on a fresh start in its place', async () => {
+  test('a draft of a killed process becomes interrupted on resume, and when a new evaluation replaces it', async () => {
     for (const resume of ['auto', false] as const) {
       const first = await agent({ script: [{ error: { status: 400 } }] });
       const { evaluationId } = await first.evaluate();
@@ -269,11 +269,11 @@ describe('D53: a connection that is cut in mid-answer', () => {
       ]);
       expect(await first.store.readDraft('session')).toEqual([]);
       const deltas = second.events.flatMap((event) => (event.type === 'message/delta' ? [event.attempt] : []));
-      expect(new Set(deltas)).toEqual(new Set([resume === 'auto' ? 4 : 1])); // a reader of the old attempt starts anew
+      expect(new Set(deltas)).toEqual(new Set([resume === 'auto' ? 4 : 1])); // a reader of the old attempt drops its text
     }
   });
 
-  test('a draft of a turn that was recorded after all is dropped', async () => {
+  test('a draft of a turn that was recorded is dropped', async () => {
     const first = await agent({
       script: [{ text: 'said', toolCalls: [call('ask')] }, 'ok'],
       tools: [tool('ask', () => 'yes', { needsApproval: true })],

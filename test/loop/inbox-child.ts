@@ -1,7 +1,7 @@
 /**
  * One process with two participants of a conversation: `inbox-child.ts <directory> <seed>`. It may be killed at any write to the store,
- * in the middle of an effect, or between any two things that its participants do. With the seed `end` it brings the conversation to its
- * end and prints what the model forbids.
+ * inside an effect, or between any two actions of its participants. With the seed `end` it completes the conversation and prints the
+ * violations of the model.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

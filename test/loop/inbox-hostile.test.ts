@@ -15,13 +15,13 @@ import {
 } from '../../src/index.ts';
 import { agent, call, deferred, tool } from './agent.ts';
 
-/** D61 under programs that do what they should not, and states that come from elsewhere. */
+/** D61 with faulty programs and restored states. */
 
 const isUser = ({ role }: { readonly role: string }): boolean => role === 'user';
 const ECHO = ({ messages }: ModelRequest): ScriptedTurn => `You said: ${textOf(messages.findLast(isUser) as never)}`;
 
 describe('redact', () => {
-  test('that drops the input of a message is refused: the input would be run for ever', async () => {
+  test('that drops the inputId of a message is rejected: the input would be run for ever', async () => {
     const { session, adapter, prompt, requests } = await agent({
       script: ECHO,
       redact: (event) => {
@@ -35,7 +35,7 @@ describe('redact', () => {
     expect(getQueuedInputs(session)).toMatchObject([{ id: 'm' }]);
   });
 
-  test('that drops the successor of a superseded evaluation is refused: it would be an abandoned one', async () => {
+  test('that drops the successor of a superseded evaluation is rejected: it would be an abandoned one', async () => {
     const { session } = await agent({
       script: ECHO,
       redact: (event) => {
@@ -74,7 +74,7 @@ describe('a tool that runs its own session', () => {
     expect(statuses).toEqual(['busy']);
   });
 
-  test('steers itself', async () => {
+  test('can steer itself', async () => {
     const steer = tool('steer', async () => {
       await session.send('From the tool.', { id: 'own', mode: 'steer' });
     });
@@ -88,7 +88,7 @@ describe('a tool that runs its own session', () => {
     ]);
   });
 
-  test('what it leaves behind may run the session later', async () => {
+  test('can start work that runs the session later', async () => {
     const later = deferred();
     let left: Promise<{ readonly status: string }> | undefined;
     const leave = tool('leave', () => {
@@ -109,7 +109,7 @@ describe('a tool that runs its own session', () => {
 });
 
 describe('a snapshot that is restored elsewhere', () => {
-  test('a decision that no runner has seen is work', async () => {
+  test('a decision that no runner has acted on is work', async () => {
     const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
     const { session, adapter, prompt } = await agent({
       tools: [pay],
@@ -131,7 +131,7 @@ describe('a snapshot that is restored elsewhere', () => {
     });
   });
 
-  test('an evaluation that an aborted signal stopped is superseded by what is sent there; a request to resume is work', async () => {
+  test('an evaluation that an aborted signal stopped is superseded by a later input; a request to resume is work', async () => {
     const began = deferred();
     const controller = new AbortController();
     const work = tool('work', (_, { signal }) => {
@@ -171,14 +171,14 @@ test('an abandoned evaluation has no pending calls', async () => {
   expect(getPendingToolCalls(session)).toEqual([]);
 });
 
-test('a list of empty texts is refused as an empty text is', async () => {
+test('a list of empty texts is rejected like an empty text', async () => {
   const { session } = await agent({ script: ECHO });
   const empty = { type: 'text', text: '' } as const;
   await expect(session.send([empty, empty])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   await expect(session.send([empty, { type: 'text', text: 'x' }])).resolves.toMatchObject({ status: 'queued' });
 });
 
-test('ids that are names of object fields, or hard to print, name inputs like any other', async () => {
+test('ids that are names of object fields, or hard to print, work like any other', async () => {
   const { session, store, adapter, prompt } = await agent({ script: ECHO });
   const ids = ['__proto__', 'constructor', '\u0000', '😀'.repeat(100), 'x'.repeat(200), '1', '0', ' ', '\n'];
   for (const id of ids) await session.send(`the text of ${ids.indexOf(id)}`, { id });
@@ -191,7 +191,7 @@ test('ids that are names of object fields, or hard to print, name inputs like an
   expect(again.summary).not.toHaveProperty('queued');
 });
 
-test('a store that fails once when the lease is given back loses no wake-up', async () => {
+test('a store that fails once when the lease is released loses no wake-up', async () => {
   const raw = memoryStore();
   let failures = 1;
   const store = new Proxy(raw, {

@@ -1,6 +1,6 @@
 /**
- * A model of the inbox (D61), checked against a log and against what the participants of a conversation noted outside of it. It knows
- * nothing of the fold: a queue of inputs, and which evaluation of the main conversation is open.
+ * A model of the inbox (D61), checked against a log and against the records of the participants outside of it. It is independent of the
+ * fold: a queue of inputs, and the open evaluation of the main conversation.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { checkCoherence } from '../../src/history/coherence.ts';
@@ -15,14 +15,14 @@ import {
   type SuspendReason,
 } from '../../src/index.ts';
 
-/** What a participant notes outside the log. */
+/** A participant's record outside the log. */
 export type Note =
   | { readonly note: 'sent'; readonly id: string; readonly content: InputContent; readonly seq: number }
   | { readonly note: 'withdrawn'; readonly id: string; readonly answer: boolean }
   | { readonly note: 'effect'; readonly call: string }
   | { readonly note: 'request'; readonly violations: number };
 
-/** The fields that the model reads, of whichever event has them. */
+/** The event fields that the model reads. */
 interface Fields {
   readonly inputId: string;
   readonly mode: InputMode;
@@ -57,7 +57,7 @@ interface Conversation {
   readonly open: Set<string>;
 }
 
-/** The inbox as the events before some position leave it. */
+/** The state of the inbox after the events before some position. */
 class InboxModel {
   readonly problems: string[] = [];
   readonly ends = new Map<string, 'placed' | 'withdrawn'>();
@@ -123,7 +123,7 @@ class InboxModel {
     }
   }
 
-  /** A queued input leaves the queue: by a message or by a withdrawal, once. */
+  /** Removes an input from the queue: by a message or by a withdrawal, once. */
   #take(event: SessionEvent, id: string, end: 'placed' | 'withdrawn'): Queued | undefined {
     const item = this.queue.find((one) => one.id === id);
     if (!item) this.#wrong(event, `${id} is ${end}, and it is not queued (${this.ends.get(id) ?? 'never sent'})`);
@@ -201,7 +201,7 @@ function isOpen({ status }: Conversation): boolean {
   return status === 'running' || status === 'suspended';
 }
 
-/** Everything that the log or the participants say and that the model forbids; empty when all is well. */
+/** All violations of the model by the log or the participants; empty if there are none. */
 export async function problemsOf(
   session: AnySession,
   notes: readonly Note[],
@@ -249,12 +249,12 @@ export async function problemsOf(
   return problems;
 }
 
-/** Reopens the session: what a process that was not there would see. */
+/** Reopens the session as a new process would. */
 export function reopened(store: Store, id: string): Promise<AnySession> {
   return openSession({ store, id });
 }
 
-/** How many rules of coherence a request breaks (I4). */
+/** The number of coherence rules that a request breaks (I4). */
 export function violationsIn(messages: readonly ConversationMessage[]): number {
   return checkCoherence(messages).violations.length;
 }

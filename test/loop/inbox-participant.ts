@@ -1,6 +1,6 @@
 /**
- * Random participants of one conversation (D61): each sends, steers, withdraws, cancels, resumes, abandons, decides and runs as it
- * likes, with what it saw last, and runs the session after everything that could be work for a runner.
+ * Random participants of one conversation (D61): each sends, steers, withdraws, cancels, resumes, abandons, decides and runs at random,
+ * based on the state that it read last, and runs the session after every action that may create work.
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
@@ -34,14 +34,14 @@ import {
 import { type Note, violationsIn } from './inbox-model.ts';
 
 export const SESSION = 'inbox';
-/** Some inputs are longer: their content is stored outside the log. */
+/** Some inputs are longer, so that their content is external. */
 const MAX_INLINE = 200;
 const MAX_TURNS = 4;
 
-/** What outlives every process. */
+/** The state outside all processes. */
 export interface Outside {
   note(note: Note): void;
-  /** Called wherever time may pass, or the process may die. */
+  /** Called at each point where time may pass, or the process may be killed. */
   pause(): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ export class Participant {
     return { toolCalls: names.map((name, n) => ({ name, arguments: { n }, id: `${name}-${turn}` })) };
   }
 
-  /** Does this many things beside the others, then what is left for it to do. */
+  /** Makes this many actions concurrently with the others, then runs the remaining work. */
   async live(acts: number): Promise<void> {
     for (let i = 0; i < acts; i++) await this.#act();
     await this.run();
@@ -161,7 +161,7 @@ export class Participant {
     this.#outside.note({ note: 'sent', id, content, seq });
   }
 
-  /** The same input again: whatever became of it, it is sent once. */
+  /** Sends the same input again: it is queued only once. */
   async #sendAgain(): Promise<void> {
     const one = this.#sent[Math.floor(this.#random() * this.#sent.length)];
     if (!one) return;
@@ -196,7 +196,7 @@ export class Participant {
     return this.#adapter.run(this.#prompt, { session: this.#session });
   }
 
-  /** What a listing says about work is what a runner would do: else a worker would sleep for ever, or never. */
+  /** Expects that the listed work is what a runner would do: otherwise a worker would sleep for ever, or never. */
   #checkWork(): void {
     const { state } = this.#session;
     const step = planRun(state, { now: Date.now(), tried: new Set() });
@@ -207,14 +207,14 @@ export class Participant {
     }
   }
 
-  /** What a runner would do now. */
+  /** The next step of a runner. */
   async left(): Promise<{ readonly step: RunStep; readonly work: string | undefined }> {
     await this.#session.refresh();
     const { state } = this.#session;
     return { step: planRun(state, { now: Date.now(), tried: new Set() }), work: state.summary?.work };
   }
 
-  /** Brings the conversation to its end: nothing is left to run. */
+  /** Completes the conversation: nothing is left to run. */
   async end(): Promise<AnySession> {
     const session = this.#session;
     for (let result = await this.run(); result.status !== 'idle'; result = await this.run()) {
@@ -233,12 +233,12 @@ export class Participant {
     try {
       await settleToolCall(this.#session, call, { result: 'by hand' });
     } catch (error) {
-      if (!isHoldfastError(error, 'INVALID_ARGUMENT')) throw error; // it was decided about
+      if (!isHoldfastError(error, 'INVALID_ARGUMENT')) throw error; // already decided
     }
   }
 }
 
-/** What a step may be listed as. An evaluation that is tried again without a reason may be listed or not. */
+/** The kinds of work that a step may be listed as. An evaluation that was resumed in vain may be listed or not. */
 function workOf(step: RunStep): readonly (string | undefined)[] {
   if (step.do === 'begin') return ['input'];
   if (step.do !== 'resume') return [undefined];
@@ -248,7 +248,7 @@ function workOf(step: RunStep): readonly (string | undefined)[] {
   return isTriedAgain ? [undefined, 'decision'] : ['resume', 'decision'];
 }
 
-/** Lets others go first, for a random while. */
+/** Yields to others, for a random number of turns. */
 export function pausing(random: () => number): () => Promise<void> {
   return async () => {
     for (let i = Math.floor(random() * 6); i > 0; i--) await setImmediate();

@@ -11,7 +11,7 @@ import { type Note, problemsOf, reopened } from './inbox-model.ts';
 import { Participant, pausing, SESSION } from './inbox-participant.ts';
 import { randomFrom } from './people.ts';
 
-/** D61: every input is placed exactly once or withdrawn, in order, whoever sends, stops and runs; and no wake-up is lost. */
+/** D61: every input is placed exactly once or withdrawn, in order, with any senders, cancels and runners; and no wake-up is lost. */
 
 async function inSqlite(work: (store: Store) => Promise<void>): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-inbox-'));
@@ -26,8 +26,8 @@ async function inSqlite(work: (store: Store) => Promise<void>): Promise<void> {
 describe.each<[name: string, numRuns: number, inStore: typeof inSqlite]>([
   ['memory', 80, (work) => work(memoryStore())],
   ['SQLite', 30, inSqlite],
-])('participants with handles of their own, in %s', (_, numRuns, inStore) => {
-  test('every input is placed once or withdrawn, and nothing is left that a runner could do', async () => {
+])('participants with their own handles, in %s', (_, numRuns, inStore) => {
+  test('every input is placed once or withdrawn, and no work is left for a runner', async () => {
     const seen = { sent: 0, withdrawn: 0, effects: 0 };
     const live = async (seed: number, count: number): Promise<void> =>
       inStore(async (store) => {
@@ -37,7 +37,7 @@ describe.each<[name: string, numRuns: number, inStore: typeof inSqlite]>([
         const names = Array.from({ length: count }, (_unused, n) => `p${n}`);
         const people = await Promise.all(names.map((name) => Participant.open(name, store, outside, random)));
         await Promise.all(people.map((person) => person.live(12)));
-        // Each has called `run` after the last thing that it did: an input that is left now is one whose wake-up was lost.
+        // Each has called `run` after its last action: an input that is queued now lost its wake-up.
         const { step, work } = (await people[0]?.left()) ?? {};
         expect(step?.do).not.toBe('begin');
         if (step?.do === 'resume') expect(step.evaluation).toMatchObject({ reason: 'PROVIDER_FAILED' });
@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => child.remove());
 
-/** Runs a process to its end, or to its kill. */
+/** Runs a process until it ends or is killed. */
 function run(dir: string, seed: number | 'end'): Promise<string | 'killed'> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [child.path, dir, String(seed)], (error, stdout, stderr) => {
@@ -73,7 +73,7 @@ function run(dir: string, seed: number | 'end'): Promise<string | 'killed'> {
   });
 }
 
-test('participants in processes of their own, some of which are killed', { timeout: 240_000 }, async () => {
+test('participants in their own processes, some of which are killed', { timeout: 240_000 }, async () => {
   const seen = { kills: 0, sent: 0, withdrawn: 0, effect: 0, request: 0 };
   const live = async (seed: number): Promise<void> => {
     const dir = mkdtempSync(join(tmpdir(), 'holdfast-inbox-'));
@@ -90,7 +90,7 @@ test('participants in processes of their own, some of which are killed', { timeo
     }
   };
   await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 30 }), live), { numRuns: 3, endOnFailure: true });
-  // How many kills there are is chance: on until enough has happened.
+  // The number of kills is random: repeats until enough has happened.
   const isEnough = (): boolean => seen.kills > 1 && seen.sent > 60 && seen.withdrawn > 5 && seen.effect > 10;
   for (let seed = 1; !isEnough(); seed += 100) await live(seed);
 });

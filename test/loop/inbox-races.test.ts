@@ -17,7 +17,7 @@ import {
 } from '../../src/index.ts';
 import { agent, call, deferred, eventTypes, tool, toolUntilAborted } from './agent.ts';
 
-/** D61: what happens between the moment in which a runner plans and the append that acts on the plan. */
+/** D61: events between a runner's plan and the append that acts on it. */
 
 /** A store in which another handle acts once, right before the next append of an event of this type. */
 function racedStore(): Store & { before: (type: string, act: (session: AnySession) => Promise<unknown>) => void } {
@@ -48,7 +48,7 @@ function racedStore(): Store & { before: (type: string, act: (session: AnySessio
 const isUser = ({ role }: { readonly role: string }): boolean => role === 'user';
 const ECHO = ({ messages }: ModelRequest): ScriptedTurn => `You said: ${textOf(messages.findLast(isUser) as never)}`;
 
-describe('a decision that comes right before the suspension', () => {
+describe('a decision right before the suspension', () => {
   test('is acted on by the run that would have suspended', async () => {
     const store = racedStore();
     const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
@@ -103,7 +103,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     return { store, session, run };
   }
 
-  test('is resumed when that is requested meanwhile', async () => {
+  test('is resumed when a resume is requested meanwhile', async () => {
     const { store, session, run } = await stopped();
     store.before('evaluation/started', (other) => resumeEvaluation(other));
     expect((await run()).responses.map(({ text }) => text)).toEqual([
@@ -114,14 +114,14 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     expect(await eventTypes(session)).not.toContain('evaluation/superseded');
   });
 
-  test('waits on when the input that was sent after the stop is withdrawn meanwhile', async () => {
+  test('keeps waiting when the input that was sent after the stop is withdrawn meanwhile', async () => {
     const { store, session, run } = await stopped();
     store.before('evaluation/started', (other) => other.withdraw('after'));
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
     expect(getQueuedInputs(session)).toMatchObject([{ id: 'before', waitsFor: 'CANCELLED' }]);
   });
 
-  test('waits on when it is cancelled again meanwhile', async () => {
+  test('keeps waiting when it is cancelled again meanwhile', async () => {
     const { store, session, run } = await stopped();
     store.before('evaluation/started', (other) => cancelEvaluation(other));
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
@@ -129,7 +129,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
   });
 });
 
-test('an evaluation that a runner is resuming cannot be abandoned, although the log has it as suspended', async () => {
+test('an evaluation that a runner is resuming cannot be abandoned, although it is suspended in the log', async () => {
   const store = memoryStore();
   const asked = deferred();
   const goOn = deferred();

@@ -43,11 +43,11 @@ const STORES: readonly [name: string, open: () => Promise<Store>][] = [
   ],
 ];
 
-/** Answers each user message with what it says. */
+/** Responds to each user message with its text. */
 const ECHO = ({ messages }: ModelRequest): ScriptedTurn => `You said: ${textOf(messages.findLast(isUser) as never)}`;
 const isUser = ({ role }: { readonly role: string }): boolean => role === 'user';
 
-/** A model that answers with what `answer` returns. */
+/** A model that responds with what `answer` returns. */
 function answering(answer: (asked: number, signal: AbortSignal | undefined) => Promise<string> | string): Model {
   let asked = 0;
   return {
@@ -62,7 +62,7 @@ function answering(answer: (asked: number, signal: AbortSignal | undefined) => P
 
 interface Chat extends Agent {
   run(options?: Partial<RunOptions>): Promise<RunResult<unknown>>;
-  /** The conversation of the newest evaluation as its requests have it, without instructions. */
+  /** The messages of the newest evaluation's requests, without instructions. */
   said(): readonly string[];
 }
 
@@ -79,11 +79,11 @@ async function chat(options: Partial<AgentOptions> = {}): Promise<Chat> {
   };
 }
 
-/** Calls `work` for the first message, and answers the others as `ECHO` does. */
+/** Calls `work` for the first message, and responds to the others as `ECHO` does. */
 const WORK_FIRST = (request: ModelRequest): ScriptedTurn =>
   request.messages.filter(isUser).length === 1 && request.turn === 1 ? { toolCalls: [call('work')] } : ECHO(request);
 
-/** Two handles of one session, as two processes would have them, and a tool that works until it is told to go on. */
+/** Two handles of one session, as two processes would have them, and a tool that runs until the test ends it. */
 async function twoWorkers(store: Store) {
   const began = deferred();
   const goOn = deferred();
@@ -96,7 +96,7 @@ async function twoWorkers(store: Store) {
 }
 
 describe.each(STORES)('the inbox in %s', (_, open) => {
-  test('an input begins an evaluation, the next one continues it', async () => {
+  test('an input starts an evaluation, the next input continues it', async () => {
     const { session, run, said } = await chat({ store: await open() });
     expect(await session.send('Hello', { id: 'm1' })).toEqual({ id: 'm1', seq: 1, mode: 'next', status: 'queued' });
     expect(await run()).toMatchObject({
@@ -114,7 +114,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     expect(await run()).toEqual({ status: 'idle', responses: [] });
   });
 
-  test('several inputs are run in the order of sending, each once', async () => {
+  test('several inputs are run in sending order, each once', async () => {
     const { session, run } = await chat({ store: await open() });
     await Promise.all(['one', 'two', 'three'].map((text) => session.send(text)));
     const inputs = getQueuedInputs(session).map(({ content }) => textOf({ content } as never));
@@ -123,7 +123,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     expect(getQueuedInputs(session)).toEqual([]);
   });
 
-  test('the same id again is the first one, whichever handle sends it; with another text it is KEY_REUSED', async () => {
+  test('the same id again is the same input, from any handle; with another text it is KEY_REUSED', async () => {
     const store = await open();
     const { session, run } = await chat({ store });
     const other = await openSession({ store, id: 'session' });
@@ -186,7 +186,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     ]);
   });
 
-  test('evaluate places steers, too; one that comes too late is run next', async () => {
+  test('evaluate places steers, too; one that is too late is run next', async () => {
     const store = await open();
     const spoke = deferred();
     const goOn = deferred();
@@ -211,7 +211,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'answer 2' }] });
   });
 
-  test('two runs of one session: the second is busy, and what its caller sent is run by the first', async () => {
+  test("of two runs of one session the second is busy, and the first runs its caller's input", async () => {
     const store = await open();
     const { began, goOn, first, second } = await twoWorkers(store);
     await first.session.send('Work.');
@@ -242,7 +242,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     expect(second.said()).toHaveLength(6);
   });
 
-  test('a steer to an evaluation that waits for approval waits, says so, and is placed after the call', async () => {
+  test('a steer to an evaluation that waits for approval waits, reports why, and is placed after the call', async () => {
     const store = await open();
     const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
     const script = [{ toolCalls: [call('pay')] }, 'done'] as const;
@@ -361,7 +361,7 @@ describe('after a stop', () => {
   });
 });
 
-test('of a request to resume and one to cancel, the later one counts', async () => {
+test('of a request to resume and one to cancel, the later one applies', async () => {
   const { session, run } = await chat({
     adapter: { maxModelRetries: 0 },
     script: (request) => (failures-- > 0 ? { error: { status: 500 } } : ECHO(request)),
@@ -378,8 +378,8 @@ test('of a request to resume and one to cancel, the later one counts', async () 
   expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Go.' }] });
 });
 
-describe('what stands in the way of the queue', () => {
-  test('a failed evaluation blocks it until it is abandoned; the next input continues what that one continued', async () => {
+describe('what blocks the queue', () => {
+  test('a failed evaluation, until it is abandoned; the next input continues the evaluation before it', async () => {
     const { session, run, said } = await chat({
       script: ({ messages }) => {
         const text = textOf(messages.findLast(isUser) as never);
@@ -426,7 +426,7 @@ describe('what stands in the way of the queue', () => {
     expect(await run()).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_INVALID' } });
   });
 
-  test('a provider that refuses every request is asked once per run; abandoning it lets the queue go on', async () => {
+  test('a provider that refuses every request gets one request per run; abandoning the evaluation unblocks the queue', async () => {
     const { session, run, requests } = await chat({
       adapter: { maxModelRetries: 0 },
       script: ({ messages }) => {
@@ -443,7 +443,7 @@ describe('what stands in the way of the queue', () => {
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Next.' }] });
   });
 
-  test('resumeEvaluation raises a budget for the rest of the evaluation, whatever the runner allows', async () => {
+  test("resumeEvaluation raises a budget for the rest of the evaluation, over the runner's limit", async () => {
     const work = tool('work', () => 'worked', { effect: 'idempotent' });
     const { session, run } = await chat({
       tools: [work],
@@ -459,7 +459,7 @@ describe('what stands in the way of the queue', () => {
   });
 });
 
-describe('what an input leaves', () => {
+describe('queued and placed inputs', () => {
   test('a fork has no queued input; the original runs it', async () => {
     const { session, run, store, prompt, adapter } = await chat();
     await session.send('Hello.');
@@ -499,7 +499,7 @@ describe('what an input leaves', () => {
     expect(await again.send('My password is hunter2.', { id: 'm1' })).toMatchObject({ status: 'placed' });
   });
 
-  test('a megabyte of input is stored apart, placed whole, and the same again is the same', async () => {
+  test('a megabyte of input is external content, placed in full, and the same input again is the same', async () => {
     const text = 'x'.repeat(1_200_000);
     const { session, run, requests, store } = await chat({ script: () => 'ok' });
     await session.send(text, { id: 'm1' });
@@ -532,13 +532,13 @@ describe('what an input leaves', () => {
     ['another mode', (s) => s.send('x', { mode: 'now' as never })],
     ['an unknown option', (s) => s.send('x', { steer: true } as never)],
     ['nothing', (s) => s.send(undefined as never)],
-  ])('%s is refused and nothing is queued', async (_, send) => {
+  ])('%s is rejected and nothing is queued', async (_, send) => {
     const { session } = await chat();
     await expect(send(session)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(session.seq).toBe(0);
   });
 
-  test('a deleted session takes no input', async () => {
+  test('a deleted session accepts no input', async () => {
     const { session, store } = await chat();
     await session.send('One.');
     await store.deleteSession('session');
@@ -546,7 +546,7 @@ describe('what an input leaves', () => {
     await expect(session.withdraw('m1')).rejects.toMatchObject({ code: expect.stringMatching(/NOT_FOUND/) });
   });
 
-  test('run refuses options that the log decides, and a missing session', async () => {
+  test('run rejects options that the log decides, and a missing session', async () => {
     const { run, adapter, prompt } = await chat();
     await expect(run({ input: 'x' } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(run({ resume: true } as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

@@ -1,4 +1,4 @@
-/** A process that runs a session under a short lease, and is stopped, blocked or hung on the way. Prints what became of it. */
+/** A process that runs a session under a short lease, and is stopped, blocked or hung meanwhile. Prints its outcome. */
 import { appendFileSync, existsSync, writeSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { createAdapter, definePrompt, defineTool, openSession, type Store, scriptedModel } from '../../src/index.ts';
@@ -6,19 +6,19 @@ import { sqliteStore } from '../../src/sqlite.ts';
 
 export interface LeaseProcessOptions {
   readonly database: string;
-  /** A line for each time that the tool acts or the model is asked: what happened, and who did it. */
+  /** A line for each act of the tool and each request to the model: what happened, and in which process. */
   readonly effects: string;
   readonly name: string;
   readonly effect?: 'idempotent' | 'once';
   readonly leaseTtlMs: number;
   readonly maxBlockedMs?: number;
-  /** Stop this process when an append that holds such an event has committed. */
+  /** Stop this process when an append with such an event was committed. */
   readonly stopAfter?: { readonly type: string; readonly role?: string };
-  /** The tool blocks the event loop until this file is there. */
+  /** The tool blocks the event loop until this file exists. */
   readonly blockUntil?: string;
 }
 
-/** The agent that all these processes run: one call, then an answer. */
+/** The agent of all these processes: one call, then a response. */
 export function leaseAgent(options: LeaseProcessOptions, store: Store) {
   const { effects, name, effect = 'idempotent', blockUntil, leaseTtlMs, maxBlockedMs } = options;
   const note = (what: string): void => appendFileSync(effects, `${what} ${name}\n`);

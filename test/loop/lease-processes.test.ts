@@ -10,7 +10,7 @@ import { type EvaluationResponse, isHoldfastError, settleToolCall } from '../../
 import { type SqliteStore, sqliteStore } from '../../src/sqlite.ts';
 import { type LeaseProcessOptions, leaseAgent } from './lease-process.ts';
 
-/** D76 between real processes: the first one is `A`, this process is `B`. What both did outside is counted in a file. */
+/** D76 between real processes: the first one is `A`, this process is `B`. A file counts the effects of both. */
 
 const TTL = 1500;
 
@@ -81,7 +81,7 @@ describe('a process that is stopped beyond its lease and continued after another
     expect(lines('pay')).toEqual(['pay B']);
   });
 
-  test('does not run a once call that a person had run again', async () => {
+  test('does not run a once call that a person had permitted to run again', async () => {
     const { start: run, other, lines } = await stage();
     const first = run({ stopAfter: { type: 'tool/started' }, effect: 'once' });
     expect(await first.says()).toBe('stopping');
@@ -95,7 +95,7 @@ describe('a process that is stopped beyond its lease and continued after another
     expect(lines('pay')).toEqual(['pay B']);
   });
 
-  test('does not ask the model', async () => {
+  test('sends no request to the model', async () => {
     const { start: run, other, lines } = await stage();
     const first = run({ stopAfter: { type: 'message/recorded', role: 'tool' } });
     expect(await first.says()).toBe('stopping');
@@ -105,7 +105,7 @@ describe('a process that is stopped beyond its lease and continued after another
     expect(lines('asked 2')).toEqual(['asked 2 B']);
   });
 
-  test('goes on when no other process took over: it renews its lease first', async () => {
+  test('continues when no other process took over: it renews its lease first', async () => {
     const { start: run, store, lines } = await stage();
     const first = run({ stopAfter: { type: 'tool/started' } });
     expect(await first.says()).toBe('stopping');
@@ -117,7 +117,7 @@ describe('a process that is stopped beyond its lease and continued after another
 });
 
 describe('a process whose tool blocks the event loop', { timeout: 60_000 }, () => {
-  test('keeps its session beyond the time of its lease: another gets SESSION_BUSY', async () => {
+  test('keeps its session beyond the ttl of its lease: another process gets SESSION_BUSY', async () => {
     const { start: run, other, store, lines, gate, openGate } = await stage();
     const first = run({ blockUntil: gate });
     await until(() => lines('pay').length > 0);

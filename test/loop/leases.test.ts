@@ -6,7 +6,7 @@ import { agent, call, deferred, eventTypes, resultText, said, tool } from './age
 
 const script = [{ toolCalls: [call('work')] }, 'ok'];
 
-/** An agent that is in the middle of its call, on a clock that moves when it is told to. */
+/** An agent in the middle of its call, on a clock that the test advances. */
 async function working(effect: 'idempotent' | 'once' = 'idempotent') {
   const clock = fakeClock();
   const store = memoryStore({ clock });
@@ -35,8 +35,8 @@ async function working(effect: 'idempotent' | 'once' = 'idempotent') {
   return { ...first, clock, gate, contexts, response, another };
 }
 
-describe('D51: one runs a session at a time', () => {
-  test('two processes resuming the same evaluation: SESSION_BUSY says who has it and until when', async () => {
+describe('D51: one process runs a session at a time', () => {
+  test('two processes resuming the same evaluation: SESSION_BUSY names the holder and the expiry', async () => {
     const { another, gate, response } = await working();
     const second = await another();
     const { seq } = second.session;
@@ -62,24 +62,24 @@ describe('D51: one runs a session at a time', () => {
     expect(await response).toMatchObject({ status: 'completed' });
   });
 
-  test('taken over when it has expired: the new one goes on, the old one can no longer write', async () => {
+  test('a lease that expired is taken over: the new holder continues, the old one can no longer write', async () => {
     const { store, session, another, gate, response, clock } = await working();
     const renewLease = store.renewLease.bind(store);
-    store.renewLease = () => new Promise(() => {}); // the first process sleeps: no renewal gets through
+    store.renewLease = () => new Promise(() => {}); // the first process sleeps: renewals do not complete
     clock.advance(31_000);
     store.renewLease = renewLease;
     const second = await another();
     expect(await second.evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'ok' });
-    gate.resolve('done by the first'); // it wakes up and wants to record its result
+    gate.resolve('done by the first'); // it wakes up and tries to record its result
     await expect(response).rejects.toSatisfy((error) => isHoldfastError(error, 'SESSION_CONFLICT'));
     await session.refresh();
     expect(resultText(session, 'call_1_1')).toBe('done by the second');
     expect((await eventTypes(session)).filter((type) => type === 'evaluation/completed')).toHaveLength(1);
     expect(said(session)).toHaveLength(5);
-    expect(await store.readLease('session')).toBeUndefined(); // and the loser did not take the winner's lease away
+    expect(await store.readLease('session')).toBeUndefined(); // the old holder did not release the new one's lease
   });
 
-  test('the old one is told at its next renewal: its tools’ signal aborts', async () => {
+  test('the old holder is notified at its next renewal: the signal of its tools aborts', async () => {
     const { store, another, response, contexts, clock } = await working();
     const renewLease = store.renewLease.bind(store);
     store.renewLease = () => Promise.reject(new Error('unreachable'));
@@ -94,7 +94,7 @@ describe('D51: one runs a session at a time', () => {
     expect(contexts[0]?.signal.aborted).toBe(true);
   });
 
-  test('a once call of the old one is unknown to the new one, also while the old one still acts', async () => {
+  test('a once call of the old holder has an unknown outcome for the new one, also while it still runs', async () => {
     const { store, another, clock, gate, response } = await working('once');
     store.renewLease = () => new Promise(() => {});
     clock.advance(31_000);
@@ -107,7 +107,7 @@ describe('D51: one runs a session at a time', () => {
     expect(await second.evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
   });
 
-  test('an approval or a user’s event from elsewhere does not stop a run: it is folded, and the append tried again', async () => {
+  test("an approval or a user's event from another handle does not stop a run: it is folded, and the append retried", async () => {
     const { store, gate, response, another } = await working();
     const other = await another();
     await other.session.dispatch({ type: 'note/added', text: 'from elsewhere' });
@@ -117,7 +117,7 @@ describe('D51: one runs a session at a time', () => {
     expect((await store.head('session')).seq).toBe(10);
   });
 
-  test('the lease is given back whatever happens', async () => {
+  test('the lease is released in every case', async () => {
     const { store, evaluate } = await agent({ script: [{ error: { status: 400 } }] });
     await evaluate();
     expect(await store.readLease('session')).toBeUndefined();
@@ -125,13 +125,13 @@ describe('D51: one runs a session at a time', () => {
     expect(await store.readLease('session')).toBeUndefined();
   });
 
-  test('a lease that cannot be given back does not cost the answer', async () => {
+  test('a lease that cannot be released does not fail the response', async () => {
     const { store, evaluate } = await agent({ script: ['hi'] });
     store.releaseLease = () => Promise.reject(new Error('the store is gone'));
     expect(await evaluate()).toMatchObject({ status: 'completed', text: 'hi' });
   });
 
-  test('reading disturbs nobody', async () => {
+  test('reading needs no lease', async () => {
     const { another, gate, response } = await working();
     const reader = (await another()).session;
     await reader.refresh();

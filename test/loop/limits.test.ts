@@ -11,7 +11,7 @@ const forever =
   () => ({ toolCalls: [call('look')], usage });
 
 describe('D23: the turn limit', () => {
-  test('suspends before the turn beyond it; a higher one goes on', async () => {
+  test('suspends before the first turn beyond it; a higher limit continues', async () => {
     const { session, evaluate, requests } = await agent({
       script: [...Array.from({ length: 4 }, () => ({ toolCalls: [call('look')] })), 'ok'],
       tools: [look],
@@ -23,21 +23,21 @@ describe('D23: the turn limit', () => {
     expect(await evaluate({ resume: true, maxTurns: 5 })).toMatchObject({ status: 'completed', turns: 5 });
   });
 
-  test('a model and tools that answer at once leave timers their turn: whoever wants to cancel can', async () => {
+  test('a model and tools that return at once let timers run, so that a cancellation works', async () => {
     const cancel = new AbortController();
     const { evaluate } = await agent({ script: () => ({ toolCalls: [call('look'), call('look')] }), tools: [look] });
     setTimeout(() => cancel.abort(), 1);
     expect(await evaluate({ signal: cancel.signal, maxTurns: 1e9 })).toMatchObject({ reason: 'CANCELLED' });
   });
 
-  test('zero turns: the model is not asked', async () => {
+  test('with zero turns no request is sent', async () => {
     const { evaluate, requests } = await agent({ script: ['hi'] });
     expect(await evaluate({ maxTurns: 0 })).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT' });
     expect(requests).toEqual([]);
   });
 });
 
-describe('D23: budgets add up across answers and resumes', () => {
+describe('D23: budgets count across responses and resumes', () => {
   test.for([
     ['maxTokens', { maxTokens: 250 }, 3],
     ['maxInputTokens', { maxInputTokens: 250 }, 3],
@@ -53,7 +53,7 @@ describe('D23: budgets add up across answers and resumes', () => {
     expect(session.state.record.usage.length).toBe(turns);
   });
 
-  test('a resume in another process counts what the first one spent', async () => {
+  test('a resume in another process counts the usage of the first one', async () => {
     const options = { script: forever(cost(100, 0)), tools: [look] };
     const first = await agent(options);
     await first.evaluate({ budget: { maxTokens: 200 } });
@@ -65,13 +65,13 @@ describe('D23: budgets add up across answers and resumes', () => {
     expect(second.requests).toHaveLength(3);
   });
 
-  test('another evaluation of the session has a budget of its own', async () => {
+  test('another evaluation of the session has its own budget', async () => {
     const { evaluate } = await agent({ script: [{ text: 'hi', usage: cost(100, 0) }] });
     await evaluate();
     expect(await evaluate({ budget: { maxTokens: 50 } })).toMatchObject({ status: 'completed' });
   });
 
-  test('children spend their parent’s budget (D52): they stop when it is used up, not when their own would be', async () => {
+  test("children use their parent's budget (D52): they stop when it is used up", async () => {
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.', tools: [look] });
     const { evaluate, session } = await agent({
       script: ({ prompt, turn }) =>
@@ -82,13 +82,13 @@ describe('D23: budgets add up across answers and resumes', () => {
     });
     const response = await evaluate({ budget: { maxTokens: 500 } });
     expect(response).toMatchObject({ status: 'suspended', reason: 'BUDGET_EXCEEDED', pending: [] });
-    expect(response.usage).toMatchObject({ inputTokens: 500 }); // 300 of its own and two answers of the child
+    expect(response.usage).toMatchObject({ inputTokens: 500 }); // 300 of its own and two responses of the child
     expect(session.state.record.evaluations.items.map(({ status }) => status)).toEqual(['suspended', 'suspended']);
     const more = await evaluate({ resume: true, budget: { maxTokens: 700 } });
     expect(more).toMatchObject({ reason: 'BUDGET_EXCEEDED', usage: { inputTokens: 700 } });
   });
 
-  test('a child with a budget of its own stops at it, and its parent waits with it', async () => {
+  test('a child with its own budget stops at it, and its parent is suspended with it', async () => {
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.', tools: [look] });
     const { evaluate } = await agent({
       script: ({ prompt }) =>
@@ -106,7 +106,7 @@ describe('D23: budgets add up across answers and resumes', () => {
 });
 
 describe('the deadline', () => {
-  test('stops a model that answers slowly; what it said is kept, and a resume brings a new deadline', async () => {
+  test('stops a slow response; the partial response is recorded, and a resume has a new deadline', async () => {
     const clock = fakeClock();
     const model = scriptedModel(['one two three four'], { beforePart: () => clock.advance(1_000) });
     const { evaluate, session } = await agent({ script: model, clock });
@@ -116,7 +116,7 @@ describe('the deadline', () => {
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'one two three four' });
   });
 
-  test('stops a tool that hangs: it is told by its signal, and runs again on resume', async () => {
+  test('stops a tool that hangs: its signal aborts, and it runs again on resume', async () => {
     const clock = fakeClock();
     const signals: AbortSignal[] = [];
     let hang = true;
@@ -137,7 +137,7 @@ describe('the deadline', () => {
     expect(signals).toHaveLength(2);
   });
 
-  test('one that has passed: the evaluation is recorded and the model not asked', async () => {
+  test('if it has passed, the evaluation is recorded and no request is sent', async () => {
     const clock = fakeClock();
     const { evaluate, requests, session } = await agent({ script: ['hi'], clock });
     expect(await evaluate({ deadline: clock.now() })).toMatchObject({
@@ -175,7 +175,7 @@ describe('the deadline', () => {
 });
 
 describe('cancellation', () => {
-  test('stops a tool; the session stays intact and goes on when resumed', async () => {
+  test('stops a tool; the session stays intact and continues when resumed', async () => {
     const cancel = new AbortController();
     const entered = deferred();
     let runs = 0;
@@ -196,7 +196,7 @@ describe('cancellation', () => {
     expect(runs).toBe(2);
   });
 
-  test('a once call that was running may have happened; one that had not begun did not', async () => {
+  test('a once call that was running has an unknown outcome; one that was not started does not', async () => {
     const cancel = new AbortController();
     const runs: string[] = [];
     const pay = tool('pay', ({ to }: { to: string }) => {
@@ -213,7 +213,7 @@ describe('cancellation', () => {
     expect(runs).toEqual(['a', 'b']);
   });
 
-  test('between the answer and its calls: none of them ran, so nobody has to be asked (D18)', async () => {
+  test('between the response and its calls none of them ran, so no outcome is unknown (D18)', async () => {
     const cancel = new AbortController();
     const runs: string[] = [];
     const pay = tool('pay', (_, { callId }) => runs.push(callId));
@@ -231,7 +231,7 @@ describe('cancellation', () => {
     expect(runs).toEqual(['call_1_1', 'call_1_2']);
   });
 
-  test('no call begins after it, also when another one just ended', async () => {
+  test('no call starts after it, also when another one just ended', async () => {
     const cancel = new AbortController();
     const runs: number[] = [];
     const work = tool('work', ({ n }: { n: number }) => `done ${runs.push(n)}`);
@@ -250,14 +250,14 @@ describe('cancellation', () => {
     expect(runs).toEqual([1, 2, 3, 4]);
   });
 
-  test('before it began: recorded, not asked', async () => {
+  test('before the start the evaluation is recorded, and no request is sent', async () => {
     const { evaluate, requests, session } = await agent({ script: ['hi'] });
     expect(await evaluate({ signal: AbortSignal.abort() })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(requests).toEqual([]);
     expect(session.state.record.messages.length).toBe(2);
   });
 
-  test('leaves no listener on a signal that lives longer', async () => {
+  test('leaves no listener on a signal that outlives it', async () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');

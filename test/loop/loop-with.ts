@@ -1,4 +1,4 @@
-/** A main loop for tests: one process's, with its model's requests in reach. */
+/** A main loop for tests: of one process, with access to its model's requests. */
 import { onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import {
@@ -19,7 +19,7 @@ export interface Request {
 }
 export const request: Request = { id: 'r1', topic: 'birds' };
 
-/** A loop whose model and tools are counted, as one process would have it. */
+/** A loop that counts the uses of its model and tools, for one process. */
 export function loopWith(
   options: {
     readonly script?: readonly ScriptedTurn[];

@@ -25,19 +25,19 @@ beforeEach(() => {
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 });
 
-/** What a process that died leaves: its lock is that of a dead process, which the next one takes over. */
+/** Leaves the state of a killed process: its lock is that of a dead process, which the next one takes over. */
 function processDied(): void {
   rmSync(join(dir, 'r1.lock'), { recursive: true });
 }
 
-/** What is kept of a completed request: its answer and nothing else. */
+/** The stored part of a completed request: only its response. */
 function expectAnswerKept(): void {
   expect(readdirSync(dir)).toEqual(['r1.json']);
   expect(JSON.parse(readFileSync(join(dir, 'r1.json'), 'utf8'))).toMatchObject({ format: 'holdfast-answer' });
 }
 
 describe('MainLoop with checkpoints instead of a store', () => {
-  /** What ran in each process. A process that dies in a tool never comes back from it. */
+  /** The tools that ran in each process. A process that is killed in a tool never returns from it. */
   function process(strategy: CheckpointStrategy, dieIn?: string) {
     const ran: string[] = [];
     const died = Promise.withResolvers<'died'>();
@@ -69,15 +69,15 @@ describe('MainLoop with checkpoints instead of a store', () => {
   }
 
   test.for<readonly [CheckpointStrategy, string, readonly string[], readonly number[]]>([
-    ['on-turn', 'b', ['a', 'b', 'c'], [2, 3]], // a's result was not saved yet: it is done again
+    ['on-turn', 'b', ['a', 'b', 'c'], [2, 3]], // a's result was not saved yet: it runs again
     ['on-turn', 'c', ['c'], [3]],
     ['on-tool-use', 'b', ['b', 'c'], [2, 3]],
     ['on-tool-use', 'c', ['c'], [3]],
     ['on-complete', 'c', ['a', 'b', 'c'], [1, 2, 3]], // nothing was saved before the end
     [{ everyMs: 0 }, 'c', ['c'], [3]],
     [{ everyMs: 3_600_000 }, 'c', ['a', 'b', 'c'], [1, 2, 3]],
-    ['on-demand', 'c', ['a', 'b', 'c'], [2, 3]], // saved while both ran, at b's word
-  ])('%o, killed in %s: %j run in the process that goes on', async ([strategy, dieIn, ran, asked]) => {
+    ['on-demand', 'c', ['a', 'b', 'c'], [2, 3]], // saved while both ran, by b's request
+  ])('%o, killed in %s: %j run in the process that resumes', async ([strategy, dieIn, ran, asked]) => {
     expect(await process(strategy, dieIn).execute()).toBe('died');
     processDied();
     const second = process(strategy);
@@ -87,7 +87,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     expectAnswerKept();
   });
 
-  test('a once call that finished and was not saved is unknown, never run again (I2)', async () => {
+  test('a once call that finished and was not saved has an unknown outcome, and never runs again (I2)', async () => {
     let runs = 0;
     const options = (die: boolean) => ({
       script: [{ toolCalls: [call('pay'), call('hang')] }, 'ok'],
@@ -99,7 +99,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     });
     void loopWith(options(true))
       .loop.execute(request)
-      .catch(() => {}); // it finds out that it is dead
+      .catch(() => {}); // rejects: its lock was taken over
     while (runs === 0) await setImmediate();
     for (let i = 0; i < 10; i++) await setImmediate();
     processDied();
@@ -108,7 +108,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     expect(runs).toBe(1);
   });
 
-  test('what is saved is saved before the loop goes on', async () => {
+  test('a checkpoint is saved before the loop continues', async () => {
     const order: string[] = [];
     const saved = new Map<string, Snapshot>();
     const checkpoints: CheckpointHandler<Request> = {
@@ -153,7 +153,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
       });
     };
     const first = make(true);
-    void first.loop.execute(request).catch(() => {}); // it finds out that it is dead
+    void first.loop.execute(request).catch(() => {}); // rejects: its lock was taken over
     while (first.requests.length < 2) await setImmediate();
     for (let i = 0; i < 50; i++) await setImmediate();
     processDied();
@@ -163,7 +163,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     expect.assertions(3);
   });
 
-  test('a crash in finalize: the checkpoint is still there, and finalize is called again', async () => {
+  test('after a crash in finalize the checkpoint still exists, and finalize is called again', async () => {
     const finalize = vi.fn().mockRejectedValueOnce(new Error('no'));
     const options = { checkpoints: fileCheckpoints<Request>(dir), finalize };
     await expect(loopWith(options).loop.execute(request)).rejects.toThrow('no');
@@ -173,7 +173,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     expect(finalize).toHaveBeenCalledTimes(2);
   });
 
-  test('a call that waits is approved in its checkpoint', async () => {
+  test('a waiting call can be approved in its checkpoint', async () => {
     const checkpoints = fileCheckpoints<Request>(dir);
     const options = {
       script: [{ toolCalls: [call('deploy')] }, 'ok'],
@@ -207,7 +207,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
       '{"format":"holdfast-snapshot","version":99,"sessionId":"r1","seq":1,"at":"","slices":{}}',
     ],
     ['empty', ''],
-  ])('a damaged checkpoint (%s): fail throws, restart begins again', async ([, text]) => {
+  ])('a damaged checkpoint (%s): fail throws, restart starts again', async ([, text]) => {
     const checkpoints = fileCheckpoints<Request>(dir);
     writeFileSync(join(dir, 'r1.json'), text ?? '');
     await expect(loopWith({ checkpoints }).loop.execute(request)).rejects.toMatchObject({ code: 'SNAPSHOT_INVALID' });

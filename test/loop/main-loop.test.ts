@@ -16,7 +16,7 @@ import { call, said, tool } from './agent.ts';
 import { loopWith, request } from './loop-with.ts';
 
 describe('with a store', () => {
-  test('prepare, execute, finalize: the answer, and the session it is in', async () => {
+  test('prepare, execute, finalize: returns the response and its session', async () => {
     const store = memoryStore();
     const finalize = vi.fn();
     const { loop } = loopWith({ store, finalize });
@@ -30,23 +30,23 @@ describe('with a store', () => {
     ]);
   });
 
-  test('the same call before and after a crash, and after the end', async () => {
+  test('the same call works before and after a crash, and after the end', async () => {
     const store = memoryStore();
     const script = [{ toolCalls: [call('look')] }, 'ok'];
     const hang = loopWith({ store, script, tools: [tool('look', () => new Promise(() => {}), { effect: 'read' })] });
     void hang.loop.execute(request).catch(() => {});
     while (hang.requests.length === 0 || (await store.head('r1')).seq < 4) await setImmediate();
-    await store.releaseLease('r1', (await store.readLease('r1'))?.fence ?? 0); // the process died
+    await store.releaseLease('r1', (await store.readLease('r1'))?.fence ?? 0); // the process was killed
     const tools = [tool('look', () => 'seen', { effect: 'read' })];
     const second = loopWith({ store, script, tools });
     expect(await second.loop.execute(request)).toMatchObject({ status: 'completed', text: 'ok', turns: 2 });
-    expect(second.requests).toHaveLength(1); // the first answer was there
+    expect(second.requests).toHaveLength(1); // the first response was recorded
     const third = loopWith({ store, script, tools });
     expect(await third.loop.execute(request)).toMatchObject({ status: 'completed', text: 'ok' });
     expect(third.requests).toEqual([]);
   });
 
-  test('finalize is called at least once: a crash in it calls it again, with the recorded answer', async () => {
+  test('finalize is called at least once: after a crash in it, again with the recorded response', async () => {
     const store = memoryStore();
     const finalize = vi.fn().mockRejectedValueOnce(new Error('the mail server is down'));
     const { loop, requests } = loopWith({ store, finalize });
@@ -56,7 +56,7 @@ describe('with a store', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('what is sent to the session while the request runs is placed, or run after it; the answer is the request’s own', async () => {
+  test("inputs that are sent while the request runs are placed, or run after it; the response is the request's own", async () => {
     const store = memoryStore();
     const look = tool('look', async () => {
       const other = await openSession({ store, id: 'r1' });
@@ -85,7 +85,7 @@ describe('with a store', () => {
     expect(await loop.execute(request)).toMatchObject({ evaluationId: response.evaluationId });
   });
 
-  test('a suspended one is not finalized', async () => {
+  test('a suspended request is not finalized', async () => {
     const finalize = vi.fn();
     const { loop } = loopWith({ store: memoryStore(), finalize, script: [{ error: { status: 400 } }] });
     expect(await loop.execute(request)).toMatchObject({ status: 'suspended' });
@@ -111,12 +111,12 @@ describe('with a store', () => {
     expect(seen).toEqual(['Ada']);
   });
 
-  test('without prepare it says what is missing', async () => {
+  test('without prepare the error names what is missing', async () => {
     const loop = new MainLoop({ adapter: createAdapter({ model: scriptedModel([]) }) });
     await expect(loop.execute('x')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('a request may be any text: long, of many lines, or empty', async () => {
+  test('a request may be any text: long, with many lines, or empty', async () => {
     const prompt = definePrompt({ ns: 'test', key: 'any', instructions: 'Hi.' });
     const loop = new MainLoop<string>({
       adapter: createAdapter({ model: scriptedModel(['hello']) }),
@@ -129,7 +129,7 @@ describe('with a store', () => {
     expect(new Set(names).size).toBe(4);
   });
 
-  test('requests run side by side', async () => {
+  test('requests run concurrently', async () => {
     const { loop } = loopWith({ store: memoryStore() });
     const answers = await Promise.all(['a', 'b', 'c'].map((id) => loop.execute({ id, topic: id })));
     expect(answers.map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
@@ -150,7 +150,7 @@ describe('onInvalid: a recorded conversation that cannot be continued', () => {
     expect(await store.head('r1')).toEqual(before);
   });
 
-  test('restart: begins again', async () => {
+  test('restart: starts again', async () => {
     const store = await broken();
     const { loop } = loopWith({ store, instructions: 'Study {{topic}} well.', onInvalid: 'restart' });
     expect(await loop.execute(request)).toMatchObject({ status: 'completed', text: 'ok' });
@@ -158,7 +158,7 @@ describe('onInvalid: a recorded conversation that cannot be continued', () => {
     expect(session.state.record.evaluations.items.map(({ status }) => status)).toEqual(['superseded', 'completed']);
   });
 
-  test('restart: an answer that the schema of today does not take', async () => {
+  test('restart: also for a response that does not fit the current schema', async () => {
     const store = memoryStore();
     await loopWith({ store, script: ['1'], output: z.number() }).loop.execute(request);
     const next = { store, script: ['{"n":1}'], output: z.object({ n: z.number() }) };
@@ -166,7 +166,7 @@ describe('onInvalid: a recorded conversation that cannot be continued', () => {
     expect(await loopWith({ ...next, onInvalid: 'restart' }).loop.execute(request)).toMatchObject({ output: { n: 1 } });
   });
 
-  test('restart is not for an evaluation that failed just now: it would only fail again', async () => {
+  test('restart does not apply to an evaluation that failed in this run: it would fail again', async () => {
     const { loop, requests } = loopWith({
       store: memoryStore(),
       script: ['no', 'no', 'no', 'no'],
@@ -177,7 +177,7 @@ describe('onInvalid: a recorded conversation that cannot be continued', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('restart is not for a session that someone else runs', async () => {
+  test('restart does not apply to a session that another process runs', async () => {
     const store = memoryStore();
     await store.acquireLease('r1', { holder: { id: 'x', host: 'far', pid: 1, startedAt: '' }, ttlMs: 60_000 });
     const { loop } = loopWith({ store, onInvalid: 'restart' });

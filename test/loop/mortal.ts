@@ -1,41 +1,40 @@
 /**
- * Processes that die, without processes: whatever a life does passes through `pass`, and at the nth passage it is over. From then
- * on nothing that it still waits for ever comes, and nothing that it does reaches the world. The store, the clock and what tools
- * did outside outlive it.
+ * Simulated processes that are killed: everything that a process does passes through `pass`, and at the nth pass it ends. From then
+ * on its promises never settle, and its actions have no effect. The store, the clock and the outside effects of tools outlive it.
  */
 import { type Clock, type Model, memoryStore, type Store } from '../../src/index.ts';
 import type { LeaseKeeper } from '../../src/ports/store.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** What outlives every process. */
+/** The state outside all processes. */
 export class World {
   readonly clock: FakeClock = fakeClock();
   readonly store: Store = memoryStore({ clock: this.clock });
-  /** How often each call acted, by its idempotency key. */
+  /** How many times each call acted, by its idempotency key. */
   readonly acts: Map<string, number> = new Map();
   /** Calls whose result is in the log. */
   readonly finished: Set<string> = new Set();
-  /** Calls that acted although they had their result: never. */
+  /** Calls that acted although they had their result: must be empty. */
   readonly ranAgain: string[] = [];
-  /** How often a request was made that its provider failed, by a name of its own. */
+  /** How many times a request that its provider failed was made, by a unique name. */
   readonly failures: Map<string, number> = new Map();
 }
 
 const WRITES = ['append', 'acquireLease', 'releaseLease', 'appendDraft', 'writeSnapshot'];
 
-/** One process. */
+/** One simulated process. */
 export class Life {
   readonly world: World;
   readonly store: Store;
   readonly clock: Clock;
-  /** Resolves when it is over. */
+  /** Resolves when it was killed. */
   readonly died: Promise<'died'>;
   passed = 0;
-  /** Called when a write is durable and nobody has heard of it yet. */
+  /** Called when a write is durable and not acknowledged yet. */
   afterWrite: ((method: string, args: readonly unknown[]) => Promise<void> | undefined) | undefined;
   readonly #crashAt: number;
   readonly #die: () => void;
-  /** Those that renew its leases. */
+  /** The keepers of its leases. */
   readonly #keepers: LeaseKeeper[] = [];
   #dead = false;
 
@@ -49,12 +48,12 @@ export class Life {
     this.store = this.#mortalStore(world.store);
   }
 
-  /** A point at which it may die. */
+  /** A point at which it may be killed. */
   async pass(): Promise<void> {
     if (this.#dead || ++this.passed >= this.#crashAt) await this.kill();
   }
 
-  /** Dies here: whoever waits for this waits forever. */
+  /** Kills it here: the promise never settles. */
   kill(): Promise<never> {
     this.#dead = true;
     for (const keeper of this.#keepers) keeper.stop();
@@ -62,7 +61,7 @@ export class Life {
     return new Promise(() => {});
   }
 
-  /** Acts on the world, with a point on both sides. */
+  /** Acts outside, with a point before and after. */
   async act(key: string): Promise<void> {
     await this.pass();
     const { acts, finished, ranAgain } = this.world;
@@ -71,7 +70,7 @@ export class Life {
     await this.pass();
   }
 
-  /** A model with a point before every part of its answer. */
+  /** A model with a point before every part of its response. */
   mortal(model: Model): Model {
     const life = this;
     return {

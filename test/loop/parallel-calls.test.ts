@@ -7,7 +7,7 @@ const calls = (n: number, name = 'work'): { readonly toolCalls: ReturnType<typeo
   toolCalls: Array.from({ length: n }, (_, i) => call(name, { n: i + 1 })),
 });
 
-/** A tool whose runs end when they are told to, in any order. */
+/** A tool whose runs end when the test resolves them, in any order. */
 function gated(effect: 'read' | 'idempotent' | 'once' = 'idempotent') {
   const gates = new Map<number, ReturnType<typeof deferred<string>>>();
   let running = 0;
@@ -33,8 +33,8 @@ function gated(effect: 'read' | 'idempotent' | 'once' = 'idempotent') {
   return { work, open, gates, most: () => most };
 }
 
-describe('D22: calls of one turn run side by side', () => {
-  test('all at once, each recorded the moment it finishes, sent back in call order (D10)', async () => {
+describe('D22: calls of one turn run concurrently', () => {
+  test('all start at once, each is recorded when it finishes, and results are sent in call order (D10)', async () => {
     const { work, open, most } = gated();
     const { session, evaluate, requests } = await agent({ script: [calls(3), 'ok'], tools: [work] });
     const response = evaluate();
@@ -50,7 +50,7 @@ describe('D22: calls of one turn run side by side', () => {
     expect(sent.map(textOf)).toEqual(['done 1', 'done 2', 'done 3']);
   });
 
-  test('no more than maxParallelCalls at a time', async () => {
+  test('at most maxParallelCalls run at a time', async () => {
     const { work, open, most } = gated();
     const { evaluate } = await agent({ script: [calls(5), 'ok'], tools: [work] });
     const response = evaluate({ maxParallelCalls: 2 });
@@ -59,7 +59,7 @@ describe('D22: calls of one turn run side by side', () => {
     expect(most()).toBe(2);
   });
 
-  test('results that are there together share one commit', async () => {
+  test('results that are ready together share one commit', async () => {
     const store = memoryStore();
     const commits: number[] = [];
     const append = store.append.bind(store);
@@ -74,10 +74,10 @@ describe('D22: calls of one turn run side by side', () => {
     });
     await evaluate();
     expect(await eventTypes(session)).toHaveLength(3 + 5 + 4 + 2);
-    expect(commits).toEqual([3, 5, 4, 2]); // start; answer and starts; results; answer and end
+    expect(commits).toEqual([3, 5, 4, 2]); // start; response and starts; results; response and end
   });
 
-  test('many calls raise no warning about listeners', async () => {
+  test('many calls cause no warning about listeners', async () => {
     const warnings: string[] = [];
     const warn = (warning: Error): number => warnings.push(warning.name);
     process.on('warning', warn);
@@ -89,8 +89,8 @@ describe('D22: calls of one turn run side by side', () => {
   });
 });
 
-describe('D9: a start is recorded before the call acts, and no sooner than needed', () => {
-  test('starts of calls that act at once go with the answer; those behind the limit follow when their turn comes', async () => {
+describe('D9: a start is recorded before the call acts, and as late as possible', () => {
+  test("starts of calls that run at once are in the response's append; those beyond the limit are recorded when they run", async () => {
     const { work, open } = gated('once');
     const { session, evaluate } = await agent({ script: [calls(3), 'ok'], tools: [work] });
     const started = (): readonly string[] => session.state.record.toolStarts.toArray().map(({ callId }) => callId);
@@ -105,10 +105,10 @@ describe('D9: a start is recorded before the call acts, and no sooner than neede
     await response;
   });
 
-  test('a once call that had not begun because of the limit is not unknown after a crash', async () => {
+  test('a once call that was not started because of the limit has no unknown outcome after a crash', async () => {
     const { work, gates } = gated('once');
     const first = await agent({ script: [calls(3), 'ok'], tools: [work], adapter: { leaseTtlMs: 1 } });
-    void first.evaluate({ maxParallelCalls: 1 }).catch(() => {}); // and never heard of again
+    void first.evaluate({ maxParallelCalls: 1 }).catch(() => {}); // as if killed
     while (!gates.has(1)) await setImmediate();
     const runs: number[] = [];
     const quick = tool('work', ({ n }: { n: number }) => `done ${runs.push(n) && n}`, { effect: 'once' });
@@ -120,7 +120,7 @@ describe('D9: a start is recorded before the call acts, and no sooner than neede
     expect(runs).toEqual([2, 3]); // every runnable sibling ran first (D18)
   });
 
-  test('read tools leave no trace of their start', async () => {
+  test('starts of read tools are not recorded', async () => {
     const { session, evaluate } = await agent({
       script: [calls(2), 'ok'],
       tools: [tool('work', () => 'seen', { effect: 'read' })],

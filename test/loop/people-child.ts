@@ -1,6 +1,6 @@
 /**
- * One process with several people: `people-child.ts <directory> <seed>`. Its tools may kill it in the
- * middle of an effect. With the seed `end` it brings the conversation to its end and prints what is wrong with it.
+ * One process with several people: `people-child.ts <directory> <seed>`. Its tools may kill it inside an effect. With the seed `end` it
+ * completes the conversation and prints what is wrong with it.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -9,9 +9,9 @@ import { memoryStore } from '../../src/index.ts';
 import { bundleScript } from '../support/bundle.ts';
 import { effectOf, lies, Person, randomFrom } from './people.ts';
 
-/** I2, D67: whoever says what when, a call acts at most once per run that someone allowed, and the log tells the truth about it. */
+/** I2, D67: with any decisions at any time, a call acts at most once per permitted run, and the log matches what happened. */
 
-test('people with handles of their own', async () => {
+test('people with their own handles', async () => {
   const acted = { effects: 0, words: 0 };
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1 }), fc.integer({ min: 2, max: 4 }), async (seed, count) => {
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => child.remove());
 
-/** Runs a process to its end, or to its kill. */
+/** Runs a process until it ends or is killed. */
 function run(dir: string, seed: number | 'end'): Promise<string | 'killed'> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [child.path, dir, String(seed)], (error, stdout, stderr) => {
@@ -56,7 +56,7 @@ function run(dir: string, seed: number | 'end'): Promise<string | 'killed'> {
   });
 }
 
-test('people in processes of their own, some of which are killed', { timeout: 120_000 }, async () => {
+test('people in their own processes, some of which are killed', { timeout: 120_000 }, async () => {
   const seen = { kills: 0, effects: 0, words: 0 };
   const live = async (seed: number): Promise<void> => {
     const dir = mkdtempSync(join(tmpdir(), 'holdfast-people-'));
@@ -74,6 +74,6 @@ test('people in processes of their own, some of which are killed', { timeout: 12
     }
   };
   await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 2 ** 30 }), live), { numRuns: 3 });
-  // How many kills there are is chance: on until enough has happened.
+  // The number of kills is random: repeats until enough has happened.
   for (let seed = 1; seen.kills === 0 || seen.effects <= 4 || seen.words <= 8; seed += 100) await live(seed);
 });

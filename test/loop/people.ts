@@ -1,6 +1,6 @@
 /**
- * Random people around one conversation: each opens handles of its own and approves, denies, settles, erases and resumes as it
- * likes, with what it saw last. What tools did, and which words were accepted, is noted outside the log.
+ * Random people in one conversation: each opens its own handles and approves, denies, settles, erases and resumes at random, based on
+ * the state that it read last. Effects of tools and accepted decisions are recorded outside the log.
  */
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
@@ -29,15 +29,15 @@ import {
 export const SESSION = 'people';
 const TURNS = 3;
 
-/** What outlives every process. */
+/** The state outside all processes. */
 export interface Outside {
-  /** Called by a tool for every effect: which call, in which run. */
+  /** Called by a tool for every effect, with the call and the run. */
   effect(context: ToolContext): void | Promise<void>;
-  /** Called when a person's word was accepted. */
+  /** Called when a person's decision was accepted. */
   accepted(word: string): void;
 }
 
-/** What is noted of an effect. */
+/** The record of an effect. */
 export function effectOf({ evaluationId, turn, callId, attempt }: CallRef): string {
   return `${evaluationId}/${turn}/${callId}#${attempt}`;
 }
@@ -105,17 +105,17 @@ export class Person {
     return this.#session.state.record.evaluations.items.at(-1)?.status === 'completed';
   }
 
-  /** Does this many things, beside everyone else. */
+  /** Makes this many actions, concurrently with the others. */
   async live(acts: number): Promise<void> {
     for (let i = 0; i < acts && !this.#isOver; i++) await this.#act();
   }
 
-  /** Does something. Whatever is refused is refused with one of our own errors. */
+  /** Makes one action. A rejection must be one of our own errors. */
   async #act(): Promise<void> {
     const random = this.#random;
     if (random() < 0.7) {
       await this.#session.refresh();
-      this.#seen = getPendingToolCalls(this.#session); // else: what it saw before
+      this.#seen = getPendingToolCalls(this.#session); // otherwise it uses an outdated state
     }
     const call = this.#seen[Math.floor(random() * this.#seen.length)];
     try {
@@ -123,7 +123,7 @@ export class Person {
       else await this.#speak(call);
     } catch (error) {
       if (!isHoldfastError(error) || !REFUSALS.has(error.code)) throw error;
-      await setImmediate(); // others are at work
+      await setImmediate(); // lets others run
     }
   }
 
@@ -149,7 +149,7 @@ export class Person {
     this.#outside.accepted(`erased ${message.id}`);
   }
 
-  /** Brings the conversation to its end: whatever still waits is denied, or was done by hand. */
+  /** Completes the conversation: denies or settles everything that still waits. */
   async end(): Promise<Session> {
     for (let response = await this.#evaluate(); response.status === 'suspended'; response = await this.#evaluate()) {
       for (const call of getPendingToolCalls(this.#session)) {
@@ -176,7 +176,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Everything that is not as the log says, or happened more often than anyone allowed; empty when all is well. */
+/** Differences between log and effects, and effects beyond what was permitted; empty if there are none. */
 export async function lies(
   session: Session,
   { effects, words }: { readonly effects: readonly string[]; readonly words: readonly string[] },
@@ -230,7 +230,7 @@ export async function lies(
     if (text === 'done' && !acted) found.push(`${call} did nothing, and its result says done`);
     if (never === (text === 'done' || text === 'by hand')) found.push(`an unknown result: "${text}"`);
   }
-  // A word that was accepted is what came of the call.
+  // An accepted decision determines the result of the call.
   for (const word of words) {
     const [what = '', name = ''] = word.split(' ');
     const text = results.get(withoutAttempt(name)) ?? '';

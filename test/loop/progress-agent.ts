@@ -9,7 +9,7 @@ import {
   type ToolContext,
 } from '../../src/index.ts';
 
-/** An agent that calls a `once` tool and then says that it is done. */
+/** An agent that calls a `once` tool and then responds that it is done. */
 export function uploader(execute: (context: ToolContext) => Promise<string>): {
   readonly adapter: ProviderAdapter;
   readonly prompt: Prompt<undefined>;

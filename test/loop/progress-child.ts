@@ -1,4 +1,4 @@
-/** A process that dies while its tool runs, after what the tool reported is stored. */
+/** A process that is killed while its tool runs, after the tool's progress is stored. */
 import { setTimeout } from 'node:timers/promises';
 import { openSession } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';

@@ -33,7 +33,7 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from './agent.ts';
 import { uploader } from './progress-agent.ts';
 
-/** What tools report while they run (D62). */
+/** Progress of running tools (D62). */
 
 const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ['memory', async () => memoryStore()],
@@ -71,7 +71,7 @@ async function reporting(
   return { ...made, clock };
 }
 
-/** Lets the drafts be written, and waits until they are. */
+/** Lets the drafts be written, and waits for that. */
 async function written({ clock }: { readonly clock: FakeClock }): Promise<void> {
   clock.advance(200);
   for (let i = 0; i < 20; i++) await setImmediate();
@@ -88,7 +88,7 @@ async function onlyCall({ session }: Agent): Promise<ReturnType<typeof getPendin
   return open;
 }
 
-test('D62: listeners get each report at once, and the provider gets none', async () => {
+test('D62: listeners receive each report at once, and the provider receives none', async () => {
   const made = await reporting((_, ctx: ToolContext) => {
     ctx.progress('one\n');
     ctx.progress({ text: 'two\n', percent: 250, data: { file: 'a' } });
@@ -111,7 +111,7 @@ test('D62: listeners get each report at once, and the provider gets none', async
     toolName: 'work',
   });
   expect(JSON.stringify(made.requests)).not.toContain('two');
-  expect(Object.isFrozen(made.events.filter(isToolProgress)[1]?.data)).toBe(true); // the draft holds it, too
+  expect(Object.isFrozen(made.events.filter(isToolProgress)[1]?.data)).toBe(true); // the draft refers to it, too
 });
 
 test.for(STORES)(
@@ -185,7 +185,7 @@ test('D62: reports between two writes are written together', async () => {
   expect(appendDraft.mock.calls[0]?.[1]).toHaveLength(1);
 });
 
-test('D62: a tool that reports nothing sets no timer of its own and writes no draft', async () => {
+test('D62: a tool that reports nothing sets no timer and writes no draft', async () => {
   const store = memoryStore();
   const appendDraft = vi.spyOn(store, 'appendDraft');
   const append = vi.spyOn(store, 'append');
@@ -201,7 +201,7 @@ test('D62: a tool that reports nothing sets no timer of its own and writes no dr
   expect(await timers((_, ctx: ToolContext) => ctx.progress('x'))).toBe(silent + 1);
 });
 
-test('D62: what a killed process’s call reported is there until a person has settled the call', async () => {
+test("D62: the progress of a killed process's call is readable until a person has settled the call", async () => {
   const path = database();
   const child = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'progress-child.ts'), path]);
   await expect(child).rejects.toMatchObject({ signal: 'SIGKILL' });
@@ -220,7 +220,7 @@ test('D62: what a killed process’s call reported is there until a person has s
   await store.close();
 });
 
-test('D62: what a call reported last before its evaluation is suspended is stored', async () => {
+test('D62: the last progress before a suspension is stored', async () => {
   const made = await reporting(
     async (_, ctx: ToolContext) => {
       ctx.progress('begun');
@@ -235,7 +235,7 @@ test('D62: what a call reported last before its evaluation is suspended is store
   expect(await readCallProgress(made.session, await onlyCall(made))).toEqual({ text: 'begun' });
 });
 
-test('D62: reconcile continues what the handler reported; a handler that runs again replaces it', async () => {
+test("D62: reconcile continues the handler's progress; a handler that runs again replaces it", async () => {
   let seen: (string | undefined)[] = [];
   const look = async (): Promise<void> => {
     await written(made);
@@ -274,7 +274,7 @@ test('D62: reconcile continues what the handler reported; a handler that runs ag
   expect(seen).toEqual(['run 1\n', 'run 1\nlooking\n', 'run 1\nlooking\nundoing\n', 'run 2\n']);
 });
 
-test('D62: an evaluation that is superseded takes the progress of its calls with it', async () => {
+test('D62: superseding an evaluation removes the progress of its calls', async () => {
   let runs = 0;
   const made = await reporting(
     async (_, ctx: ToolContext) => {
@@ -293,7 +293,7 @@ test('D62: an evaluation that is superseded takes the progress of its calls with
   expect(await made.store.readDraft('session')).toEqual([]);
 });
 
-test('D62: erasing the message of a call that runs removes what the call reported', async () => {
+test("D62: erasing the message of a running call removes the call's progress", async () => {
   const made: Reporting = await reporting(
     async (_, ctx: ToolContext) => {
       ctx.progress('secret');
@@ -310,7 +310,7 @@ test('D62: erasing the message of a call that runs removes what the call reporte
   expect(await made.store.readDraft('session')).toEqual([]);
 });
 
-describe('what must not break a tool', () => {
+describe('a tool is not affected by', () => {
   test.for([
     ['a number', 5],
     ['nothing', undefined],
@@ -320,7 +320,7 @@ describe('what must not break a tool', () => {
     ['data that contains itself', { data: circular() }],
     ['data that is a function', { data: () => 1 }],
     ['data that is too long', { data: 'x'.repeat(20_000) }],
-  ] as const)('D62: %s is ignored with a warning', async ([, report]) => {
+  ] as const)('D62: %s, which is ignored with a warning', async ([, report]) => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     onTestFinished(() => warn.mockRestore());
     const made = await reporting((_, ctx: ToolContext) => {
@@ -347,7 +347,7 @@ describe('what must not break a tool', () => {
     expect(await made.evaluate({ onEvent })).toMatchObject({ status: 'completed' });
   });
 
-  test('D62: a report after the call has ended is ignored', async () => {
+  test('D62: a report after the call has ended, which is ignored', async () => {
     let late: ToolContext['progress'] | undefined;
     const made = await reporting((_, ctx: ToolContext) => {
       late = ctx.progress;
@@ -380,7 +380,7 @@ describe('redaction', () => {
   const redactText = (text: string): string => text.replaceAll(SECRET, '[key]');
   const redact: AgentOptions['redact'] = (event) => event;
 
-  /** Everything that is written of a tool's reports. */
+  /** All written chunks of a tool's reports. */
   async function storedOf(options: Partial<AgentOptions>, pieces: readonly string[]): Promise<string> {
     const store = memoryStore();
     const appendDraft = vi.spyOn(store, 'appendDraft');
@@ -409,7 +409,7 @@ describe('redaction', () => {
     expect(stored).not.toMatch(/sk-|cret42/);
   });
 
-  test('D77: a word whose beginning was dropped by the bound is not stored', async () => {
+  test('D77: a word whose beginning was dropped by the limit is not stored', async () => {
     const filler = 'x'.repeat(2 * MAX_PROGRESS_LENGTH);
     const stored = await storedOf({ redact, redactText }, [`sk-se${filler}`, `cret42 end `]);
     expect(stored).not.toContain('cret42');
@@ -417,8 +417,8 @@ describe('redaction', () => {
   });
 });
 
-describe('on the call’s block', () => {
-  /** The blocks of the main conversation, from the live events and from a reload, at the moment of each look. */
+describe("on the call's block", () => {
+  /** The blocks of the main conversation, from the live events and from a reload, at the moment of each call. */
   async function looks(
     work: (ctx: ToolContext, look: () => Promise<void>) => Promise<unknown>,
   ): Promise<readonly { readonly live: unknown; readonly reloaded: unknown; readonly watched: unknown }[]> {
@@ -437,7 +437,7 @@ describe('on the call’s block', () => {
         watched = reduceConversationEvents(watched, watcher.push(event));
         watchedSeq = event.seq;
       }
-      // A watcher reads the same chunks again and again.
+      // A watcher reads the same chunks repeatedly.
       for (const chunk of drafts) watched = reduceConversationEvents(watched, watcher.push(chunk));
       const reloaded = reduceConversationEvents(createConversationState(), messagesToEvents(log, { drafts }));
       seen.push(JSON.parse(JSON.stringify({ live, reloaded, watched })));
@@ -471,7 +471,7 @@ describe('on the call’s block', () => {
     expect(JSON.stringify(seen[2])).not.toContain('"progress"');
   });
 
-  test('D62: beyond the bound a watcher of the store shows what a reload shows', async () => {
+  test('D62: beyond the limit a watcher of the store shows the same as a reload', async () => {
     const seen = await looks(async (ctx, look) => {
       for (let i = 0; i < 12; i++) {
         ctx.progress(`${i}`.repeat(9000));

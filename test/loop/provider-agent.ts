@@ -1,9 +1,9 @@
-/** An agent with a real provider client: reasoning, parallel calls, two turns of them, and ways to die on the way. */
+/** An agent with a real provider client: reasoning, two turns of parallel calls, and crash points. */
 import { z } from 'zod';
 import { type AnyTool, definePrompt, defineTool, type Prompt, type ToolContext } from '../../src/index.ts';
 import type { ServerRequest, ServerTurn } from '../support/provider-server/server-turn.ts';
 
-/** Where a process can die between being asked and having answered. */
+/** Where a process can be killed between request and response. */
 export const CRASHES = [
   'before the request',
   'in mid-stream',
@@ -13,7 +13,7 @@ export const CRASHES = [
 ] as const;
 export type Crash = (typeof CRASHES)[number];
 
-/** Two turns of calls, thought about, and an answer. */
+/** Two turns of calls with reasoning, and a response. */
 export function script({ turn }: Pick<ServerRequest, 'turn'>): ServerTurn {
   const toolCalls = [
     { name: 'read', arguments: { path: `a${turn}` } },
@@ -24,7 +24,7 @@ export function script({ turn }: Pick<ServerRequest, 'turn'>): ServerTurn {
     : { reasoning: 'That was all.', text: 'All of them are fine.' };
 }
 
-/** `before` is called when a tool has begun, and may not return. */
+/** `before` is called when a tool has started, and may never return. */
 export function promptWith(before: (name: string, context: ToolContext) => Promise<void> | void): Prompt {
   const make = (name: string, effect: AnyTool['effect']): AnyTool =>
     defineTool({
@@ -41,5 +41,5 @@ export function promptWith(before: (name: string, context: ToolContext) => Promi
   return definePrompt({ ns: 'test', key: 'files', instructions: 'Look after the files.', tools });
 }
 
-/** The turn in which to die: the second, when there is something to send back. */
+/** The turn of the crash: the second, when there are results to send. */
 export const CRASH_TURN = 2;

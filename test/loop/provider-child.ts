@@ -1,6 +1,6 @@
 /**
  * One process with a real provider client and a real database: `provider-child.ts <provider> <url> <database> [<crash>]`. It kills
- * itself where it is told to, by a signal that nothing can catch; without a crash it prints what the conversation came to.
+ * itself with SIGKILL at the given point; without one it prints the final conversation.
  */
 import { setImmediate } from 'node:timers/promises';
 import { createAnthropic } from '@ai-sdk/anthropic';

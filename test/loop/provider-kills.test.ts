@@ -10,12 +10,12 @@ import { type ProviderServer, startProviderServer } from '../support/provider-se
 import { CRASHES, type Crash, script } from './provider-agent.ts';
 import { normalized } from './random-agent.ts';
 
-/** The real clients in real processes, on a real database, killed for real. */
+/** The real clients in real processes, on a real database, killed by SIGKILL. */
 
 let child: Awaited<ReturnType<typeof bundleScript>>;
 let server: ProviderServer;
 let dir: string;
-/** What an uninterrupted process comes to. */
+/** The result of an uninterrupted process. */
 let expected: End;
 beforeAll(async () => {
   child = await bundleScript(join(import.meta.dirname, 'provider-child.ts'));
@@ -51,7 +51,7 @@ async function ended(end: Promise<End | 'killed'>): Promise<End> {
   return outcome;
 }
 
-describe('I2, I3, I4: a process with a provider’s client is killed, another goes on', () => {
+describe("I2, I3, I4: a process with a provider's client is killed, another one resumes", () => {
   test.for(CRASHES)('anthropic, killed %s: the same conversation, every request accepted', async (crash) => {
     expect(await run('anthropic', crash, crash)).toBe('killed');
     const { response, messages } = await ended(run('anthropic', crash));
@@ -61,10 +61,10 @@ describe('I2, I3, I4: a process with a provider’s client is killed, another go
     const last = server.requests
       .filter(({ api, turn }) => api === 'anthropic' && turn === 3)
       .map(({ body }) => JSON.stringify(body));
-    expect(new Set(last).size).toBe(1); // the last request is, to the letter, that of an uninterrupted process
+    expect(new Set(last).size).toBe(1); // the last request is byte for byte that of an uninterrupted process
   });
 
-  test('killed twice, and handed from one provider to the next: openai, anthropic, compatible', async () => {
+  test('killed twice, and resumed with another provider each time: openai, anthropic, compatible', async () => {
     expect(await run('openai.responses', 'handed', 'in a tool')).toBe('killed');
     expect(await run('anthropic', 'handed', 'between results')).toBe('killed');
     const { response } = await ended(run('compatible', 'handed'));

@@ -30,7 +30,7 @@ async function run(adapter: AgentOptions['adapter'], options: EvaluateOptions = 
 const recorded = ({ session }: Agent): unknown => getMessages(session).at(-1)?.providerMetadata;
 
 describe('provider metadata of a response (D16, D68)', () => {
-  test('it is not recorded unless asked for', async () => {
+  test('it is not recorded by default', async () => {
     expect(recorded(await run({}))).toBeUndefined();
     expect(recorded(await run({ recordProviderMetadata: false }))).toBeUndefined();
   });
@@ -49,7 +49,7 @@ describe('provider metadata of a response (D16, D68)', () => {
     expect(getConversationState(elsewhere)?.turns[0]?.providerPayload).toEqual(expected);
   });
 
-  test('evaluate overrides what the adapter was told', async () => {
+  test("the option of evaluate overrides the adapter's", async () => {
     expect(recorded(await run({}, { recordProviderMetadata: true }))).toBeDefined();
     expect(recorded(await run({ recordProviderMetadata: true }, { recordProviderMetadata: false }))).toBeUndefined();
   });

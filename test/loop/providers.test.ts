@@ -18,9 +18,9 @@ import { Life, World } from './mortal.ts';
 import { CRASH_TURN, CRASHES, type Crash, promptWith, script } from './provider-agent.ts';
 import { normalized } from './random-agent.ts';
 
-/** The real clients, over HTTP, against a server that refuses what the real ones refuse (I4). */
+/** The real clients, over HTTP, against a server that rejects what the real ones reject (I4). */
 
-/** One process with one provider; it dies at the crash, if there is one. */
+/** One process with one provider; it is killed at the crash point, if there is one. */
 async function evaluate(
   life: Life,
   provider: Provider,
@@ -74,7 +74,7 @@ async function toTheEnd(
 }
 
 describe.for(PROVIDERS)('%s', (provider) => {
-  test('a fresh conversation: reasoning, parallel calls, every request accepted', async () => {
+  test('a new conversation: reasoning, parallel calls, every request accepted', async () => {
     const server = await serve(script);
     const { response } = await toTheEnd(new World(), provider, server);
     expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
@@ -83,7 +83,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(response.usage.outputTokens).toBe(30);
   });
 
-  test.for(CRASHES)('killed %s: resumed by another process, to the same end', async (crash) => {
+  test.for(CRASHES)('killed %s: resumed by another process, with the same result', async (crash) => {
     const server = await serve(script);
     const uninterrupted = await toTheEnd(new World(), provider, server);
     const world = new World();
@@ -94,7 +94,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(normalized(getMessages(session))).toEqual(normalized(getMessages(uninterrupted.session)));
     expect(server.refusals).toEqual([]);
     const bodies = server.requests.filter(({ turn }) => turn === 3).map(({ body }) => JSON.stringify(body));
-    expect(new Set(bodies).size).toBe(1); // the last request is, to the letter, that of an uninterrupted run
+    expect(new Set(bodies).size).toBe(1); // the last request is byte for byte that of an uninterrupted run
   });
 
   test.for([
@@ -103,7 +103,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     ['529', { error: { status: 529 } }],
     ['a connection reset in mid-stream', { text: 'I was about to say', cut: { after: 4, how: 'reset' } }],
     ['a stream that ends too soon', { text: 'I was about to say', cut: { after: 4, how: 'end' } }],
-  ] as const)('%s: asked again, and the conversation goes on', async ([, fault]) => {
+  ] as const)('%s: retried, and the conversation continues', async ([, fault]) => {
     const server = await serve(({ turn, attempt }) => (turn === 2 && attempt === 1 ? fault : script({ turn })));
     const clock = fakeClock();
     const { evaluate: run, session } = await agent({
@@ -119,7 +119,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(getMessages(session)).toHaveLength(2 + 3 + 3 + 1);
   });
 
-  test('unknown tools, malformed arguments and strange ids go back in a request that is accepted', async () => {
+  test('unknown tools, malformed arguments and strange ids are sent back in a request that is accepted', async () => {
     const server = await serve([
       {
         toolCalls: [
@@ -156,7 +156,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('a prompt without input: instructions alone are enough', async () => {
+  test('a prompt without input: instructions alone are sent', async () => {
     const server = await serve(['Hello.']);
     const { adapter, prompt } = await agent({ script: modelOf(provider, server.url) });
     expect(await adapter.evaluate(prompt)).toMatchObject({ status: 'completed', text: 'Hello.' });
@@ -164,31 +164,34 @@ describe.for(PROVIDERS)('%s', (provider) => {
   });
 });
 
-describe('from one provider to another, in mid-conversation', () => {
+describe('from one provider to another, within a conversation', () => {
   const pairs = PROVIDERS.flatMap((from) => PROVIDERS.filter((to) => to !== from).map((to) => [from, to] as const));
 
-  test.for(pairs)('%s → %s → back: each resumes what the other began, after a crash or a stop', async ([from, to]) => {
-    const server = await serve(script);
-    const world = new World();
-    // One dies in its second turn, the other goes on in the middle of it and stops, the first finishes.
-    expect(await evaluate(new Life(world), from, server, { crash: 'between results' })).toBe('died');
-    world.clock.advance(60_000);
-    const stopped = await toTheEnd(world, to, server, { maxTurns: 2 });
-    expect(stopped.response).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT', turns: 2 });
-    const { response } = await toTheEnd(world, to, server);
-    expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
-    const again = await toTheEnd(world, from, server, { input: 'And now?', continues: true, key: 'again' });
-    expect(again.response).toMatchObject({ status: 'completed' });
-    expect(server.refusals).toEqual([]);
-    // Nobody's thoughts in another's request: a signature is good only where it came from.
-    const openai = (name: Provider): boolean => name.startsWith('openai');
-    if (!(openai(from) && openai(to))) {
-      const third = server.requests.find(({ turn }) => turn === 3);
-      expect(JSON.stringify(third?.body)).not.toContain('thought 1');
-    }
-  });
+  test.for(pairs)(
+    "%s → %s → back: each resumes the other's conversation, after a crash or a stop",
+    async ([from, to]) => {
+      const server = await serve(script);
+      const world = new World();
+      // One is killed in its second turn, the other resumes within it and stops, the first finishes.
+      expect(await evaluate(new Life(world), from, server, { crash: 'between results' })).toBe('died');
+      world.clock.advance(60_000);
+      const stopped = await toTheEnd(world, to, server, { maxTurns: 2 });
+      expect(stopped.response).toMatchObject({ status: 'suspended', reason: 'TURN_LIMIT', turns: 2 });
+      const { response } = await toTheEnd(world, to, server);
+      expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
+      const again = await toTheEnd(world, from, server, { input: 'And now?', continues: true, key: 'again' });
+      expect(again.response).toMatchObject({ status: 'completed' });
+      expect(server.refusals).toEqual([]);
+      // No provider gets another one's reasoning: a signature is valid only for its own provider.
+      const openai = (name: Provider): boolean => name.startsWith('openai');
+      if (!(openai(from) && openai(to))) {
+        const third = server.requests.find(({ turn }) => turn === 3);
+        expect(JSON.stringify(third?.body)).not.toContain('thought 1');
+      }
+    },
+  );
 
-  test('createAdapter takes the client’s own model object', async () => {
+  test("createAdapter accepts the client's own model object", async () => {
     const server = await serve(['Hi.']);
     const { prompt } = await agent({ script: [] });
     for (const provider of PROVIDERS) {

@@ -1,4 +1,4 @@
-/** Random conversations, and an agent that has them the way a program would: the first run and every run after a crash are the same call. */
+/** Random conversations, and an agent that runs them as a program would: the same call starts a run and resumes it after a crash. */
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { z } from 'zod';
@@ -28,7 +28,7 @@ import {
 import { listening } from './agent.ts';
 import type { Life } from './mortal.ts';
 
-/** What a call does, in its arguments. */
+/** The behaviour of a call, in its arguments. */
 export interface CallPlan {
   readonly tool: 'look' | 'write' | 'pay' | 'send' | 'deploy' | 'delegate' | 'nosuch';
   readonly how: 'ok' | 'fail' | 'flaky' | 'hang' | 'malformed' | 'misfit';
@@ -40,9 +40,9 @@ export interface CallPlan {
 
 export interface Plan {
   readonly turns: readonly (readonly CallPlan[])[];
-  /** How often the provider fails before it answers a turn, and whether in the middle of the answer. */
+  /** How many times the provider fails before it responds, and whether in the middle of the response. */
   readonly failures: readonly { readonly times: number; readonly midway: boolean }[];
-  /** Wrong answers before the right one; none are asked for without a schema. */
+  /** Invalid responses before the valid one; none without a schema. */
   readonly wrongAnswers: number;
 }
 
@@ -52,7 +52,7 @@ export interface Scenario {
   readonly child: Plan;
   readonly structured: boolean;
   readonly maxParallelCalls: number | undefined;
-  /** Old groups become summaries, which are made in the background. */
+  /** Old groups become summaries, which are created in the background. */
   readonly summarizes: boolean;
 }
 
@@ -87,11 +87,11 @@ interface Noted {
   readonly id: string;
 }
 const on = { 'note/added': (items: readonly string[], event: Noted) => [...items, event.id] };
-/** What counted, and what was tried. */
+/** Successful runs, and all attempts. */
 export const notes = defineSlice({ name: 'notes', initial: [] as readonly string[], rollback: true, on });
 export const tries = defineSlice({ name: 'tries', initial: [] as readonly string[], rollback: false, on });
 
-/** Has the scenario's conversation in one life, to its end; answers what the session holds. */
+/** Runs the scenario's conversation in one process to its end; returns the state of the session. */
 export async function converse(life: Life, scenario: Scenario, requests: ModelRequest[]): Promise<Session> {
   const session = await openSession({ store: life.store, id: 'random', slices: [notes, tries], clock: life.clock });
   const { main, child } = promptsOf(life, scenario);
@@ -132,12 +132,12 @@ function isSummary({ prompt }: ModelRequest): boolean {
   return prompt.ns === 'holdfast';
 }
 
-/** The same summary of the same messages, whichever process makes it. */
+/** The same summary of the same messages, in every process. */
 function summaryOf({ messages }: ModelRequest): string {
   return `${messages.map(textOf).join().length} characters`;
 }
 
-/** A person's word on a call that waits, by what is the case outside. */
+/** A person's decision on a waiting call, based on the outside state. */
 async function speak(life: Life, session: Session, ref: Parameters<typeof approveToolCall>[1]): Promise<void> {
   const evaluation = session.state.record.evaluations.get(ref.evaluationId);
   const call = evaluation?.calls.find(({ callId }) => callId === ref.callId);
@@ -195,7 +195,7 @@ function promptsOf(life: Life, scenario: Scenario): { readonly main: Prompt<unkn
     make('write', { effect: 'idempotent' }),
     make('pay', { effect: 'once', reconcile }),
     make('deploy', { effect: 'once', reconcile, needsApproval: true }),
-    // Nobody can say what it noted when its outcome was unknown.
+    // Its slice events are unknown when its outcome was unknown.
     { ...make('send', { effect: 'once' }), execute: silently(make('send', { effect: 'once' })) },
   ];
   const child = definePrompt({ ns: 'random', key: 'child', instructions: 'Help.', tools: own });
@@ -224,7 +224,7 @@ function silently(tool: AnyTool): AnyTool['execute'] {
   return (input: Input, context) => tool.execute({ ...input, note: false }, context);
 }
 
-/** The scripted answer to a request; the provider fails first, as often as planned, over all processes. */
+/** The scripted response to a request; the provider fails first, as often as planned, over all processes. */
 function answerOf(life: Life, { structured }: Scenario, plan: Plan, request: ModelRequest): ScriptedTurn {
   const { turn, evaluationId, prompt } = request;
   const failure = plan.failures[turn - 1];
@@ -249,7 +249,7 @@ function answerOf(life: Life, { structured }: Scenario, plan: Plan, request: Mod
   return turn - plan.turns.length <= plan.wrongAnswers ? 'Done, I think.' : '{"done":"yes"}';
 }
 
-/** An evaluation's place in the conversation, the same in every run. */
+/** An evaluation's position in the conversation, the same in every run. */
 function nameOf(session: Session, evaluation: Evaluation): string {
   const { parent, conversationId, key } = evaluation;
   const above = parent && session.state.record.evaluations.get(parent.evaluationId);
@@ -257,7 +257,7 @@ function nameOf(session: Session, evaluation: Evaluation): string {
   return `${nameOf(session, above)}/${parent.turn}/${parent.callId}/${conversationId.split('/').at(-1)}`;
 }
 
-/** What a conversation came to: messages without seq, times and ids, results in call order, and what the slices hold. */
+/** The result of a conversation: messages without seq, times and ids, results in call order, and the slices. */
 export function comeTo(session: Session): Record<string, unknown> {
   const { evaluations } = session.state.record;
   const conversations = evaluations.items
@@ -271,7 +271,7 @@ export function comeTo(session: Session): Record<string, unknown> {
   };
 }
 
-/** What was asked, by evaluation and turn: equal requests once. Any process may make a summary, and begin it again. */
+/** The distinct requests by evaluation and turn. Any process may create a summary, and start it again. */
 export function asked(session: Session, requests: readonly ModelRequest[]): Record<string, readonly string[]> {
   const all = new Map<string, Set<string>>();
   for (const { evaluationId, turn, messages } of requests.filter((request) => !isSummary(request))) {

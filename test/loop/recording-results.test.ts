@@ -1,6 +1,6 @@
 /**
- * A tool that ran must not become one whose outcome is unknown because its result cannot be stored for a moment: recording it is
- * retried until the store has it, the fence is stale, or the store is closed (I2, D18).
+ * The outcome of a tool that ran must not become unknown because the store fails for a moment: recording the result is retried until
+ * the store has it, the fence is stale, or the store is closed (I2, D18).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ import { agent, call, deferred, eventTypes, resultText, tool } from './agent.ts'
 
 const SCRIPT = [{ toolCalls: [call('buy')] }, 'ok'];
 
-/** A tool that must not run twice. `beforeItReturns` is called when it has acted. */
+/** A `once` tool. `beforeItReturns` is called when it has acted. */
 function purchase(beforeItReturns: () => unknown = () => {}, receipt = 'bought') {
   const purchases: string[] = [];
   const buy = tool(
@@ -49,7 +49,7 @@ async function openStore(path: string, options?: SqliteStoreOptions) {
   return store;
 }
 
-/** The same store, with a record of the codes that its appends were refused with. */
+/** The same store, with a record of the error codes of its appends. */
 function traced(store: Store): { readonly store: Store; readonly refusals: ErrorCode[] } {
   const refusals: ErrorCode[] = [];
   const append: Store['append'] = async (...args) => {
@@ -63,7 +63,7 @@ function traced(store: Store): { readonly store: Store; readonly refusals: Error
   return { store: { ...store, append }, refusals };
 }
 
-/** A store whose appends of a result fail while `trouble` returns an error, before they are made or after. */
+/** A store whose appends of a result fail while `trouble` returns an error, before or after they are made. */
 function troubled(
   store: Store,
   trouble: () => HoldfastError | undefined,
@@ -99,7 +99,7 @@ async function holdLock(path: string, ms: number): Promise<void> {
   await once(child.stdout, 'data');
 }
 
-test('a result is recorded although another process holds the write lock longer than the busy timeout', async () => {
+test('a result is recorded even if another process holds the write lock longer than the busy timeout', async () => {
   const path = temporaryDatabase();
   const { store, refusals } = traced(await openStore(path, { busyTimeoutMs: 30 }));
   const { buy, purchases } = purchase(() => holdLock(path, 500));
@@ -110,12 +110,12 @@ test('a result is recorded although another process holds the write lock longer 
   expect(purchases).toEqual(['bought']);
 });
 
-test('a result is recorded when a database that was full has room again', async () => {
+test('a result is recorded when a full database has room again', async () => {
   const path = temporaryDatabase();
   const large = await openStore(path);
   const ballast = { type: 'note/added', at: '2026-01-01T00:00:00.000Z', text: 'x'.repeat(1_000_000) };
   await large.append('ballast', [ballast], { id: 'a', expectedSeq: 0 });
-  await large.replaceEvent('ballast', { ...ballast, seq: 1 } as SessionEvent); // which moves everything into the file
+  await large.replaceEvent('ballast', { ...ballast, seq: 1 } as SessionEvent); // which moves all pages into the file
   const { store, refusals } = traced(await openStore(path, { maxBytes: statSync(path).size + 50 * 4096 }));
   let makeRoom: Promise<unknown> | undefined;
   const receipt = 'y'.repeat(500_000);
@@ -149,7 +149,7 @@ test.for<readonly [ErrorCode, 'before' | 'after']>([
   expect(purchases).toHaveLength(1);
 });
 
-test('a result is recorded although another writer was first and its events cannot be read for a moment', async () => {
+test('a result is recorded even if another writer was first and its events cannot be read for a moment', async () => {
   const inner = await openStore(temporaryDatabase());
   let unreadable = 0;
   const store: Store = {
@@ -172,7 +172,7 @@ test('a result is recorded although another writer was first and its events cann
   expect(purchases).toHaveLength(1);
 });
 
-/** An evaluation whose result the store does not take before `recover` is called; `refused` resolves when it was refused thrice. */
+/** An evaluation whose result the store rejects until `recover` is called; `refused` resolves after three rejections. */
 async function refusedResult(inner: Store, options: { readonly leaseTtlMs?: number } = {}) {
   let isBroken = true;
   const trouble = () => (isBroken ? new HoldfastError('STORE_BUSY', 'for a while') : undefined);
@@ -212,7 +212,7 @@ test.for(['CANCELLED', 'DEADLINE_EXCEEDED'] as const)(
   },
 );
 
-test('a result that is being retried is recorded although the lease has expired, if no other process took it', async () => {
+test('a result that is being retried is recorded after the lease has expired, if no other process took it', async () => {
   const inner = memoryStore();
   const cannotRenew: Store = {
     ...inner,
@@ -230,7 +230,7 @@ test('a result that is being retried is recorded although the lease has expired,
   expect(purchases).toHaveLength(1);
 });
 
-test('a result that is being retried is given up when another process has taken the lease', async () => {
+test('a result that is being retried is dropped when another process has taken the lease', async () => {
   const inner = memoryStore();
   const { session, evaluate, purchases, refused, tries, recover } = await refusedResult(inner);
   const evaluation = evaluate();

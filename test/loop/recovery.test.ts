@@ -9,7 +9,7 @@ const script = [{ toolCalls: [call('act', { n: 1 }), call('look')] }, 'ok'];
 const look = tool('look', () => 'seen', { effect: 'read' });
 const hang = (): Promise<never> => new Promise(() => {});
 
-/** The session of a process that died in a call, and an agent that resumes it with another `act`. */
+/** The session of a process that was killed in a call, and an agent that resumes it with another `act`. */
 async function afterCrash(act: AnyTool, effect: AnyTool['effect'], clock?: FakeClock): Promise<Agent> {
   const { timeoutMs: _, ...dying } = { ...act, execute: hang, effect };
   const first = await agent({ script, tools: [dying, look] });
@@ -19,7 +19,7 @@ async function afterCrash(act: AnyTool, effect: AnyTool['effect'], clock?: FakeC
   return agent({ script, tools: [act, look], store: first.store, ...(clock && { clock }) });
 }
 
-describe('D18: a started call of a process that died', () => {
+describe('D18: a started call of a killed process', () => {
   test.for(['read', 'idempotent'] as const)('%s: runs again', async (effect) => {
     const execute = vi.fn(() => 'done');
     const { session, evaluate } = await afterCrash(tool('act', execute, { effect }), effect);
@@ -28,7 +28,7 @@ describe('D18: a started call of a process that died', () => {
     expect(resultText(session, 'call_1_1')).toBe('done');
   });
 
-  test('once, and it happened: reconcile’s result, without running', async () => {
+  test("once, and it happened: reconcile's result is recorded, and the tool does not run", async () => {
     const execute = vi.fn(() => 'twice!');
     const reconcile = vi.fn(({ n }: { n: number }) => ({ happened: true as const, result: `it did ${n}` }));
     const { session, evaluate } = await afterCrash(tool('act', execute, { reconcile }), 'once');
@@ -47,7 +47,7 @@ describe('D18: a started call of a process that died', () => {
     expect(execute).toHaveBeenCalledTimes(1);
   });
 
-  test('once, and reconcile throws: unknown now, asked again on the next resume', async () => {
+  test('once, and reconcile throws: unknown now, reconciled again on the next resume', async () => {
     const execute = vi.fn(() => 'twice!');
     const reconcile = vi
       .fn()
@@ -60,14 +60,14 @@ describe('D18: a started call of a process that died', () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test('once, and reconcile does not answer in time: unknown', async () => {
+  test('once, and reconcile times out: unknown', async () => {
     const clock = fakeClock();
     const act = tool('act', () => 'ran', { reconcile: hang, timeoutMs: 1_000 });
     const { evaluate } = await afterCrash(act, 'once', clock);
     expect(await advancing(clock, evaluate({ resume: true }))).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
   });
 
-  test('reconcile may ask a child conversation, which is not one of the handler’s', async () => {
+  test("reconcile may start a child conversation, which is separate from the handler's", async () => {
     const child = definePrompt({ ns: 'test', key: 'check', instructions: 'Did it happen?' });
     const other = definePrompt({ ns: 'test', key: 'other', instructions: 'Do it.' });
     const model = ({ prompt, turn }: ModelRequest): ScriptedTurn =>
@@ -92,7 +92,7 @@ describe('D18: a started call of a process that died', () => {
     expect(asked).toBe(1);
   });
 
-  test('once without reconcile: unknown, again and again, until a person speaks', async () => {
+  test('once without reconcile: unknown on every resume, until a person settles it', async () => {
     const execute = vi.fn(() => 'ran');
     const { session, evaluate } = await afterCrash(tool('act', execute), 'once');
     for (let i = 0; i < 3; i++)
@@ -104,7 +104,7 @@ describe('D18: a started call of a process that died', () => {
     expect(execute).toHaveBeenCalledTimes(1);
   });
 
-  test('the log’s effect counts, not the tool’s of today (D54)', async () => {
+  test("the recorded effect applies, not the tool's current one (D54)", async () => {
     const execute = vi.fn(() => 'ran');
     const { evaluate } = await afterCrash(tool('act', execute, { effect: 'idempotent' }), 'once');
     expect(await evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
@@ -114,7 +114,7 @@ describe('D18: a started call of a process that died', () => {
   test.for([
     ['is gone', []],
     ['takes other arguments', [tool('act', () => 'ran', { input: z.object({ other: z.string() }) })]],
-  ] as const)('once, and its tool %s: unknown still, not failed', async ([, tools]) => {
+  ] as const)('once, and its tool %s: still unknown, not failed', async ([, tools]) => {
     const first = await afterCrash(
       tool('act', () => 'ran'),
       'once',
@@ -127,8 +127,8 @@ describe('D18: a started call of a process that died', () => {
   });
 });
 
-describe('D18: compensate undoes a partial effect before a re-run', () => {
-  test.for(['idempotent', 'once'] as const)('%s: before the handler, only on a re-run', async (effect) => {
+describe('D18: compensate undoes a partial effect before a rerun', () => {
+  test.for(['idempotent', 'once'] as const)('%s: before the handler, only on a rerun', async (effect) => {
     const order: string[] = [];
     const act = tool('act', () => order.push('execute'), {
       effect,
@@ -146,7 +146,7 @@ describe('D18: compensate undoes a partial effect before a re-run', () => {
     expect(order).toEqual(['compensate true 2', 'execute', 'execute']);
   });
 
-  test('a compensate that throws fails the call; the handler does not run on top of half an effect', async () => {
+  test('a compensate that throws fails the call; the handler does not run after it', async () => {
     const execute = vi.fn(() => 'ran');
     const compensate = (): never => {
       throw new Error('cannot undo');
@@ -161,7 +161,7 @@ describe('D18: compensate undoes a partial effect before a re-run', () => {
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test('not before the re-run of a call that happened after all', async () => {
+  test('not before the rerun of a call that turned out to have happened', async () => {
     const compensate = vi.fn();
     const act = tool('act', () => 'ran', { compensate, reconcile: () => ({ happened: true, result: 'did' }) });
     const { evaluate } = await afterCrash(act, 'once');
@@ -170,7 +170,7 @@ describe('D18: compensate undoes a partial effect before a re-run', () => {
   });
 });
 
-test('I2: calls that finished never run again, whatever their siblings do', async () => {
+test('I2: calls with a result never run again, whatever their siblings do', async () => {
   const execute = vi.fn(() => 'seen');
   const tools = [tool('act', hang, { effect: 'idempotent' }), tool('look', execute, { effect: 'read' })];
   const first = await agent({ script, tools });

@@ -15,7 +15,7 @@ const PIECES = ['my key is sk-se', 'cret42', ' and I', ' say more', ' words'] as
 const redactText = (text: string): string => text.replaceAll(SECRET, '[key]');
 const redact = (event: NewEvent): NewEvent => JSON.parse(redactText(JSON.stringify(event))) as NewEvent;
 
-/** Streams the pieces, long enough apart that a draft is written between any two; what is stored of them is returned. */
+/** Streams the pieces, slowly enough that a draft is written between any two; returns the stored chunks. */
 async function storedWhile(options: object, fails = false): Promise<{ drafts: readonly string[]; log: string }> {
   const clock = fakeClock();
   const store = memoryStore();

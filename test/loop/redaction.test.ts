@@ -45,7 +45,7 @@ async function logOf(session: Session): Promise<readonly SessionEvent[]> {
   return log;
 }
 
-/** Everything that a session shows, beside the contents of its calls. */
+/** Everything readable of a session, except the contents of its calls. */
 async function shown({ session, store, events }: Pick<Agent, 'session' | 'store' | 'events'>): Promise<string> {
   await session.compact();
   const found = await store.search?.('4111');
@@ -65,7 +65,7 @@ async function shown({ session, store, events }: Pick<Agent, 'session' | 'store'
   return JSON.stringify(everything);
 }
 
-/** What the store holds for the only call of a session. */
+/** The stored contents of a session's only call. */
 function contentOf(store: Store, ref: CallRef | undefined): Promise<string | undefined> {
   return store.readCallContent('session', callKey(ref as CallRef));
 }
@@ -75,7 +75,7 @@ const editedOf = (store: Store, ref: CallRef): Promise<string | undefined> =>
 
 interface Paying extends Agent {
   readonly given: unknown[];
-  /** Ends the first run while the tool runs, as a crash would: the call stays as the log has it. */
+  /** Ends the first run while the tool runs, as a crash would: the call stays open in the log. */
   interrupt(options?: EvaluateOptions): Promise<CallRef>;
   /** Another process on the same store. */
   again(options?: Partial<AgentOptions>): Promise<Paying>;
@@ -124,14 +124,14 @@ async function paying(
 const EFFECTS = ['read', 'idempotent', 'once'] as const;
 
 describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) => {
-  test.for(EFFECTS)('of a call that is run at once, with effect %s', async (effect) => {
+  test.for(EFFECTS)('of a call that runs at once, with effect %s', async (effect) => {
     const made = await paying({ effect }, { store: await open() });
     await made.evaluate();
     expect(made.given).toEqual([EXACT]);
     expect(await shown(made)).not.toContain(SECRET);
   });
 
-  test.for(EFFECTS)('of a call that waits for its turn, with effect %s', async (effect) => {
+  test.for(EFFECTS)('of a call that runs later because of the limit, with effect %s', async (effect) => {
     const script = [{ toolCalls: [call('pay', EXACT, 'a'), call('pay', EXACT, 'b')] }, 'ok'];
     const made = await paying({ effect }, { store: await open(), script });
     await made.evaluate({ maxParallelCalls: 1 });
@@ -165,7 +165,7 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
     },
   );
 
-  test('in reconcile and compensate, and when a person lets an unknown call run again', async () => {
+  test('in reconcile and compensate, and when a person permits a rerun', async () => {
     const asked: unknown[] = [];
     const rest: Partial<AnyTool> = {
       effect: 'once',
@@ -344,7 +344,7 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
     expect(made.given).toEqual([]);
   });
 
-  test('which are dropped with the evaluation above theirs', async () => {
+  test('which are dropped with an ancestor evaluation', async () => {
     const ask = tool('ask', () => 'asked', { needsApproval: true });
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Ask.', tools: [ask] });
     const made = await agent({
@@ -389,7 +389,7 @@ describe('D77: approvers', () => {
     expect(await readCallArguments(viewer, pending[0] as CallRef)).toBe(JSON.stringify(EXACT));
   });
 
-  test('read the arguments of a call that was not redacted, and are refused those of a call that has ended', async () => {
+  test('read the arguments of a call that was not redacted, and are rejected for a call that has ended', async () => {
     const plain = await paying({ needsApproval: true }, { script: [{ toolCalls: [call('pay', { n: 1 })] }, 'ok'] });
     const [open] = (await plain.evaluate()).pending;
     expect(getPendingToolCalls(plain.session)[0]?.argumentsRedacted).toBeUndefined();
@@ -403,7 +403,7 @@ describe('D77: approvers', () => {
     });
   });
 
-  test('edit arguments outside the log: tool/approved says only that they were edited', async () => {
+  test('edit arguments outside the log: tool/approved only records that they were edited', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     await approveToolCall(made.session, ref, { by: 'Ann', arguments: { card: OTHER } });
@@ -419,7 +419,7 @@ describe('D77: approvers', () => {
     expect(await editedOf(made.store, ref)).toBeUndefined();
   });
 
-  test('who have no redact edit a redacted call outside the log, too', async () => {
+  test('without redact edit a redacted call outside the log, too', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     await approveToolCall(await openSession({ store: made.store, id: 'session' }), ref, { arguments: { card: OTHER } });
@@ -450,7 +450,7 @@ describe('D77: approvers', () => {
     expect(made.given).toEqual([{ card: OTHER }]);
   });
 
-  test('approve twice: the second edit is refused and changes nothing', async () => {
+  test('approve twice: the second edit is rejected and changes nothing', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     const other = await openSession({ store: made.store, id: 'session', redact });
@@ -466,7 +466,7 @@ describe('D77: approvers', () => {
     expect(made.given).toEqual([{ card: [OTHER, 'stolen', 'mine'][won] }]);
   });
 
-  test('whose edit is invalid get the call back with the arguments of the model', async () => {
+  test("whose edit is invalid find the call waiting again with the model's arguments", async () => {
     const input = z.object({ card: z.string() }) as never;
     const made = await paying({ needsApproval: true, input });
     const [ref] = (await made.evaluate()).pending as [CallRef];
@@ -479,7 +479,7 @@ describe('D77: approvers', () => {
     expect(made.given).toEqual([EXACT]);
   });
 
-  test('whose message is erased leave neither the arguments of the model nor their own', async () => {
+  test("whose message is erased leave neither the model's arguments nor their own", async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
@@ -492,7 +492,7 @@ describe('D77: approvers', () => {
     expect(made.given).toEqual([]);
   });
 
-  test('edit a call that then starts: the arguments of the model are dropped, and a re-run gets the edited ones', async () => {
+  test("edit a call that then starts: the model's arguments are dropped, and a rerun gets the edited ones", async () => {
     const made = await paying({ needsApproval: true, effect: 'once' });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
@@ -505,7 +505,7 @@ describe('D77: approvers', () => {
     expect(await editedOf(made.store, ref)).toBeUndefined();
   });
 
-  test('without redaction edit as before: the arguments are in the log', async () => {
+  test('without redaction edit in the log, as before', async () => {
     const { session, store, prompt, adapter } = await agent({
       script: [{ toolCalls: [call('pay', { n: 1 })] }, 'ok'],
       tools: [tool('pay', (input) => JSON.stringify(input), { needsApproval: true })],
@@ -522,7 +522,7 @@ describe('D77: approvers', () => {
 });
 
 describe('D77: a call whose exact arguments are missing', () => {
-  /** A session in another store that was restored from a snapshot of this one. */
+  /** A session in another store, restored from a snapshot of this one. */
   const restored = async (made: Paying, rest: Parameters<typeof tool>[2]): Promise<Paying> => {
     const moved = await paying(rest, {}, made.given);
     await moved.session.restore(made.session.snapshot());
@@ -582,7 +582,7 @@ describe('D77: a call whose exact arguments are missing', () => {
     expect(await contentOf(made.store, ref)).toBeDefined();
   });
 
-  test('is told from a call of an older log, which has no mark and runs as it was recorded', async () => {
+  test('is distinguished from a call of an older log, which has no mark and runs as it was recorded', async () => {
     const made = await paying({ needsApproval: true });
     await made.evaluate();
     const old = JSON.parse(JSON.stringify(await logOf(made.session)).replaceAll(/,"argumentsRedacted":true/g, ''));
@@ -615,7 +615,7 @@ describe('D77: redact', () => {
     expect(n).toBe(1);
   });
 
-  test('may change the event that it gets', async () => {
+  test('may change its event', async () => {
     const inPlace = (event: NewEvent): NewEvent => {
       const { message } = event as { message?: { toolCalls?: { arguments: string }[] } };
       for (const one of message?.toolCalls ?? []) one.arguments = hide(one.arguments);
@@ -664,7 +664,7 @@ describe('D77: redact', () => {
     ['a message another turn', (text: string) => text.replaceAll('"turn":1', '"turn":7')],
     ['a message another place', (text: string) => text.replace('"sequence":2', '"sequence":9')],
     ['a message another role', (text: string) => text.replace('"role":"assistant"', '"role":"user"')],
-  ] as const)('that gives %s is refused: the loop would ask the model without end', async ([, change]) => {
+  ] as const)('that returns %s is rejected: the loop would send requests without end', async ([, change]) => {
     const changing = (event: NewEvent): NewEvent => JSON.parse(change(hide(JSON.stringify(event)))) as NewEvent;
     const made = await paying({ effect: 'read' }, { redact: changing });
     await expect(made.evaluate({ evaluationId: 'e1' })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
@@ -672,7 +672,7 @@ describe('D77: redact', () => {
     expect(made.requests).toHaveLength(1);
   });
 
-  test('a schema that quotes the arguments does not bring them into the log', async () => {
+  test('a schema whose error quotes the arguments does not put them into the log', async () => {
     const onlyArguments = (event: NewEvent): NewEvent => {
       if (event.type !== 'message/recorded') return event;
       const { message } = event as { message: AssistantMessage };
@@ -700,7 +700,7 @@ describe('D77: redact', () => {
     expect(JSON.stringify(kept)).not.toContain(SECRET);
   });
 
-  test('a call whose id no store takes as a name runs with its exact arguments', async () => {
+  test('a call whose id no store accepts as a name runs with its exact arguments', async () => {
     const given: unknown[] = [];
     const pay = tool('pay', (input) => given.push(input), { effect: 'read' });
     const { evaluate } = await agent({
@@ -712,7 +712,7 @@ describe('D77: redact', () => {
     expect(given).toEqual([EXACT]);
   });
 
-  test('of the same message again neither restores nor replaces the arguments of its call', async () => {
+  test('of a repeated message neither restores nor replaces the arguments of its call', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     const recorded = (await logOf(made.session)).find(
@@ -730,7 +730,7 @@ describe('D77: redact', () => {
     expect(await contentOf(made.store, ref)).toBeUndefined();
   });
 
-  test('that is absent costs nothing: no append and no read names a call', async () => {
+  test('when absent costs nothing: no append and no read names a call', async () => {
     const store = memoryStore();
     const appends: unknown[] = [];
     let reads = 0;
@@ -754,7 +754,7 @@ describe('D77: redact', () => {
   });
 });
 
-describe('D77: what is recorded and emitted beside messages', () => {
+describe('D77: other recorded and emitted text', () => {
   test('a parser’s error does not quote redacted arguments', async () => {
     const made = await paying(
       {},
@@ -782,7 +782,7 @@ describe('D77: what is recorded and emitted beside messages', () => {
     };
   }
 
-  test('arguments that are being streamed reach no listener, and text does', async () => {
+  test('streaming arguments reach no listener, and text does', async () => {
     const made = await paying({}, { script: streaming(false) });
     await made.evaluate();
     const deltas = made.events.filter((event) => event.type === 'message/delta') as { kind?: string }[];
@@ -790,7 +790,7 @@ describe('D77: what is recorded and emitted beside messages', () => {
     expect(made.given).toEqual([EXACT]);
   });
 
-  test('arguments that break off are left out of message/interrupted, or pass through redactText', async () => {
+  test('interrupted arguments are omitted from message/interrupted, or pass through redactText', async () => {
     for (const redactText of [undefined, hide]) {
       const made = await paying(
         {},

@@ -10,7 +10,7 @@ const openReport = { script: waiting, instructions: 'Report on {{month}}.', tool
 const month = (name: string): { readonly params: { readonly month: string } } => ({ params: { month: name } });
 
 describe('D64: resume: "auto" compares params', () => {
-  test('other params after the end begin a new evaluation: another month is another report', async () => {
+  test('other params after the end start a new evaluation: another month is another report', async () => {
     const { session, evaluate, requests } = await agent(report);
     const may = await evaluate({ resume: 'auto', ...month('May') });
     const june = await evaluate({ resume: 'auto', ...month('June') });
@@ -42,21 +42,21 @@ describe('D64: resume: "auto" compares params', () => {
     expect(said(session)[0]).toBe('system: Report on May.');
   });
 
-  test('params are compared as the text that they become, in any order', async () => {
+  test('params are compared by their text, in any order', async () => {
     const { evaluate, requests } = await agent({ script: ['hi'], instructions: '{{a}} {{b}}' });
     await evaluate({ resume: 'auto', params: { a: 1, b: new Date(0) } });
     await evaluate({ resume: 'auto', params: { b: new Date(0), a: '1', c: undefined } });
     expect(requests).toHaveLength(1);
   });
 
-  test('other input supersedes an open evaluation, whatever its params (D2)', async () => {
+  test('other input supersedes an open evaluation, with any params (D2)', async () => {
     const { session, evaluate } = await agent(openReport);
     await evaluate({ resume: 'auto', ...month('May') });
     await evaluate({ resume: 'auto', input: 'Something else.', ...month('June') });
     expect(session.state.record.evaluations.items.map(({ status }) => status)).toEqual(['superseded', 'suspended']);
   });
 
-  test('an evaluation recorded before params were recorded compares by its input alone', async () => {
+  test('an evaluation without recorded params is compared by its input alone', async () => {
     const store = memoryStore();
     const append = store.append.bind(store);
     store.append = (id, events, options) => append(id, events.map(withoutParams), options);
@@ -92,18 +92,18 @@ describe('D64: resume: "auto" while an evaluation of another prompt is open', ()
     });
     expect(session.seq).toBe(seq);
     expect(requests).toEqual([]);
-    expect(await evaluate({ resume: false })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // asked for
+    expect(await evaluate({ resume: false })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // explicitly new
   });
 
-  test('an older open one counts, too, before a new evaluation begins', async () => {
+  test('an older open one is checked, too, before a new evaluation starts', async () => {
     const store = await openUnder('old-name');
     const { evaluate } = await agent({ script: ['hi'], key: 'new-name', store });
     const first = await evaluate();
-    expect(await evaluate({ resume: 'auto' })).toEqual(first); // a recorded response costs nothing
+    expect(await evaluate({ resume: 'auto' })).toEqual(first); // returns the recorded response
     await expect(evaluate({ resume: 'auto', input: 'More.' })).rejects.toMatchObject({ code: 'PROMPT_MISMATCH' });
   });
 
-  test('one that has ended, was superseded or belongs to a child does not count', async () => {
+  test('one that has ended, was superseded or belongs to a child is not checked', async () => {
     const store = memoryStore();
     const done = await agent({ script: ['hi'], key: 'done', store });
     await done.evaluate();
@@ -147,7 +147,7 @@ describe('D64: a key names one input', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a key that is not the newest returns its recorded response: a message delivered twice is not run twice', async () => {
+  test('a key that is not the newest returns its recorded response: a repeated message is not run twice', async () => {
     const { evaluate, requests } = await agent({ script: ['hi'] });
     const first = await evaluate({ resume: 'auto', key: 'm1', input: 'one' });
     await evaluate({ resume: 'auto', key: 'm2', input: 'two' });
@@ -167,7 +167,7 @@ describe('D64: continues with "auto"', () => {
     expect(session.seq).toBe(0);
   });
 
-  test('with a key each "ok" is said once', async () => {
+  test('with a key each "ok" is recorded once', async () => {
     const { session, evaluate, requests } = await agent({ script: ['hi'] });
     for (const key of ['m1', 'm2', 'm2']) await evaluate({ resume: 'auto', continues: true, input: 'ok', key });
     expect(requests).toHaveLength(2);

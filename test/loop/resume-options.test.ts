@@ -14,7 +14,7 @@ async function suspended(more: Partial<Parameters<typeof agent>[0]> = {}): Promi
   return first;
 }
 
-describe('D2: which evaluation to go on with', () => {
+describe('D2: the evaluation to continue', () => {
   test('false, the default: a new one, and the open one of this prompt is superseded', async () => {
     const { session, evaluate } = await suspended();
     const before = getLatestEvaluation(session)?.id ?? '';
@@ -26,7 +26,7 @@ describe('D2: which evaluation to go on with', () => {
     expect(superseded).toMatchObject([{ evaluationId: before, by: response.evaluationId }]);
   });
 
-  test('a new one leaves the open evaluation of another prompt alone', async () => {
+  test('a new one does not affect the open evaluation of another prompt', async () => {
     const { session, store } = await suspended();
     const before = getLatestEvaluation(session)?.id ?? '';
     const other = await agent({ script: ['hi'], key: 'other', store });
@@ -57,19 +57,19 @@ describe('D2: which evaluation to go on with', () => {
     expect(chat.requests).toHaveLength(2);
   });
 
-  test('auto with other input: a fresh one, the open one is superseded', async () => {
+  test('auto with other input: a new one, and the open one is superseded', async () => {
     const { session, evaluate } = await suspended();
     await evaluate({ resume: 'auto', input: 'Something else.' });
     const statuses = session.state.record.evaluations.items.map((evaluation) => evaluation.status);
     expect(statuses).toEqual(['superseded', 'suspended']);
   });
 
-  test('auto with nothing there: a fresh one', async () => {
+  test('auto without any evaluation: a new one', async () => {
     const { evaluate } = await agent({ script: ['hi'] });
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'hi' });
   });
 
-  test('auto after a failure: a fresh one', async () => {
+  test('auto after a failure: a new one', async () => {
     let answer = 'not JSON';
     const { evaluate } = await agent({ script: () => answer, output: z.object({ n: z.number() }) });
     await expect(evaluate({ outputRetries: 0 })).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
@@ -77,7 +77,7 @@ describe('D2: which evaluation to go on with', () => {
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ output: { n: 1 } });
   });
 
-  test('key tells equal inputs apart', async () => {
+  test('a key distinguishes equal inputs', async () => {
     const { session, evaluate, requests } = await agent({ script: ['hi'] });
     const ids = [];
     for (const key of ['a', 'b', 'b', undefined])
@@ -88,7 +88,7 @@ describe('D2: which evaluation to go on with', () => {
     expect(session.state.record.evaluations.items.map(({ key }) => key)).toEqual(['a', 'b', undefined]);
   });
 
-  test('input of the same parts is equal input, whatever the order of their fields', async () => {
+  test('input of the same parts is equal, in any order of their fields', async () => {
     const { evaluate, requests } = await agent({ script: ['hi'] });
     await evaluate({ resume: 'auto', input: [{ type: 'text', text: 'a' }] });
     await evaluate({ resume: 'auto', input: [{ text: 'a', type: 'text' }] });
@@ -107,7 +107,7 @@ describe('D2: which evaluation to go on with', () => {
       });
       expect(requests).toEqual([]);
       expect(session.seq).toBe(0);
-      expect(await evaluate()).toMatchObject({ status: 'completed' }); // the lease was given back
+      expect(await evaluate()).toMatchObject({ status: 'completed' }); // the lease was released
     },
   );
 
@@ -121,7 +121,7 @@ describe('D2: which evaluation to go on with', () => {
     });
   });
 
-  test('adapter state means nothing to an adapter that keeps everything in the log', async () => {
+  test('adapter state is ignored by an adapter that stores everything in the log', async () => {
     const { evaluate } = await agent({ script: ['hi'] });
     await expect(evaluate({ resume: { adapterState: { adapterType: 'x' } } })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -129,8 +129,8 @@ describe('D2: which evaluation to go on with', () => {
   });
 });
 
-describe('D14: a finished evaluation answers from the record', () => {
-  test.for([true, 'auto'] as const)('resume: %s does not call the model', async (resume) => {
+describe('D14: a completed evaluation returns its recorded response', () => {
+  test.for([true, 'auto'] as const)('resume: %s sends no request', async (resume) => {
     const first = await agent({ script: ['forty-two'], output: z.string().or(z.number()) });
     const original = await agent({ script: ['42'], output: z.number(), store: first.store, id: 'numbers' });
     const answer = await original.evaluate();
@@ -151,7 +151,7 @@ describe('D14: a finished evaluation answers from the record', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('an answer that no longer fits the schema says so', async () => {
+  test('a response that no longer fits the schema is an error that states it', async () => {
     const first = await agent({ script: ['1'], output: z.number() });
     await first.evaluate();
     const second = await agent({ script: [], output: z.object({ n: z.number() }), store: first.store });
@@ -159,7 +159,7 @@ describe('D14: a finished evaluation answers from the record', () => {
   });
 });
 
-describe('D4: a prompt that changed', () => {
+describe('D4: a changed prompt', () => {
   const renamed = tool('ask', () => 'yes', { needsApproval: true, input: z.object({ why: z.string() }) });
   test.for([
     ['instructions', { instructions: 'Do it differently.' }],
@@ -191,7 +191,7 @@ describe('D4: a prompt that changed', () => {
     expect(await second.evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
   });
 
-  test('bound parameters do not count: a date in the text must not break a resume', async () => {
+  test('bound parameters are not compared: a date in the text must not break a resume', async () => {
     const instructions = 'Today is {{date}}. Do it.';
     const first = await agent({ script, tools: [ask()], instructions });
     await first.evaluate({ params: { date: 'Monday' } });
@@ -200,7 +200,7 @@ describe('D4: a prompt that changed', () => {
     expect(said(second.session)[0]).toBe('system: Today is Monday. Do it.');
   });
 
-  test('the error of another prompt names both and advises what works', async () => {
+  test('the error for another prompt names both and the possible actions', async () => {
     const first = await suspended();
     const evaluationId = getLatestEvaluation(first.session)?.id ?? '';
     const other = await agent({ script, key: 'other', store: first.store });
@@ -211,7 +211,7 @@ describe('D4: a prompt that changed', () => {
     expect(await right.evaluate({ resume: { evaluationId } })).toMatchObject({ evaluationId });
   });
 
-  test('another prompt under the same id: refused even when relaxed', async () => {
+  test('another prompt for the same id is rejected even when relaxed', async () => {
     const first = await suspended();
     const evaluationId = getLatestEvaluation(first.session)?.id ?? '';
     const other = await agent({ script, key: 'other', store: first.store });
@@ -247,7 +247,7 @@ test('D13: latest means by log position, for that prompt', async () => {
   expect(await a.evaluate({ resume: true })).toMatchObject({ evaluationId: first.evaluationId, text: 'from a' });
 });
 
-test('without a session the conversation lives in memory', async () => {
+test('without a session the conversation is in memory', async () => {
   const { adapter, prompt } = await agent({ script: ['hi'] });
   expect(await adapter.evaluate(prompt)).toMatchObject({
     status: 'completed',
@@ -256,7 +256,7 @@ test('without a session the conversation lives in memory', async () => {
   });
 });
 
-test('a read-only session is refused, and its lease is free again', async () => {
+test('a read-only session is rejected, and its lease is free again', async () => {
   const { store, evaluate, session, adapter, prompt } = await agent({ script: ['hi'] });
   await evaluate();
   const readOnly = await openSession({ store, id: session.id, readOnly: true });
@@ -264,7 +264,7 @@ test('a read-only session is refused, and its lease is free again', async () => 
   expect(await evaluate()).toMatchObject({ status: 'completed' });
 });
 
-describe('options that make no sense are refused before anything is recorded', () => {
+describe('invalid options are rejected before anything is recorded', () => {
   test.for([
     { deadline: new Date('never') },
     { deadline: Number.NaN },

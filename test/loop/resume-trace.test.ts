@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { approveToolCall, definePrompt, getLatestEvaluation, type SessionEvent } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, tool } from './agent.ts';
 
-/** D68: what a resume did is in the log. */
+/** D68: a resume is recorded in the log. */
 
 async function resumes({ session }: Agent): Promise<readonly SessionEvent[]> {
   const events: SessionEvent[] = [];
@@ -20,25 +20,25 @@ async function waiting(): Promise<Agent> {
   return made;
 }
 
-test('D68: a run that nobody resumed has no trace of a resume', async () => {
+test('D68: a run without a resume has no resume event', async () => {
   const made = await waiting();
   expect(await resumes(made)).toEqual([]);
 });
 
 test('D68: each resume is one event with its number and its process', async () => {
   const made = await waiting();
-  await made.evaluate({ resume: true }); // still nobody has spoken
+  await made.evaluate({ resume: true }); // still not decided
   for (const pending of (await made.evaluate({ resume: true })).pending) await approveToolCall(made.session, pending);
   await made.evaluate({ resume: true });
   const evaluationId = getLatestEvaluation(made.session)?.id;
   const by = `process ${process.pid} on ${hostname()}`;
   expect(await resumes(made)).toMatchObject([2, 3, 4].map((attempt) => ({ evaluationId, attempt, by })));
   expect(getLatestEvaluation(made.session)).toMatchObject({ status: 'completed', attempt: 4 });
-  await made.evaluate({ resume: true }); // it has ended: the recorded answer is returned, and nothing is done
+  await made.evaluate({ resume: true }); // it has ended: returns the recorded response and does nothing
   expect(await resumes(made)).toHaveLength(3);
 });
 
-test('D68: it is part of the append that first acts', async () => {
+test('D68: it is part of the append that acts first', async () => {
   const made = await waiting();
   for (const pending of (await made.evaluate({ resume: true })).pending) await approveToolCall(made.session, pending);
   const appends: (readonly string[])[] = [];
@@ -52,7 +52,7 @@ test('D68: it is part of the append that first acts', async () => {
   expect((await eventTypes(made.session)).filter((type) => type === 'evaluation/resumed')).toHaveLength(2);
 });
 
-test('D68: a child conversation that is resumed has its own', async () => {
+test('D68: a resumed child conversation has its own', async () => {
   const deploy = tool('deploy', () => 'deployed', { needsApproval: true });
   const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Deploy.', tools: [deploy] });
   const made = await agent({

@@ -29,7 +29,7 @@ async function waiting(runs: string[] = []): Promise<Agent & { readonly pending:
   return { ...agents, pending: pending as CallRef };
 }
 
-/** An agent whose call was started by a process that died. */
+/** An agent whose call was started by a process that was killed. */
 async function unknown(runs: string[] = []): Promise<Agent & { readonly pending: CallRef }> {
   const pay = tool('deploy', (_, { callId }) => (runs.push(callId) === 1 ? new Promise(() => {}) : 'deployed again'));
   const tools = [pay, tool('look', () => 'seen', { effect: 'read' })];
@@ -44,7 +44,7 @@ async function unknown(runs: string[] = []): Promise<Agent & { readonly pending:
 }
 
 describe('approval', () => {
-  test('siblings that need none run first; the evaluation waits durably', async () => {
+  test('siblings that need none run first; the evaluation is suspended durably', async () => {
     const runs: string[] = [];
     const { session, store } = await waiting(runs);
     expect(runs).toEqual([]);
@@ -53,7 +53,7 @@ describe('approval', () => {
     expect(getPendingToolCalls(session)).toMatchObject([{ callId: 'call_1_1', name: 'deploy', status: 'pending' }]);
   });
 
-  test('approved: another process goes on, and the call runs once', async () => {
+  test('approved: another process continues, and the call runs once', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
     await approveToolCall(session, pending);
@@ -66,7 +66,7 @@ describe('approval', () => {
   test.for([
     [undefined, 'This call was denied.'],
     ['on a Friday?', 'This call was denied: on a Friday?'],
-  ] as const)('denied (%s): the model is told, the call never runs', async ([reason, text]) => {
+  ] as const)('denied (%s): the model receives the denial, the call never runs', async ([reason, text]) => {
     const runs: string[] = [];
     const { session, pending, evaluate, results } = await waiting(runs);
     await denyToolCall(session, pending, reason);
@@ -77,12 +77,12 @@ describe('approval', () => {
     expect(runs).toEqual([]);
   });
 
-  test('resumed without a word: it still waits', async () => {
+  test('resumed without a decision: it still waits', async () => {
     const { pending, evaluate } = await waiting();
     expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED', pending: [pending] });
   });
 
-  test('a yes after a no, and a no after a yes, are refused', async () => {
+  test('an approval after a denial, and a denial after an approval, are rejected', async () => {
     const one = await waiting();
     await denyToolCall(one.session, one.pending);
     await expect(approveToolCall(one.session, one.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -91,7 +91,7 @@ describe('approval', () => {
     await expect(denyToolCall(two.session, two.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('whether approval is needed may depend on the input; a check that throws asks a person', async () => {
+  test('the need for approval may depend on the input; if the check throws, approval is needed', async () => {
     const runs: unknown[] = [];
     const needsApproval = async ({ n }: { n: number }): Promise<boolean> => {
       if (n === 3) throw new Error('no idea');
@@ -106,7 +106,7 @@ describe('approval', () => {
     expect(runs).toEqual([1]);
   });
 
-  test('in a child conversation: the parent waits with it, and goes on when the child’s call is approved', async () => {
+  test("in a child conversation: the parent is suspended with it, and continues when the child's call is approved", async () => {
     const runs: string[] = [];
     const child = definePrompt({
       ns: 'test',
@@ -147,7 +147,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
     expect(results().call_1_1).toMatchObject({ isError: true, content: [{ text: 'it bounced' }] });
   });
 
-  test('with leave to run again', async () => {
+  test('with permission to run again', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await unknown(runs);
     await settleToolCall(session, pending, { rerun: true });
@@ -156,7 +156,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
     expect(runs).toHaveLength(2);
   });
 
-  test('twice: the same word changes nothing, another result is refused, a result after { rerun } counts', async () => {
+  test('twice: the same decision changes nothing, another result is rejected, a result after { rerun } counts', async () => {
     const { session, pending, evaluate } = await unknown();
     await settleToolCall(session, pending, { rerun: true });
     await settleToolCall(session, pending, { result: 'found out' });
@@ -177,7 +177,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
     });
   });
 
-  test('beside a call that waits for approval: unknown is what it waits for first, and both are pending', async () => {
+  test('beside a call that waits for approval: the unknown outcome is the reason, and both are pending', async () => {
     const both = [{ toolCalls: [call('ask'), call('pay')] }, 'ok'];
     const ask = tool('ask', () => 'asked', { needsApproval: true });
     const first = await agent({ script: both, tools: [ask, tool('pay', () => new Promise(() => {}))] });
@@ -206,7 +206,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
     expect(runs).toEqual([]);
   });
 
-  test('leave to run again is no approval', async () => {
+  test('permission to run again is not an approval', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
     await settleToolCall(session, pending, { rerun: true });
@@ -225,13 +225,13 @@ describe('D18: settling a call whose outcome is unknown', () => {
   });
 });
 
-describe('who settles may be wrong', () => {
+describe('invalid settlements', () => {
   const acts = {
     settle: (session: Agent['session'], ref: CallRef) => settleToolCall(session, ref, { result: '' }),
     approve: approveToolCall,
     deny: denyToolCall,
   };
-  test.for(Object.entries(acts))('%s: a call that is not there, and one that ended', async ([, act]) => {
+  test.for(Object.entries(acts))('%s: of an unknown call, and of one that has ended', async ([, act]) => {
     const { session, pending, evaluate } = await waiting();
     const { seq } = session;
     const wrong = [
@@ -242,19 +242,19 @@ describe('who settles may be wrong', () => {
     ];
     for (const ref of wrong) await expect(act(session, ref)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
     expect(session.seq).toBe(seq);
-    await evaluate(); // another evaluation in its place
+    await evaluate(); // supersedes the evaluation
     await expect(act(session, pending)).rejects.toMatchObject({
       code: 'TOOL_CALL_NOT_FOUND',
       message: expect.stringContaining('superseded'),
     });
   });
 
-  test.for([{}, { rerun: false }, { isError: true }])('settling with %o says nothing', async (how) => {
+  test.for([{}, { rerun: false }, { isError: true }])('settling with %o is rejected', async (how) => {
     const { session, pending } = await waiting();
     await expect(settleToolCall(session, pending, how as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('a result that is not JSON is refused, and the call still waits', async () => {
+  test('a result that is not JSON is rejected, and the call still waits', async () => {
     const { session, pending } = await waiting();
     await expect(settleToolCall(session, pending, { result: 1n })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
     expect(getPendingToolCalls(session)).toHaveLength(1);

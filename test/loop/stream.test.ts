@@ -25,7 +25,7 @@ function warnings(): string[] {
 }
 
 describe('stream', () => {
-  test('tells everything in order: commits and what is said between them', async () => {
+  test('yields everything in order: committed events and the deltas between them', async () => {
     const { adapter, prompt, session } = await agent({ script, tools: [look] });
     const stream = adapter.stream(prompt, { session, input: 'Please.' });
     const lines: string[] = [];
@@ -51,7 +51,7 @@ describe('stream', () => {
     expect(await stream.response).toMatchObject({ status: 'completed', text: 'Seen it.' });
   });
 
-  test('who begins to read late misses nothing', async () => {
+  test('a reader that starts late misses nothing', async () => {
     const { adapter, prompt, session } = await agent({ script, tools: [look] });
     const stream = adapter.stream(prompt, { session, input: 'Please.' });
     await stream.response;
@@ -60,7 +60,7 @@ describe('stream', () => {
     expect(events.filter(({ type }) => type !== 'message/delta')).toHaveLength(8);
   });
 
-  test('who stops reading does not stop the run, and may go on reading', async () => {
+  test('a reader that stops does not stop the run, and may continue reading', async () => {
     const { adapter, prompt, session } = await agent({ script, tools: [look] });
     const stream = adapter.stream(prompt, { session, input: 'Please.' });
     const types = [];
@@ -89,7 +89,7 @@ describe('stream', () => {
     expect(one + two).toBe(16);
   });
 
-  test('a failed evaluation ends the iteration with its error, and nobody else hears of it', async () => {
+  test('a failed evaluation ends the iteration with its error, which is reported nowhere else', async () => {
     const { adapter, prompt, session } = await agent({ script: ['nonsense'], output: z.number() });
     const stream = adapter.stream(prompt, { session, outputRetries: 0 });
     const types: string[] = [];
@@ -101,21 +101,21 @@ describe('stream', () => {
     await expect(stream.response).rejects.toMatchObject({ code: 'OUTPUT_INVALID' });
   });
 
-  test('an evaluation that could not begin, likewise', async () => {
+  test('so does an evaluation that could not start', async () => {
     const { adapter, prompt, session } = await agent({ script });
     const stream = adapter.stream(prompt, { session, resume: true });
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
     await expect(stream.response).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
   });
 
-  test('a failure that nobody reads about is no unhandled rejection', async () => {
+  test('a failure without a reader is not an unhandled rejection', async () => {
     const { adapter, prompt, session } = await agent({ script });
     adapter.stream(prompt, { session, resume: true });
     await setImmediate();
     await setImmediate();
   });
 
-  test('onEvent is told, too', async () => {
+  test('onEvent receives the events, too', async () => {
     const { adapter, prompt, session } = await agent({ script, tools: [look] });
     const told: string[] = [];
     const stream = adapter.stream(prompt, { session, onEvent: (event) => told.push(line(event)) });
@@ -124,7 +124,7 @@ describe('stream', () => {
     expect(told).toEqual(read);
   });
 
-  test('a closed session: the error, and no lease left behind that renews itself forever', async () => {
+  test('for a closed session it throws the error, and leaves no lease that is renewed', async () => {
     const clock = fakeClock();
     const { adapter, prompt, session, store } = await agent({ script, tools: [look], clock });
     await session.close();
@@ -134,7 +134,7 @@ describe('stream', () => {
     expect(await adapter.evaluate(prompt, { session: again })).toMatchObject({ status: 'completed' });
   });
 
-  test('children tell in their own conversation', async () => {
+  test('events of children have their own conversation id', async () => {
     const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.' });
     const { adapter, prompt, session } = await agent({
       script: ({ prompt: { key }, turn }) =>
@@ -149,7 +149,7 @@ describe('stream', () => {
   });
 });
 
-describe('who watches a run must not break it', () => {
+describe('a listener must not break the run', () => {
   test.for(['message/delta', 'message/recorded', 'model/retried', 'evaluation/started'] as const)(
     'onEvent that throws on %s',
     async (type) => {
@@ -171,7 +171,7 @@ describe('who watches a run must not break it', () => {
       expect(await advancing(clock, stream.response)).toMatchObject({ status: 'completed', text: 'Seen it.' });
       let read = 0;
       for await (const _ of stream) read++;
-      expect(read).toBe(17); // the reader got what the listener choked on
+      expect(read).toBe(17); // the reader received the events at which the listener threw
       await setImmediate();
       expect(heard[0]).toBe('HoldfastWarning: onEvent failed: the screen is gone');
     },
@@ -188,7 +188,7 @@ describe('who watches a run must not break it', () => {
     expect(heard[0]).toMatch(/HoldfastWarning: onEvent failed: later/);
   });
 
-  test('deltas come while the model is still speaking', async () => {
+  test('deltas are yielded while the model is still streaming', async () => {
     const gate = deferred();
     const model = scriptedModel(['one two'], {
       beforePart: (part) => (part.type === 'finish' ? gate.promise : undefined),

@@ -19,7 +19,7 @@ import { STORES } from '../session/stores.ts';
 import { type Agent, type AgentOptions, agent, call, eventTypes, tool } from './agent.ts';
 import { Life, World } from './mortal.ts';
 
-/** Requests that a provider refuses because they are too long. */
+/** Requests that a provider refuses as too long. */
 
 const TURNS = 12;
 const refusal: ScriptedTurn = { error: { status: 400, message: 'prompt is too long: 2 tokens > 1 maximum' } };
@@ -27,7 +27,7 @@ const refusal: ScriptedTurn = { error: { status: 400, message: 'prompt is too lo
 const tokensIn = ({ messages }: ModelRequest): number =>
   messages.reduce((sum, message) => sum + countTokens(message), 0);
 
-/** A script that works for some turns, of a model that reads so many tokens. */
+/** A script of several turns, for a model with this token limit. */
 const reading =
   (window: number) =>
   (request: ModelRequest): ScriptedTurn => {
@@ -64,7 +64,7 @@ describe.each(STORES)('on %s', (_, open) => {
       const response = await one.evaluate({ ...(history && { history }) });
       expect(response).toMatchObject({ status: 'completed', text: 'done', turns: TURNS + 1 });
       const refused = one.requests.filter((request) => tokensIn(request) > 400);
-      expect(refused).toHaveLength(1); // later requests hold to what was learned
+      expect(refused).toHaveLength(1); // later requests respect the learned limit
       const [long] = refused;
       const again = one.requests[one.requests.indexOf(long as ModelRequest) + 1];
       expect(again?.turn).toBe(long?.turn);
@@ -86,7 +86,7 @@ describe.each(STORES)('on %s', (_, open) => {
     },
   );
 
-  test('refused again, it is suspended with what to do; resuming sends a shorter one', async () => {
+  test('refused again, it is suspended with advice; resuming sends a shorter request', async () => {
     const store = await open();
     const messages = [...'abcdefghijkl'].map((letter) => `${letter} `.repeat(200));
     const first = await agent({ script: () => 'noted', store });
@@ -94,7 +94,7 @@ describe.each(STORES)('on %s', (_, open) => {
     for (const input of messages) {
       ({ evaluationId: continues } = await first.evaluate({ input, ...(continues && { continues }) }));
     }
-    const window = 700; // less than a third of all
+    const window = 700; // less than a third of the total
     const second = await agent({ script: reading(window), store });
     const options = { input: 'And now?', continues: continues ?? true };
     const response = await second.evaluate(options);
@@ -122,7 +122,7 @@ describe.each(STORES)('on %s', (_, open) => {
   });
 });
 
-test('what cannot be cut is not sent again', async () => {
+test('a request that cannot be cut is not sent again', async () => {
   const one = await worker(100);
   const input = 'word '.repeat(500);
   expect(await one.evaluate({ input })).toMatchObject({ status: 'suspended', reason: 'PROVIDER_FAILED' });
@@ -130,7 +130,7 @@ test('what cannot be cut is not sent again', async () => {
   expect((await eventTypes(one.session)).slice(-2)).toEqual(['history/curated', 'evaluation/suspended']);
 });
 
-test('an evaluation that continues holds to the limit; another model does not', async () => {
+test('an evaluation that continues respects the limit; another model does not', async () => {
   const store = memoryStore();
   const first = await worker(400, { store });
   const { evaluationId } = await first.evaluate();
@@ -144,7 +144,7 @@ test('an evaluation that continues holds to the limit; another model does not', 
   expect(tokensIn(third.requests[0] as ModelRequest)).toBeGreaterThan(800);
 });
 
-test('limits that the caller gives hold if they are lower', async () => {
+test('lower limits of the caller apply', async () => {
   const one = await worker(400);
   await one.evaluate({ limits: { maxTokens: 150 } });
   expect(one.requests.filter((request) => tokensIn(request) > 400)).toEqual([]);

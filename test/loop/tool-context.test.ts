@@ -15,7 +15,7 @@ function noting(effect: 'read' | 'idempotent' | 'once', result: () => unknown = 
   return { act, seen };
 }
 
-/** A process that began the call and was never heard of again. */
+/** A process that started the call and was killed. */
 async function dies(act: AnyTool, more: { readonly id?: string } = {}): Promise<Agent> {
   const first = await agent({ script, tools: [act], ...more });
   void first.evaluate();
@@ -26,8 +26,8 @@ async function dies(act: AnyTool, more: { readonly id?: string } = {}): Promise<
   return first;
 }
 
-describe('D19: what reaches every tool', () => {
-  test('who it is, which call of which conversation, and that it is the first run', async () => {
+describe('D19: the context of every tool', () => {
+  test('contains the session, the call and its conversation, and that it is the first run', async () => {
     const { act, seen } = noting('once');
     const { evaluate } = await agent({ script, tools: [act], id: 's1' });
     const { evaluationId } = await evaluate();
@@ -76,11 +76,11 @@ describe('D19: what reaches every tool', () => {
     await second.evaluate({ resume: true });
     expect(seen.map(({ isResume, attempt }) => ({ isResume, attempt }))).toEqual([
       { isResume: false, attempt: 1 },
-      { isResume: false, attempt: 1 }, // a read leaves no trace of its start
+      { isResume: false, attempt: 1 }, // the start of a read is not recorded
     ]);
   });
 
-  test('D55: a fork’s calls have keys of their own', async () => {
+  test("D55: a fork's calls have their own idempotency keys", async () => {
     const { act, seen } = noting('once');
     const { session, adapter, prompt, evaluate } = await agent({ script, tools: [act] });
     await evaluate({ maxTurns: 0 });
@@ -92,7 +92,7 @@ describe('D19: what reaches every tool', () => {
     expect(here).not.toBe(there);
   });
 
-  test('D55: a fork closes calls that were open: two sessions never carry out the same call', async () => {
+  test('D55: a fork closes open calls: two sessions never run the same call', async () => {
     const { act, seen } = noting('idempotent', () => new Promise(() => {}));
     const first = await dies(act);
     const fork = await first.session.fork({ id: 'fork' });

@@ -48,7 +48,7 @@ test('without a session the evaluation has the slices of the prompt’s tools', 
   expect(results).toEqual([expect.stringContaining('1 notes')]);
 });
 
-test('I10: a session that lacks a slice of a tool is refused before anything is recorded', async () => {
+test('I10: a session that lacks a slice of a tool is rejected before anything is recorded', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1' });
   const adapter = createAdapter({ model: scriptedModel(script) });
   await expect(adapter.evaluate(prompt, { session })).rejects.toMatchObject({

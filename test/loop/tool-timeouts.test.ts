@@ -8,8 +8,8 @@ const hang = (): Promise<never> => new Promise(() => {});
 const script = [{ toolCalls: [call('slow')] }, 'ok'];
 const LATE = '"slow" did not answer within 1000 ms';
 
-describe('D20: a tool that does not answer in time', () => {
-  test.for(['read', 'idempotent'] as const)('%s: fails, and the model is told', async (effect) => {
+describe('D20: a tool that times out', () => {
+  test.for(['read', 'idempotent'] as const)('%s: fails, and the model receives the failure', async (effect) => {
     const clock = fakeClock();
     const slow = tool('slow', hang, { effect, timeoutMs: 1_000 });
     const { session, evaluate, results } = await agent({ script, tools: [slow], clock });
@@ -18,7 +18,7 @@ describe('D20: a tool that does not answer in time', () => {
     expect(results().call_1_1?.isError).toBe(true);
   });
 
-  test.for(['read', 'idempotent'] as const)('%s: is tried again as often as it allows', async (effect) => {
+  test.for(['read', 'idempotent'] as const)('%s: is retried as often as it allows', async (effect) => {
     const clock = fakeClock();
     const execute = vi.fn().mockImplementationOnce(hang).mockImplementationOnce(hang).mockResolvedValue('at last');
     const { session, evaluate } = await agent({
@@ -100,7 +100,7 @@ describe('D20: a tool that does not answer in time', () => {
     expect(resultText(session, 'call_1_1')).toBe(LATE);
   });
 
-  test('nobody listens to the signal that a tool is given but the tool: it can be let go', async () => {
+  test("the tool's signal has no listeners besides the tool's own, so it can be garbage collected", async () => {
     let listeners = -1;
     const work = tool(
       'work',
@@ -115,14 +115,14 @@ describe('D20: a tool that does not answer in time', () => {
     expect(listeners).toBe(0);
   });
 
-  test('a tool that answers in time leaves no timer behind', async () => {
+  test('a tool that returns in time leaves no timer', async () => {
     const clock = fakeClock();
     const { evaluate } = await agent({ script, tools: [tool('slow', () => 'quick', { timeoutMs: 1_000 })], clock });
     await evaluate();
     expect(clock.waiting).toBe(0);
   });
 
-  test('does not hold up its siblings: their results are recorded meanwhile (D22)', async () => {
+  test('does not delay its siblings: their results are recorded meanwhile (D22)', async () => {
     const clock = fakeClock();
     const { session, evaluate } = await agent({
       script: [{ toolCalls: [call('slow'), call('quick')] }, 'ok'],
@@ -136,7 +136,7 @@ describe('D20: a tool that does not answer in time', () => {
   });
 });
 
-describe('D18: what may be tried again', () => {
+describe('D18: what may be retried', () => {
   test.for([
     ['read', 3],
     ['idempotent', 3],
@@ -158,7 +158,7 @@ describe('D18: what may be tried again', () => {
     expect(resultText(session, 'call_1_1')).toBe(runs === 1 ? 'first' : 'third');
   });
 
-  test('the last error is the result, and waits grow', async () => {
+  test('the last error is the result, and backoffs grow', async () => {
     const clock = fakeClock();
     const at: number[] = [];
     const failing = tool(
@@ -177,7 +177,7 @@ describe('D18: what may be tried again', () => {
     expect(new Set(waits).size).toBe(3);
   });
 
-  test('a tool that reports an error without throwing is not tried again', async () => {
+  test('a tool that reports an error without throwing is not retried', async () => {
     const execute = vi.fn(() => toolContent([{ type: 'text', text: 'not found' }], { isError: true }));
     const { evaluate, results } = await agent({
       script,

@@ -15,7 +15,7 @@ const notes = defineSlice({
   rollback: true,
   on: { 'note/added': (items, event: Noted) => [...items, event.text] },
 });
-/** What was tried, whatever became of it. */
+/** All attempts, whatever their outcome. */
 const tries = defineSlice({
   name: 'tries',
   initial: [] as string[],
@@ -31,8 +31,8 @@ async function logOf(session: { events(): AsyncIterable<SessionEvent> }): Promis
   return events;
 }
 
-describe('D21: what a tool dispatches is committed together with its result', () => {
-  test('nobody sees it before, everyone sees both after', async () => {
+describe('D21: events that a tool dispatches are committed together with its result', () => {
+  test('they are invisible before, and visible with the result', async () => {
     const gate = deferred();
     const add = tool('add', async (_, context) => {
       await note(context, 'a');
@@ -75,7 +75,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect(session.select(notes).all().toSorted()).toEqual(['from 0', 'from 1']);
   });
 
-  test('a later call sees what an earlier one committed', async () => {
+  test('a later call sees the events of an earlier one', async () => {
     const add = tool('add', async (_, context) => {
       await note(context, 'x');
       return String(context.session.select(notes).all().length);
@@ -89,7 +89,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect(resultText(session, 'call_2_1')).toBe('2');
   });
 
-  test('of a tool that fails: marked discarded; slices that roll back skip it, the others keep it', async () => {
+  test('of a failed tool are marked as discarded; slices that roll back skip them, the others fold them', async () => {
     const add = tool('add', async (_, context) => {
       await note(context, 'tried');
       throw new Error('no');
@@ -101,7 +101,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect((await logOf(session)).find((event) => isUserEvent(event, 'note/added'))).toMatchObject({ discarded: true });
   });
 
-  test('of a tool that reports an error: likewise', async () => {
+  test('of a tool that reports an error, too', async () => {
     const add = tool('add', async (_, context) => {
       await note(context, 'tried');
       return toolContent([{ type: 'text', text: 'no' }], { isError: true });
@@ -111,7 +111,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect([session.select(notes).all(), session.select(tries).all()]).toEqual([[], ['tried']]);
   });
 
-  test('of a tool that is tried again: only what the try that counts dispatched', async () => {
+  test('of a retried tool are only those of the last attempt', async () => {
     const clock = fakeClock();
     let n = 0;
     const add = tool(
@@ -133,7 +133,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect([session.select(notes).all(), session.select(tries).all()]).toEqual([['try 3'], ['try 3']]);
   });
 
-  test('one that dispatches after it returned is told so, and nothing is written', async () => {
+  test('dispatching after the tool returned rejects, and nothing is written', async () => {
     const late = deferred<unknown>();
     const gate = deferred();
     const add = tool('add', (_, context) => {
@@ -150,7 +150,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect((await logOf(session)).some((event) => isUserEvent(event, 'note/added'))).toBe(false);
   });
 
-  test('one that dispatches after its time was up: likewise', async () => {
+  test('so does dispatching after a timeout', async () => {
     const clock = fakeClock();
     const late = deferred<unknown>();
     const gate = deferred();
@@ -173,7 +173,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
   test.for([
     ['a type that is none', { type: 'nonsense' }],
     ['no JSON', { type: 'note/added', text: 1n }],
-  ] as const)('an event that may not enter a log (%s) fails the call, not the run (D20)', async ([, event]) => {
+  ] as const)('an invalid event (%s) fails the call, not the run (D20)', async ([, event]) => {
     const add = tool('add', (_, { session }) => session.dispatch(event as never));
     const other = tool('other', () => 'fine', { effect: 'idempotent' });
     const { session, evaluate, results } = await agent({
@@ -193,7 +193,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect(resultText(session, 'call_1_1')).toMatch(/"add" ran, but its result was refused: .*over the limit/);
   });
 
-  test('a dispatch after the tool has returned is refused and warned of, not an unhandled rejection', async () => {
+  test('a dispatch after the tool has returned is rejected with a warning, not an unhandled rejection', async () => {
     const unhandled: unknown[] = [];
     const warnings: string[] = [];
     const onUnhandled = (reason: unknown): void => void unhandled.push(reason);
@@ -229,7 +229,7 @@ describe('D21: what a tool dispatches is committed together with its result', ()
     expect(resultText(session, 'call_1_1')).toMatch(/cannot be restored inside a tool/);
   });
 
-  test('what reconcile and compensate dispatch is committed with the result', async () => {
+  test('events of reconcile and compensate are committed with the result', async () => {
     const script = [{ toolCalls: [call('pay'), call('sync')] }, 'ok'];
     const crash = (): Promise<never> => new Promise(() => {});
     const first = await agent({

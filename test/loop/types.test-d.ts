@@ -33,7 +33,7 @@ const base = { name: 'a', description: '' };
 const named = { ns: 'n', key: 'k', instructions: '' };
 
 describe('defineTool', () => {
-  test('the handler’s input is what the schema gives, after defaults and transforms', () => {
+  test("the handler's input is the schema's output, after defaults and transforms", () => {
     defineTool({
       ...base,
       input: z.object({ path: z.string(), mode: z.enum(['r', 'w']).default('r'), n: z.string().transform(Number) }),
@@ -43,7 +43,7 @@ describe('defineTool', () => {
     });
   });
 
-  test('the context: who, which call, and a session to dispatch to', () => {
+  test('the context has the session, the call and a session to dispatch to', () => {
     defineTool({
       ...base,
       input: z.object({}),
@@ -58,7 +58,7 @@ describe('defineTool', () => {
     });
   });
 
-  test('what is dispatched to the context’s session is checked against the tool’s slices', () => {
+  test("dispatching to the context's session is checked against the tool's slices", () => {
     const notes = defineSlice({
       name: 'notes',
       initial: [] as string[],
@@ -87,7 +87,7 @@ describe('defineTool', () => {
     definePrompt({ ...named, tools: [made] });
   });
 
-  test('reconcile, compensate and needsApproval take the same input; reconcile gives what execute gives', () => {
+  test("reconcile, compensate and needsApproval get the same input; reconcile returns execute's type", () => {
     const made = defineTool({
       ...base,
       input: z.object({ to: z.string() }),
@@ -99,22 +99,22 @@ describe('defineTool', () => {
     expectTypeOf(made).toEqualTypeOf<Tool<{ to: string }, { receipt: string }>>();
   });
 
-  test('a reconcile that gives something else does not compile', () => {
+  test('a reconcile that returns another type does not compile', () => {
     defineTool({
       ...base,
       input: z.object({}),
       execute: async () => ({ receipt: 'a' }),
-      // @ts-expect-error: a number is no receipt
+      // @ts-expect-error: a number is not a receipt
       reconcile: () => ({ happened: true, result: 1 }),
     });
   });
 
-  test('an effect is one of three', () => {
-    // @ts-expect-error: there is no such effect
+  test('an effect is one of three values', () => {
+    // @ts-expect-error: unknown effect
     defineTool({ ...base, input: z.object({}), effect: 'maybe', execute: () => 1 });
   });
 
-  test('children answer with their own output', () => {
+  test('children return their own output type', () => {
     const child = definePrompt({ ...named, output: z.object({ n: z.number() }) });
     defineTool({
       ...base,
@@ -130,7 +130,7 @@ describe('defineTool', () => {
 });
 
 describe('definePrompt and evaluate', () => {
-  test('the output is what the schema gives', async () => {
+  test("the output has the schema's output type", async () => {
     const prompt = definePrompt({
       ...named,
       output: z.object({ verdict: z.enum(['good', 'bad']), n: z.coerce.number() }),
@@ -151,7 +151,7 @@ describe('definePrompt and evaluate', () => {
     if (loose.status === 'completed') expectTypeOf(loose.output.extra).toEqualTypeOf<unknown>();
   });
 
-  test('without a schema there is none', async () => {
+  test('without a schema there is no output', async () => {
     const prompt = definePrompt(named);
     expectTypeOf(prompt).toEqualTypeOf<Prompt<undefined>>();
     const response = await adapter.evaluate(prompt);
@@ -174,7 +174,7 @@ describe('definePrompt and evaluate', () => {
     }
   });
 
-  test('a response is one of two, and its status tells which', async () => {
+  test('a response is a union of two, discriminated by status', async () => {
     const response = await adapter.evaluate(definePrompt({ ...named, output: z.object({ n: z.number() }) }));
     expectTypeOf(response).toEqualTypeOf<CompletedResponse<{ n: number }> | SuspendedResponse>();
     switch (response.status) {
@@ -187,9 +187,9 @@ describe('definePrompt and evaluate', () => {
         expectTypeOf(response).toEqualTypeOf<SuspendedResponse>();
         expectTypeOf(response.failure).toEqualTypeOf<ProviderFailure | undefined>();
         expectTypeOf(response.failure?.provider).toEqualTypeOf<string | undefined>();
-        // @ts-expect-error: it has none yet
+        // @ts-expect-error: a suspended response has no output
         response.output.n;
-        // @ts-expect-error: no reason of ours
+        // @ts-expect-error: unknown reason
         response.reason === 'TIRED';
         break;
       default:
@@ -201,7 +201,7 @@ describe('definePrompt and evaluate', () => {
     response.reason.length;
   });
 
-  test('a response says how it stands', async () => {
+  test('a response has its status', async () => {
     const response = await adapter.evaluate(definePrompt(named));
     expectTypeOf(response.status).toEqualTypeOf<'completed' | 'suspended'>();
     expectTypeOf(response.reason).toEqualTypeOf<SuspendReason | undefined>();
@@ -209,18 +209,18 @@ describe('definePrompt and evaluate', () => {
     expectTypeOf(response.text).toEqualTypeOf<string>();
   });
 
-  test('options: what can be resumed, and what a signal is', () => {
+  test('options: values of resume, and the type of signal', () => {
     const prompt = definePrompt(named);
     for (const resume of [true, false, 'auto', { evaluationId: 'x' }] as const)
       void adapter.evaluate(prompt, { resume });
-    // @ts-expect-error: there is no such way to resume
+    // @ts-expect-error: unknown value of resume
     void adapter.evaluate(prompt, { resume: 'maybe' });
-    // @ts-expect-error: an option that does not exist is a mistake
+    // @ts-expect-error: unknown option
     void adapter.evaluate(prompt, { retries: 3 });
     void adapter.evaluate(prompt, { onEvent: (event) => expectTypeOf(event).toEqualTypeOf<EvaluationEvent>() });
   });
 
-  test('the events of an evaluation narrow by their type: ours, those of the session’s slices, and what is not in the log', async () => {
+  test("the events of an evaluation narrow by their type: built-in ones, those of the session's slices, and ones outside the log", async () => {
     const notes = defineSlice({
       name: 'notes',
       initial: [] as string[],
@@ -247,7 +247,7 @@ describe('definePrompt and evaluate', () => {
     for await (const event of adapter.stream(prompt, { session: session as AnySession })) {
       expectTypeOf(event).toEqualTypeOf<EvaluationEvent>();
       if (event.type === 'message/recorded') expectTypeOf(event).toEqualTypeOf<MessageRecorded>();
-      // @ts-expect-error: which slices the session has is not known any more
+      // @ts-expect-error: the session's slices are not known here
       event.type === 'note/added';
     }
   });
@@ -283,7 +283,7 @@ describe('definePrompt and evaluate', () => {
     definePrompt({ ...named, tools: [zod] });
   });
 
-  test('a real MCP client fits', async () => {
+  test('a real MCP client is accepted', async () => {
     const { Client } = await import('@modelcontextprotocol/sdk/client/index.js');
     expectTypeOf(new Client({ name: 'a', version: '1' })).toExtend<McpClient>();
   });
@@ -301,7 +301,7 @@ describe('MainLoop', () => {
       },
     });
     expectTypeOf(loop.execute({ id: 'a' })).resolves.toEqualTypeOf<EvaluationResponse<{ n: number }>>();
-    // @ts-expect-error: that is no request
+    // @ts-expect-error: not a request
     void loop.execute({ name: 'a' });
   });
 });

@@ -22,7 +22,7 @@ const prompt = definePrompt({ ns: 'a', key: 'b', instructions: 'c' });
 const input = z.object({});
 const base = { name: 'a', description: 'b', input, execute: () => '' };
 
-/** Options as JavaScript passes them: nobody has checked their names. */
+/** Options as JavaScript passes them, without type checks. */
 const any = (options: object): never => options as never;
 
 test.for<[string, string | undefined, () => unknown]>([
@@ -46,7 +46,7 @@ test.for<[string, string | undefined, () => unknown]>([
   ['slidingWindow', 'size', () => slidingWindow(any({ size: 1, sizes: 2 }))],
   ['tokenBudget', 'max', () => tokenBudget(any({ maxi: 2 }))],
   ['aiSdkModel', 'temperature', () => aiSdkModel(v4([]), any({ temprature: 1 }))],
-])('%s refuses an unknown option and suggests %s (I10)', async ([what, suggestion, run]) => {
+])('%s rejects an unknown option and suggests %s (I10)', async ([what, suggestion, run]) => {
   const attempt = new Promise((resolve) => resolve(run()));
   const advice = suggestion ? `did you mean "${suggestion}"\\?` : 'there are: .*input';
   const owner = what === 'stream' ? 'evaluate' : what;
@@ -56,11 +56,11 @@ test.for<[string, string | undefined, () => unknown]>([
   });
 });
 
-test('an option that is undefined is no option', async () => {
+test('an undefined option is ignored', async () => {
   expect(await adapter.evaluate(prompt, any({ input: 'x', nothing: undefined }))).toMatchObject({ text: 'hi' });
 });
 
-test('a child conversation does not take what it inherits', async () => {
+test('a child conversation does not accept options that it inherits', async () => {
   const ask = tool(
     'ask',
     async (_, context) => {

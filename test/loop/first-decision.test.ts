@@ -13,7 +13,7 @@ import {
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
 
-/** D67: approvals are evidence, and the first word wins, whichever handle or process says it. */
+/** D67: approvals are evidence, and the first decision wins, of any handle or process. */
 
 interface Waiting extends Agent {
   readonly pending: CallRef;
@@ -43,9 +43,9 @@ async function waiting(
 
 const INVALID = { code: 'INVALID_ARGUMENT' };
 
-describe('D67: the first word wins', () => {
+describe('D67: the first decision wins', () => {
   test.for(Array.from({ length: 5 }, (_, i) => i))(
-    'of an approval and a denial at the same time one is refused, and the call does what the other says (%i)',
+    'of a concurrent approval and denial one is rejected, and the call follows the other (%i)',
     async () => {
       const { session, other, pending, evaluate, runs } = await waiting();
       const said = await Promise.allSettled([
@@ -64,7 +64,7 @@ describe('D67: the first word wins', () => {
     },
   );
 
-  test('of two settlements with different results at the same time one is refused', async () => {
+  test('of two concurrent settlements with different results one is rejected', async () => {
     const { session, other, pending, evaluate } = await waiting();
     const results = ['one', 'two'];
     const handles = [session, await other()];
@@ -76,7 +76,7 @@ describe('D67: the first word wins', () => {
     expect(resultText(session, 'call_1_1')).toBe(results[said.findIndex(({ status }) => status === 'fulfilled')]);
   });
 
-  test('a start beats a later denial: the denial is refused and the result is what the call returned', async () => {
+  test("a start overrides a later denial: the denial is rejected and the call's own result is recorded", async () => {
     const gate = deferred<string>();
     const started = deferred();
     const deploy = tool('deploy', () => gate.promise, { needsApproval: true });
@@ -95,13 +95,13 @@ describe('D67: the first word wins', () => {
     expect(resultText(made.session, 'call_1_1')).toBe('done');
   });
 
-  test('a denial that is in the log before the start keeps the call from running', async () => {
+  test('a denial that is in the log before the start prevents the call', async () => {
     const runs: string[] = [];
     const made = await agent({
       script: [{ toolCalls: [call('first'), call('pay')] }, 'ok'],
       tools: [tool('first', () => 'ok'), tool('pay', () => runs.push('pay'))],
     });
-    // Another process denies the second call when its start is on the way to the store: the handle has not read of it.
+    // Another process denies the second call while its start is being appended: the handle has not read the denial.
     const append = made.store.append.bind(made.store);
     let denied: Promise<void> | undefined;
     made.store.append = async (id, events, options) => {
@@ -120,7 +120,7 @@ describe('D67: the first word wins', () => {
     expect(resultText(made.session, 'call_1_2')).toContain('no!');
   });
 
-  test('a call that nobody was asked about cannot be approved', async () => {
+  test('a call that waits for no approval cannot be approved', async () => {
     const gate = deferred<string>();
     const begun = deferred();
     const slow = tool(
@@ -163,7 +163,7 @@ describe('D67: the first word wins', () => {
 });
 
 describe('D67: approvals are evidence', () => {
-  test('who approved, when and with which words is in the log and with the call', async () => {
+  test('the approver, the time and the comment are in the log and with the call', async () => {
     const clock = fakeClock();
     const { session, pending } = await waiting(undefined, { clock });
     clock.advance(5_000);
@@ -177,7 +177,7 @@ describe('D67: approvals are evidence', () => {
     ]);
   });
 
-  test('who denied is recorded', async () => {
+  test('the person who denied is recorded', async () => {
     const { session, pending } = await waiting();
     await denyToolCall(session, pending, 'no', { by: 'Bob' });
     expect(getPendingToolCalls(session)).toMatchObject([
@@ -185,7 +185,7 @@ describe('D67: approvals are evidence', () => {
     ]);
   });
 
-  test('a call runs with edited arguments, and the model is told in a synthetic part', async () => {
+  test('a call runs with edited arguments, and a synthetic part of its result reports that to the model', async () => {
     const { session, pending, evaluate, runs, results, requests } = await waiting();
     await approveToolCall(session, pending, { arguments: { to: 'production' } });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
@@ -203,12 +203,12 @@ describe('D67: approvals are evidence', () => {
     await approveToolCall(made.session, made.pending, { arguments: { to: 'production' } });
     const { evaluationId, turn, callId } = made.pending;
     const start = { toolName: 'deploy', effect: 'idempotent', attempt: 1 };
-    await made.session.append([{ type: 'tool/started', evaluationId, turn, callId, ...start }]); // and the process died
+    await made.session.append([{ type: 'tool/started', evaluationId, turn, callId, ...start }]); // and the process was killed
     await made.evaluate({ resume: true });
     expect(made.runs).toEqual([{ to: 'production' }]);
   });
 
-  test('edited arguments that do not fit return the call to those that wait, with the reason', async () => {
+  test('with invalid edited arguments the call waits again, with the reason', async () => {
     const input = z.object({ to: z.enum(['staging', 'production']) });
     const { session, pending, evaluate, runs } = await waiting({ needsApproval: true, input });
     await approveToolCall(session, pending, { arguments: { to: 'the moon' } });
@@ -231,14 +231,14 @@ describe('D67: approvals expire', () => {
   test.for([
     ['a value', needsApproval],
     ['a function', async () => needsApproval],
-  ] as const)('an approval after the recorded time is refused, and the call is denied (%s)', async ([, needed]) => {
+  ] as const)('an approval after the recorded time is rejected, and the call is denied (%s)', async ([, needed]) => {
     const clock = fakeClock();
     const { session, pending, evaluate, runs } = await waiting({ needsApproval: needed }, { clock });
     const expiresAt = new Date(clock.now() + 60_000).toISOString();
     expect(getPendingToolCalls(session)).toMatchObject([{ approvalRequest: { expiresAt } }]);
     expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
-    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // asking again adds no time
+    expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // a resume does not extend it
     expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
     await expect(approveToolCall(session, pending)).rejects.toMatchObject({
@@ -261,7 +261,7 @@ describe('D67: approvals expire', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('a time that is none is refused when the tool is defined', () => {
+  test('an invalid time is rejected when the tool is defined', () => {
     expect(() => tool('deploy', () => '', { needsApproval: { expiresAfterMs: -1 } })).toThrow(/expiresAfterMs/);
   });
 });
@@ -293,17 +293,17 @@ describe('D52, D67: calls of child conversations', () => {
     },
   );
 
-  test('a child’s call cannot be approved when the evaluation above it was superseded', async () => {
+  test("a child's call cannot be approved when an ancestor evaluation was superseded", async () => {
     const { session, evaluate } = await delegating('idempotent');
     const [pending] = getPendingToolCalls(session);
-    await evaluate(); // another one in its place
+    await evaluate(); // supersedes it
     await expect(approveToolCall(session, pending as CallRef)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
   });
 });
 
 test('D67: calls that an older version suspended for can be approved', async () => {
   const { session, pending, evaluate, runs, store } = await waiting();
-  // The log as it was written before a call's wait had an event of its own.
+  // The log of a version without approval-requested events.
   const events: unknown[] = [];
   for await (const { seq: _, ...event } of session.events()) {
     if (event.type === 'evaluation/suspended') {

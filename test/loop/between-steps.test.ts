@@ -14,10 +14,10 @@ import {
 } from '../../src/index.ts';
 import { agent, call, deferred, resultText, tool } from './agent.ts';
 
-/** What happens between two steps of the loop: a person's word, a cancellation, a child that waits. */
+/** Events between two steps of the loop: a person's decision, a cancellation, a child that waits. */
 
-describe('D18: a person’s word while siblings run', () => {
-  test('an approval is not overlooked', async () => {
+describe("D18: a person's decision while siblings run", () => {
+  test('an approval is carried out in the same run', async () => {
     const gate = deferred();
     const slow = tool('slow', () => gate.promise);
     const pay = tool('pay', () => 'paid', { needsApproval: async () => true });
@@ -37,7 +37,7 @@ describe('D18: a person’s word while siblings run', () => {
     expect(resultText(session, 'call_1_2')).toBe('paid');
   });
 
-  test('a denial of a call that waits for its turn holds', async () => {
+  test('a denial of a call that has not started yet prevents it', async () => {
     const ran: string[] = [];
     const first = tool('first', async () => {
       await denyToolCall(session, callOf(session, 'call_1_2'), 'no!');
@@ -54,7 +54,7 @@ describe('D18: a person’s word while siblings run', () => {
   });
 });
 
-describe('I2: a call that was recorded as started and never began is known as such', () => {
+describe('I2: a call that was recorded as started and did not run has no unknown outcome', () => {
   test('cancelled right after its start was recorded', async () => {
     const ran: string[] = [];
     const pay = tool('pay', () => void ran.push('pay'), { needsApproval: async () => true });
@@ -133,7 +133,7 @@ test('D18: children beside one that waits for approval run to their end', async 
   expect(paid).toEqual(['pay']);
 });
 
-describe('I2: a main loop begins again only if it has not acted', () => {
+describe('I2: a main loop restarts only if it has not acted', () => {
   const setUp = (
     paid: string[],
     options: Partial<ConstructorParameters<typeof MainLoop<string>>[0]>,
@@ -180,14 +180,14 @@ describe('I2: a main loop begins again only if it has not acted', () => {
   });
 });
 
-test('a signal that is none is refused before anything is taken', async () => {
+test('an invalid signal is rejected before the lease is acquired', async () => {
   const { evaluate } = await agent({ script: ['ok'] });
   const signal = new AbortController() as unknown as AbortSignal;
   await expect(evaluate({ signal })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   expect(await evaluate()).toMatchObject({ status: 'completed' });
 });
 
-test('what a tool that fails has dispatched is redacted once', async () => {
+test('events dispatched by a failed tool are redacted once', async () => {
   const session = await openSession({
     store: memoryStore(),
     id: 'one',
