@@ -1,6 +1,6 @@
 /**
- * The tree is the architecture: a folder imports only from folders above it, and the pure ones see no Node, no clock and no
- * randomness. The rules are here, once; what they say about the sources is tested, and that they say it.
+ * The tree is the architecture: a folder imports only from folders above it, and the pure ones use no Node, no clock and no
+ * randomness. The rules are here; they are tested on the sources and on examples.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
@@ -27,15 +27,15 @@ const FOLDERS = [
   'react',
   'cli',
 ];
-/** `testing` stands beside them: what others test their stores and agents with. */
+/** `testing` is beside them: tools for testing stores and agents. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
-/** Packages that one folder opens for everybody: types aside, nobody else imports them. */
+/** Packages that only one folder may import, except their types. */
 const OWNED: Readonly<Record<string, string>> = { 'node:sqlite': 'stores/sqlite/driver.ts' };
 const PURE = new Set(['core', 'conversation', 'history', 'transcripts']);
 /** What a pure folder may import from a package: the types of a standard. */
 const PURE_TYPES = new Set(['@standard-schema/spec']);
 
-/** Names through which time, randomness or the host would come in. */
+/** Names that give access to time, randomness or the host. */
 const IMPURE: readonly (readonly [string, RegExp])[] = [
   ['Date.now', /\bDate\s*\.\s*now\b/],
   ['new Date() without a time', /\bnew\s+Date\s*(?:\(\s*\)|(?![\w(]))/],
@@ -62,7 +62,7 @@ function importsOf(source: string): readonly Import[] {
   }));
 }
 
-/** The source without comments and texts; what a template inserts is code and stays. */
+/** The source without comments and strings; expressions in templates are code and stay. */
 function codeOf(source: string): string {
   const texts = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g;
   return source.replace(texts, (text) =>
@@ -70,7 +70,7 @@ function codeOf(source: string): string {
   );
 }
 
-/** What is wrong with a file, by its path below src. Files in src itself are the public entries: they may import anything. */
+/** The violations of a file, by its path below src. Files in src itself are the public entries: they may import anything. */
 function violationsIn(path: string, source: string): readonly string[] {
   if (!path.includes('/')) return [];
   const [folder = ''] = path.split('/');
@@ -105,7 +105,7 @@ describe('the sources', () => {
     expect(files.length).toBeGreaterThan(50);
   });
 
-  test('every folder imports only from folders above it, and the pure ones see no host', () => {
+  test('every folder imports only from folders above it, and the pure ones do not use the host', () => {
     expect(files.flatMap((path) => violationsIn(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
   });
 });
@@ -143,7 +143,7 @@ describe('the rules', () => {
     ['core/a.ts', 'setTimeout(() => {}, 1);', 'setTimeout'],
     ['core/a.ts', 'console.log(1);', 'console'],
     ['core/a.ts', 'const x = globalThis.crypto;', 'globalThis'],
-  ] as const)('%s may not say: %s', ([path, source, problem]) => {
+  ] as const)('%s may not contain: %s', ([path, source, problem]) => {
     expect(violationsIn(path, source).join()).toContain(problem);
   });
 
@@ -159,7 +159,7 @@ describe('the rules', () => {
     ['core/a.ts', "const text = 'console.log(Date.now())';"],
     ['core/a.ts', 'const parsed = new Date(text).getTime();'],
     ['core/a.ts', 'const { process: _, ...rest } = holder; rest.performance();'],
-  ] as const)('%s may say: %s', ([path, source]) => {
+  ] as const)('%s may contain: %s', ([path, source]) => {
     expect(violationsIn(path, source)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Every decision and invariant that is cited can be looked up: `D12` in docs/decisions.md, `I3` in SPEC.md. */
+/** Every cited decision and invariant is defined: `D12` in docs/decisions.md, `I3` in SPEC.md. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const defined = new Set([
   ...Array.from(read(join(ROOT, 'SPEC.md')).matchAll(/^\d+\. \*\*(I\d+)\*\*/gm), ([, code]) => code),
 ]);
 
-/** A code on its own, in prose or at the beginning of a test's name; not a whole quoted text, which is data. */
+/** A code on its own, in prose or at the start of a test's name; not a complete quoted text, which is data. */
 const CITATION = /(?<![\w$/.-])([DI]\d{1,2})(?![\w$'"`/-])/g;
 
 test('every cited decision and invariant is defined', () => {

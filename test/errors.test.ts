@@ -1,4 +1,4 @@
-/** docs/errors.md names every error code once, and no other. */
+/** docs/errors.md lists every error code once, and no other. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

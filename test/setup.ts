@@ -1,6 +1,6 @@
 /**
- * Properties run on the same random inputs every time, so that a failure is somebody's change and not somebody's luck.
- * `FAST_CHECK_SEED=<number>` (or `random`) looks elsewhere.
+ * Properties run on the same random inputs every time, so that a new failure comes from a change and not from chance.
+ * `FAST_CHECK_SEED=<number>` (or `random`) uses other inputs.
  */
 import fc from 'fast-check';
 

@@ -7,14 +7,14 @@ import type { OpenCodeSdk } from '../../src/agents/opencode/opencode-types.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openCodeAdapter } from '../../src/opencode.ts';
 
-/** What OpenCode's program prints, on programs that print other things than OpenCode does. */
+/** Parsing OpenCode's output, with programs that print something else. */
 
 const made: string[] = [];
 afterEach(() => {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 });
 
-/** A program in place of OpenCode. */
+/** A program that runs instead of OpenCode. */
 function program(source: string): { readonly command: string; readonly cwd: string } {
   const cwd = mkdtempSync(join(tmpdir(), 'holdfast-program-'));
   made.push(cwd);
@@ -49,7 +49,7 @@ test.for([
   },
 );
 
-test('the address that OpenCode prints is taken when all of it was printed, in whatever pieces', () => {
+test('the address that OpenCode prints is used when it was printed completely, in any pieces', () => {
   const printed = 'Warning: something\nopencode server listening on http://127.0.0.1:12345\n';
   for (let at = 0; at < printed.length; at++) {
     const find = addressFinder();

@@ -1,4 +1,4 @@
-/** A run as an agent's adapter has it, on a store whose appends can be held back. */
+/** A run as in an agent's adapter, on a store whose appends can be delayed. */
 import type { EvaluationEvent } from '../../src/index.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { evaluateInSession } from '../../src/loop/evaluate.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../../src/ports/store.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
-/** An append that is held back: `reached` when it was asked for. */
+/** A delayed append: `reached` resolves when it was called. */
 export interface Held {
   readonly reached: PromiseWithResolvers<void>;
   readonly release: PromiseWithResolvers<void>;
@@ -18,9 +18,9 @@ export interface Held {
 export interface AgentRun {
   readonly run: Run;
   readonly session: Session;
-  /** What whoever watches is told. */
+  /** The events that listeners receive. */
   readonly events: readonly EvaluationEvent[];
-  /** Holds back the next append. */
+  /** Delays the next append. */
   hold(): Held;
 }
 

@@ -6,7 +6,7 @@ import { openBridge } from '../../src/agents/opencode/opencode-bridge.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
 import type { ToolOutcome } from '../../src/loop/tool-result.ts';
 
-/** How OpenCode reaches us: what its MCP client and our plugin in its process are answered. */
+/** The bridge to OpenCode: its responses to OpenCode's MCP client and to our plugin in its process. */
 
 const tool = defineTool({ name: 'wait', description: 'Waits', input: z.object({}), effect: 'read', execute: () => '' });
 
@@ -14,7 +14,7 @@ async function ask(url: string, path: string, body: object): Promise<Response> {
   return fetch(`${url}${path}`, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', ...body }) });
 }
 
-test('a call is answered at once and told when it ends: a client gives up on one that is silent for minutes', async () => {
+test('a call gets response headers at once and its result later: the client times out a silent call after minutes', async () => {
   const ended = Promise.withResolvers<ToolOutcome>();
   const calls: unknown[] = [];
   const bridge = await openBridge({
@@ -46,7 +46,7 @@ test('a call is answered at once and told when it ends: a client gives up on one
   }
 });
 
-test('everything else is answered in one piece; an address that is not ours is not answered', async () => {
+test('other requests get one complete response; an unknown address gets none', async () => {
   const bridge = await openBridge({
     tools: [tool],
     before: async () => {},
@@ -65,7 +65,7 @@ test('everything else is answered in one piece; an address that is not ours is n
   }
 });
 
-/** A request whose body never ends: it is answered only if the bridge answers before it has read the body. */
+/** A request whose body never ends: it gets a response only if the bridge responds before it has read the body. */
 function endless(url: string): { readonly sent: ClientRequest; readonly answer: Promise<IncomingMessage> } {
   const sent = request(url, { method: 'POST' });
   sent.on('error', () => {}); // the bridge closes the connection while the body is sent
@@ -74,7 +74,7 @@ function endless(url: string): { readonly sent: ClientRequest; readonly answer: 
   return { sent, answer };
 }
 
-test('an address that is not ours is answered before its body is read, and its connection is closed', {
+test('a request to an unknown address is rejected before its body is read, and its connection is closed', {
   timeout: 30_000,
 }, async () => {
   const bridge = await openBridge({
@@ -85,7 +85,7 @@ test('an address that is not ours is answered before its body is read, and its c
   });
   try {
     const { origin } = new URL(bridge.url);
-    // Also one that is as long as ours and ends like it.
+    // Also an address with the same length and end as ours.
     const guess = `${origin}/00000000-0000-4000-8000-000000000000`;
     for (const url of [`${origin}/mcp`, `${guess}/mcp`, `${guess}/before`, `${bridge.url}/other`]) {
       const { sent, answer } = endless(url);
@@ -99,7 +99,7 @@ test('an address that is not ours is answered before its body is read, and its c
   }
 });
 
-test('a body that is larger than any call is refused while it is read', { timeout: 60_000 }, async () => {
+test('a body that is larger than any call is rejected while it is read', { timeout: 60_000 }, async () => {
   const bridge = await openBridge({
     tools: [tool],
     before: async () => {},

@@ -15,7 +15,7 @@ import type { Session } from '../../src/session/session.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { asAgent } from './as-agent.ts';
 
-/** The calls that an agent makes: which is which, which waits for which, and what becomes of what they give. */
+/** The calls of an agent: their identity, their order, and their results. */
 
 const SESSION = 'ses_1';
 const results = (session: Session): readonly (readonly string[])[] =>
@@ -38,13 +38,13 @@ const part = (messageID: string, state: object): OpenCodeEvent => ({
   },
 });
 
-test('D11: a call with an id that was given before is another call', async () => {
+test('D11: a call with an id that was used before is another call', async () => {
   const session = await asAgent(async ({ run }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     await threads.take(part('msg_1', { status: 'running' }));
     expect((await threads.recorded(SESSION, 'call_0')).callId).toBe('call_0');
     await threads.take(part('msg_1', { status: 'completed', output: 'first' }));
-    const second = threads.recorded(SESSION, 'call_0'); // told by the plugin before its message is
+    const second = threads.recorded(SESSION, 'call_0'); // reported by the plugin before its message is recorded
     await threads.take(part('msg_2', { status: 'running' }));
     expect((await second).callId).toBe('call_0#2');
     await threads.take(part('msg_2', { status: 'completed', output: 'second' }));
@@ -55,7 +55,7 @@ test('D11: a call with an id that was given before is another call', async () =>
   ]);
 });
 
-test('D11: a subagent’s call with an id of its parent’s is its own', async () => {
+test("D11: a subagent's call with the id of its parent's call is another call", async () => {
   const child = 'ses_child';
   const task = (status: string): OpenCodeEvent => {
     const { properties } = part('msg_1', { status, metadata: { sessionId: child } });
@@ -106,7 +106,7 @@ const big = defineTool({
 });
 const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.', tools: [launch, big] });
 
-/** An answer with calls, in the log. */
+/** A response with calls, in the log. */
 async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRecorder> {
   const recorder = new ThreadRecorder(run);
   const toolCalls = names.map((name) => ({ callId: `call_${name}`, name, arguments: '{}' }));
@@ -114,12 +114,12 @@ async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRe
   return recorder;
 }
 
-test('D18: a call that needs approval waits for what runs beside it; afterwards nothing starts any more', async () => {
+test('D18: a call that needs approval waits for running siblings; afterwards no other call starts', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
     const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
     const thread = await answered(run, 'launch', 'bash', 'late');
-    const starting = tools.beforeBuiltIn(thread, 'call_bash', 'once'); // its start is on its way into the log
+    const starting = tools.beforeBuiltIn(thread, 'call_bash', 'once'); // its start is being appended
     let stopped = false;
     const stop = tools.stopped.then((reason) => {
       stopped = true;
@@ -139,7 +139,7 @@ test('D18: a call that needs approval waits for what runs beside it; afterwards 
   expect(results(session)).toEqual([['call_bash', 'hi']]);
 });
 
-test('a subagent that ends with a call open is not waited for', async () => {
+test('a subagent that ends with an open call is not waited for', async () => {
   await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
     const child = await beginSubagent(run, 'call_launch', { ns: 'test', type: 'agent' });
@@ -157,7 +157,7 @@ test('a subagent that ends with a call open is not waited for', async () => {
   });
 });
 
-test('a result that the log refuses is recorded as that', async () => {
+test('a result that the log rejects is recorded as a failure', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
     const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
@@ -168,7 +168,7 @@ test('a result that the log refuses is recorded as that', async () => {
   expect(results(session)).toEqual([['call_big', expect.stringContaining('refused')]]);
 });
 
-test('D24: periodic captures end with the run, also when one is under way as it ends', async () => {
+test('D24: periodic captures end with the run, also if one is running at its end', async () => {
   const clock = fakeClock();
   await asAgent(
     async ({ run }) => {

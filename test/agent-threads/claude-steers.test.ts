@@ -7,14 +7,14 @@ import type { RunResult } from '../../src/loop/provider-adapter.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 
-/** How steers reach Claude Code: what the adapter does in which order, whatever the SDK does (D61). */
+/** How steers reach Claude Code: the order of the adapter's steps, for any behaviour of the SDK (D61). */
 
 type Hook = (input: unknown) => Promise<Readonly<Record<string, unknown>>>;
 
-/** Claude Code, played by a test. */
+/** Claude Code, simulated by a test. */
 interface Player {
   tell(message: ClaudeMessage): void;
-  /** Calls the hook that comes after the calls of a turn. */
+  /** Calls the hook after the calls of a turn. */
   afterTools(callId: string, name?: string): Promise<void>;
   /** Ends the stream. */
   end(): void;
@@ -130,7 +130,7 @@ test('D61: a steer is in the log before it is sent to Claude Code, and the hook 
   expect(getQueuedInputs(session)).toEqual([]);
 });
 
-test('D61: a steer is placed after the results of the turn, also when the hook comes before the stream tells them', async () => {
+test('D61: a steer is placed after the results of the turn, also when the hook runs before the stream yields them', async () => {
   const { session } = await run((sender) => ({
     play: async (claude) => {
       claude.tell(CALL);
@@ -149,7 +149,7 @@ test('D61: a steer is placed after the results of the turn, also when the hook c
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
 });
 
-test('D61: an SDK that takes no input while it runs leaves the steer queued, and it is run next', async () => {
+test('D61: if the SDK accepts no input while it runs, the steer stays queued and is run next', async () => {
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
       claude.tell(CALL);
@@ -162,7 +162,7 @@ test('D61: an SDK that takes no input while it runs leaves the steer queued, and
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
 });
 
-test('D61: a steer that comes while a structured answer is made is not sent to it, and is run next', async () => {
+test('D61: a steer during a structured response is not sent, and is run next', async () => {
   const { result, session } = await run((sender) => ({
     play: async (claude) => {
       await steer(sender);
@@ -174,7 +174,7 @@ test('D61: a steer that comes while a structured answer is made is not sent to i
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'user', 'assistant']);
 });
 
-test('D61: a steer that was withdrawn is not sent to Claude Code, and neither is a follow-up', async () => {
+test('D61: neither a withdrawn steer nor a follow-up is sent to Claude Code', async () => {
   const handed: unknown[] = [];
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
@@ -198,7 +198,7 @@ test('D61: a steer that was withdrawn is not sent to Claude Code, and neither is
   ).toEqual(['go', 'later']);
 });
 
-test('D61: a steer that could not be sent suspends the evaluation: the agent does not go on without it', async () => {
+test('D61: a steer that could not be sent suspends the evaluation: the agent does not continue without it', async () => {
   const { session, result } = await run((sender) => ({
     play: async (claude) => {
       claude.tell(CALL);
@@ -215,5 +215,5 @@ test('D61: a steer that could not be sent suspends the evaluation: the agent doe
     status: 'suspended',
     responses: [{ reason: 'PROVIDER_FAILED', message: expect.stringContaining('the pipe is closed') }],
   });
-  expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'user']); // a resume tells it
+  expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'user']); // a resume sends it
 });

@@ -6,12 +6,12 @@ import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 
-/** What stops an evaluation holds whatever the SDK does. */
+/** Deadlines and cancellations stop an evaluation whatever the SDK does. */
 
 const NEVER = new Promise<never>(() => {});
 const prompt = definePrompt({ ns: 'test', key: 'deadline', instructions: 'Work.' });
 
-/** An SDK whose stream has no end, and cannot be ended. */
+/** An SDK whose stream never ends, and cannot be ended. */
 function endlessSdk(messages: readonly ClaudeMessage[], consumed: () => void): ClaudeAgentSdk {
   return {
     foldSessionSummary: (_, { sessionId }) => ({ sessionId, mtime: 0, data: {} }),
@@ -50,17 +50,21 @@ async function ended<T>(clock: FakeClock, evaluation: Promise<T>): Promise<T> {
 test.for([
   ['before its first message', []],
   ['after its first message', [INIT]],
-] as const)('a deadline holds when the stream of the SDK never ends: %s', { timeout: 30_000 }, async ([, messages]) => {
-  const clock = fakeClock();
-  const session = await openSession({ store: memoryStore(), id: 'one', clock });
-  const waits = Promise.withResolvers<void>();
-  const adapter = claudeAgentAdapter({ sdk: endlessSdk(messages, waits.resolve) });
-  const evaluation = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 60_000 });
-  await waits.promise;
-  expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'DEADLINE_EXCEEDED' });
-});
+] as const)(
+  "a deadline stops an evaluation when the SDK's stream never ends: %s",
+  { timeout: 30_000 },
+  async ([, messages]) => {
+    const clock = fakeClock();
+    const session = await openSession({ store: memoryStore(), id: 'one', clock });
+    const waits = Promise.withResolvers<void>();
+    const adapter = claudeAgentAdapter({ sdk: endlessSdk(messages, waits.resolve) });
+    const evaluation = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 60_000 });
+    await waits.promise;
+    expect(await ended(clock, evaluation)).toMatchObject({ status: 'suspended', reason: 'DEADLINE_EXCEEDED' });
+  },
+);
 
-test('a cancellation holds when the stream of the SDK never ends', { timeout: 30_000 }, async () => {
+test("a cancellation stops an evaluation when the SDK's stream never ends", { timeout: 30_000 }, async () => {
   const clock = fakeClock();
   const session = await openSession({ store: memoryStore(), id: 'one', clock });
   const controller = new AbortController();
@@ -70,7 +74,7 @@ test('a cancellation holds when the stream of the SDK never ends', { timeout: 30
   expect(session.state.record.evaluations.items.toArray()).toMatchObject([{ status: 'suspended' }]);
 });
 
-test('a request of another handle to cancel ends the run of the SDK (D73)', { timeout: 30_000 }, async () => {
+test("a request to cancel from another handle stops the SDK's run (D73)", { timeout: 30_000 }, async () => {
   const clock = fakeClock();
   const store = memoryStore();
   const session = await openSession({ store, id: 'one', clock });

@@ -10,18 +10,18 @@ import type { Run } from '../../src/loop/run.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type AgentRun, asAgent } from './as-agent.ts';
 
-/** D53, D57: what an agent is saying is told as our own loop tells it, and kept as a draft until it is recorded. */
+/** D53, D57: an agent's streaming response is emitted like our own loop's, and is a draft until it is recorded. */
 
 const SESSION = 'ses_1';
 
-/** One agent's answer of a thought, a text and, for Claude, a call: as it is streamed, and how it ends. */
+/** One agent's response with reasoning, text and, for Claude, a call: its stream and its end. */
 interface Speaker {
   readonly name: string;
   begin(run: Run): {
     say(): Promise<void>;
     finish(): Promise<void>;
     interrupt(): Promise<void>;
-    /** The answer is begun again, as after a connection that broke. */
+    /** Starts the response again, as after a broken connection. */
     again(): Promise<void>;
   };
   readonly blocks: readonly [kind: string, text: string, toolName?: string][];
@@ -109,7 +109,7 @@ const openCode: Speaker = {
 
 const deltasOf = ({ events }: AgentRun): readonly MessageDelta[] => events.filter(isMessageDelta);
 
-/** Each block that was streamed: its id, what it is, and its text. */
+/** Each streamed block: its id, its kind, and its text. */
 function heard(deltas: readonly MessageDelta[]): readonly (readonly [string, string, string])[] {
   const blocks = new Map<string, { readonly kind: string; text: string }>();
   for (const { blockId, kind, delta, offset } of deltas) {
@@ -128,7 +128,7 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
   }
   const draftOf = ({ run, session }: AgentRun) => session.store.readDraft(session.id, { draftId: run.evaluationId });
 
-  test('the blocks that are streamed have the ids, kinds and texts that they have when they are recorded', async () => {
+  test('streamed blocks have the same ids, kinds and texts as the recorded ones', async () => {
     await during(async (agent) => {
       const answer = speaker.begin(agent.run);
       await answer.say();
@@ -146,11 +146,11 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
     });
   });
 
-  test('a draft shows what is being said, and is gone when it is recorded', async () => {
+  test('a draft has the streaming text, and is removed when the response is recorded', async () => {
     await during(async (agent, clock) => {
       const answer = speaker.begin(agent.run);
       await answer.say();
-      expect(await draftOf(agent)).toEqual([]); // written now and then, not for every word
+      expect(await draftOf(agent)).toEqual([]); // written at intervals, not for every delta
       clock.advance(1000);
       while ((await draftOf(agent)).length === 0) await setImmediate();
       const chunks = await draftOf(agent);
@@ -162,14 +162,14 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
     });
   });
 
-  test('an answer that breaks off is kept as interrupted, and one that is given again is another attempt', async () => {
+  test('a response that breaks off is recorded as interrupted, and its repetition is another attempt', async () => {
     await during(async (agent) => {
       const answer = speaker.begin(agent.run);
       await answer.say();
       await answer.again();
       expect(deltasOf(agent).map(({ attempt }) => attempt)).toContain(2);
       await answer.interrupt();
-      await answer.interrupt(); // nothing is left to interrupt
+      await answer.interrupt(); // nothing left to interrupt
       const interrupted = agent.events.filter((event) => event.type === 'message/interrupted');
       expect(interrupted).toMatchObject(
         [1, 2].map((attempt) => ({ attempt, turn: 1, blocks: speaker.blocks.map(([kind, text]) => ({ kind, text })) })),
@@ -179,7 +179,7 @@ describe.for([claude, openCode].map((speaker) => [speaker.name, speaker] as cons
   });
 });
 
-describe('OpenCode, when events do not come as one would wish', () => {
+describe('OpenCode, with events in an unusual order', () => {
   const at = { sessionID: SESSION, messageID: 'msg_1' };
   const event = (type: string, properties: object): OpenCodeEvent => ({ type, properties }) as unknown as OpenCodeEvent;
   const text = (words: string, end?: number): OpenCodeEvent =>
@@ -201,7 +201,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
     new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
   const contentOf = ({ session }: AgentRun): unknown => session.state.record.messages.at(-1)?.content;
 
-  test('a text that does not end before the call behind it is recorded with the call, what follows of it afterwards', async () => {
+  test('a text that does not end before the following call is recorded with the call, and its rest afterwards', async () => {
     await asAgent(async (agent) => {
       const threads = begin(agent.run);
       for (const one of [text(''), delta('I '), delta('will'), tool]) await threads.take(one);
@@ -217,7 +217,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
     });
   });
 
-  test('words that come after the whole answer are known already', async () => {
+  test('deltas that arrive after their message was recorded are ignored', async () => {
     await asAgent(async (agent) => {
       const threads = begin(agent.run);
       await threads.take(text(''));
@@ -232,7 +232,7 @@ describe('OpenCode, when events do not come as one would wish', () => {
   });
 });
 
-test('what a subagent of a dead process was saying becomes an event when its parent is resumed', async () => {
+test("the partial response of a killed process's subagent is recorded as interrupted when its parent is resumed", async () => {
   await asAgent(async (agent) => {
     const { run, session } = agent;
     const child = await beginSubagent(run, 'call_1', { ns: 'test', type: 'agent' });

@@ -3,7 +3,7 @@ import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
 import { asAgent } from './as-agent.ts';
 
-/** When OpenCode is asked, when it has answered, and when it never will. */
+/** When OpenCode is prompted, when it has responded, and when it never will. */
 
 const SESSION = 'ses_1';
 
@@ -26,9 +26,9 @@ const complete = (id: string): OpenCodeEvent =>
 const said = (id: string, words: string): readonly OpenCodeEvent[] => [text(id, words), stepFinish(id), complete(id)];
 
 interface Followed {
-  /** How often it was asked, and after how many events. */
+  /** How many times it was prompted, and after how many events. */
   readonly asked: readonly number[];
-  /** How many events were read. */
+  /** The number of events read. */
   readonly read: number;
   readonly texts: readonly unknown[];
   readonly usage: unknown;
@@ -61,18 +61,18 @@ async function follow(events: readonly OpenCodeEvent[]): Promise<Followed> {
   return { asked, read, texts, usage, ...(failure !== undefined && { failure }) };
 }
 
-test('it is asked when it tells what it does, not before', async () => {
+test('OpenCode is prompted only after its event stream is connected', async () => {
   const events = [event('plugin.added'), connected, status('busy'), ...said('msg_1', 'done'), status('idle')];
   expect(await follow(events)).toMatchObject({ asked: [2], read: 7, texts: ['done'] });
 });
 
-test('it has answered when it is idle after it was busy; an idle subagent and what was before do not count', async () => {
+test('OpenCode has responded when it is idle after it was busy; an idle subagent and earlier events do not count', async () => {
   const before = [connected, status('idle'), status('busy'), status('idle', 'ses_child'), ...said('msg_1', 'first')];
   const events = [...before, status('busy'), ...said('msg_2', 'second'), status('idle'), ...said('msg_3', 'never')];
   expect(await follow(events)).toMatchObject({ asked: [1], read: 12, texts: ['first', 'second'] });
 });
 
-test('a problem ends it with its reason: at once if it did not begin, else when it is idle', async () => {
+test('a problem fails the run with its reason: at once before the start, otherwise when OpenCode is idle', async () => {
   expect(await follow([connected, problem('no such model'), ...said('msg_1', 'never')])).toMatchObject({
     read: 2,
     failure: expect.stringContaining('no such model'),
@@ -83,7 +83,7 @@ test('a problem ends it with its reason: at once if it did not begin, else when 
   });
 });
 
-test('a problem that an answer comes after is none, nor is a subagent’s', async () => {
+test("a problem before a response is ignored, and so is a subagent's", async () => {
   const events = [connected, status('busy'), problem('too long'), problem('its own', 'ses_child')];
   expect(await follow([...events, ...said('msg_1', 'shorter'), status('idle')])).toMatchObject({
     asked: [1],
@@ -92,15 +92,15 @@ test('a problem that an answer comes after is none, nor is a subagent’s', asyn
   });
 });
 
-test('if it stops telling, the answer is not waited for', async () => {
+test('an agent whose event stream ends early fails the evaluation instead of hanging', async () => {
   expect(await follow([connected, status('busy'), ...said('msg_1', 'half')])).toMatchObject({
     texts: ['half'],
     failure: expect.stringContaining('stopped telling'),
   });
 });
 
-test('an answer that is told as complete before its parts is recorded whole, and paid once', async () => {
-  // OpenCode tells of a message as it is when it comes to telling: a slow reader is told of its end when it is created.
+test('a response that is reported as complete before its parts is recorded in full, and charged once', async () => {
+  // OpenCode reports the current state of a message: a slow reader sees it completed when it is created.
   const call = (status: string): OpenCodeEvent =>
     part('msg_1', 'call', { type: 'tool', callID: 'call_1', tool: 'read', state: { status, input: {}, output: 'x' } });
   const told = [complete('msg_1'), text('msg_1', 'I will.'), call('running'), call('completed'), stepFinish('msg_1')];
@@ -118,7 +118,7 @@ test('an answer that is told as complete before its parts is recorded whole, and
   expect(followed.failure).toBeUndefined();
 });
 
-test('an answer whose step did not end is recorded when OpenCode is idle; what the user said is not an answer', async () => {
+test('a response whose step did not end is recorded when OpenCode is idle; a user message is not a response', async () => {
   const asked = part('msg_0', 'text', { type: 'text', text: 'go' });
   const events = [connected, asked, status('busy'), text('msg_1', 'done'), complete('msg_1'), status('idle')];
   expect(await follow(events)).toMatchObject({ texts: ['done'], usage: { inputTokens: 3, outputTokens: 2 } });

@@ -12,7 +12,7 @@ import type { Run } from '../../src/loop/run.ts';
 import { startTime } from '../../src/session/process-identity.ts';
 import { asAgent } from './as-agent.ts';
 
-/** Processes that a dead host left running: those are ended, certainly those and no others. */
+/** Processes that a killed host left running: those are ended, and no others. */
 
 const started: ChildProcess[] = [];
 const directories: string[] = [];
@@ -21,14 +21,14 @@ afterEach(() => {
   for (const path of directories.splice(0)) rmSync(path, { recursive: true, force: true });
 });
 
-/** A temporary directory of a host whose TMPDIR is not that of this process. */
+/** A temporary directory of a host with another TMPDIR. */
 function otherTemporary(): string {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-other-tmp-'));
   directories.push(path);
   return path;
 }
 
-/** A copy of a session as the SDK makes it. */
+/** A copy of a session as the SDK creates it. */
 function makeCopy(directory: string, copyId: string): string {
   const name = `claude-resume-${randomUUID()}`;
   mkdirSync(join(directory, name, 'projects', '-work'), { recursive: true });
@@ -42,7 +42,7 @@ interface Sleeper {
   isAlive(): boolean;
 }
 
-/** A process as an agent's is: it leads a group and carries a mark. */
+/** A process like an agent's: it leads a group and has a mark. */
 function sleeper(changes: Partial<AgentProcessState> = {}, mark: string = randomUUID()): Sleeper {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
     detached: true,
@@ -61,11 +61,11 @@ function sleeper(changes: Partial<AgentProcessState> = {}, mark: string = random
 
 const capture = (run: Run, { state }: Sleeper): Promise<unknown> => captureState(run, agentProcessState, state);
 
-test('an orphan is ended, with what it started and what it left', async () => {
+test('an orphan is ended, with its children and its leftover files', async () => {
   const scratch = join(tmpdir(), `claude-resume-${randomUUID()}`);
   mkdirSync(scratch);
   const orphan = sleeper({ scratch });
-  const helper = sleeper({}, orphan.state.mark); // in a group of its own
+  const helper = sleeper({}, orphan.state.mark); // in its own group
   await asAgent(async ({ run, session }) => {
     await capture(run, orphan);
     await endOrphans(session);
@@ -74,7 +74,7 @@ test('an orphan is ended, with what it started and what it left', async () => {
   expect(existsSync(scratch)).toBe(false);
 });
 
-test('a process that was given the number of one that is gone is left alone', async () => {
+test('a process that reuses the pid of a dead one is not ended', async () => {
   const other = sleeper({ startedAt: '1', mark: randomUUID() });
   const unknown = sleeper({ startedAt: 'unknown', mark: randomUUID() });
   const elsewhere = sleeper({ host: 'another-host' });
@@ -87,14 +87,14 @@ test('a process that was given the number of one that is gone is left alone', as
   }
 });
 
-test('an evaluation that ended has ended its process: it is not looked for again', async () => {
+test('an evaluation that has ended has no process to look for', async () => {
   const one = sleeper();
   const session = await asAgent(async ({ run }) => void (await capture(run, one)));
   await endOrphans(session);
   expect(one.isAlive()).toBe(true);
 });
 
-test('an orphan on this host is found also when another host went on, and ended the evaluation', async () => {
+test('an orphan on this host is found even if another host continued and ended the evaluation', async () => {
   const orphan = sleeper();
   const session = await asAgent(async ({ run }) => {
     await capture(run, orphan);
@@ -104,7 +104,7 @@ test('an orphan on this host is found also when another host went on, and ended 
   await orphan.exited;
 });
 
-test('a fork leaves the agent of its original alone', async () => {
+test('a fork does not end the agent of its original', async () => {
   const one = sleeper({ sessionId: 'one' });
   await asAgent(async ({ run, session }) => {
     await capture(run, one);
@@ -115,7 +115,7 @@ test('a fork leaves the agent of its original alone', async () => {
   });
 });
 
-test('nothing is removed but directories of agents', async () => {
+test('nothing is removed except directories of agents', async () => {
   const [kept, scratch] = ['holdfast-kept', 'claude-resume'].map((name) => join(tmpdir(), `${name}-${randomUUID()}`));
   if (!kept || !scratch) throw new Error('two paths');
   try {
@@ -132,7 +132,7 @@ test('nothing is removed but directories of agents', async () => {
   }
 });
 
-test('what an orphan left is removed also when TMPDIR is another by then', async () => {
+test('the leftovers of an orphan are removed even if TMPDIR has changed', async () => {
   const scratch = join(otherTemporary(), `holdfast-opencode-${randomUUID()}`);
   mkdirSync(scratch);
   await asAgent(async ({ run, session }) => {
@@ -142,17 +142,17 @@ test('what an orphan left is removed also when TMPDIR is another by then', async
   expect(existsSync(scratch)).toBe(false);
 });
 
-test('the copy of a session is recognised by the id in the log, wherever it is; other copies are kept', async () => {
+test("a session's copy is recognised by the id in the log, in any directory; other copies are kept", async () => {
   const directory = otherTemporary();
   const copyId = randomUUID();
   makeCopy(directory, copyId);
   const other = makeCopy(directory, randomUUID());
-  const moved = join(tmpdir(), makeCopy(tmpdir(), copyId)); // TMPDIR was changed between the log and the copy
+  const moved = join(tmpdir(), makeCopy(tmpdir(), copyId)); // TMPDIR changed between the log and the copy
   directories.push(moved);
   await asAgent(async ({ run, session }) => {
     const state = { adapterType: 'claude-resume-copy', host: hostname(), directory, copyId, sessionId: 'one' } as const;
     await captureState(run, resumeCopyState, state);
-    removeLeftCopies(await session.fork({ id: 'two' })); // it is not the fork's
+    removeLeftCopies(await session.fork({ id: 'two' })); // it does not belong to the fork
     expect(readdirSync(directory)).toHaveLength(2);
     removeLeftCopies(session);
   });
@@ -160,7 +160,7 @@ test('the copy of a session is recognised by the id in the log, wherever it is; 
   expect(existsSync(moved)).toBe(false);
 });
 
-test('the copy of a session that an agent of this process runs on is kept until that run ends', async () => {
+test('a copy that an agent of this process uses is kept until its run ends', async () => {
   const copyId = randomUUID();
   await asAgent(async ({ run, session }) => {
     const remove = await announceCopy(run, copyId);

@@ -5,9 +5,9 @@ import { correction } from '../../src/loop/finish.ts';
 import { currentEvaluation, record } from '../../src/loop/run.ts';
 import { asAgent } from './as-agent.ts';
 
-/** An answer that is recorded in pieces: the text, then what it cost. */
+/** A response that is recorded in pieces: the text, then its usage. */
 
-test('is one message, and what follows has a place of its own', async () => {
+test('is one message, and the next message has its own position', async () => {
   const session = await asAgent(async ({ run }) => {
     const recorder = new ThreadRecorder(run);
     const answer = { providerMessageId: 'msg_1', toolCalls: [] };
@@ -26,7 +26,7 @@ test('is one message, and what follows has a place of its own', async () => {
   expect(session.state.record.evaluations.items.at(0)?.totalUsage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
 });
 
-test('what an agent was told to go on with is no correction of its answer', async () => {
+test("the prompt to continue is not a correction of the agent's response", async () => {
   await asAgent(async ({ run }) => {
     const recorder = new ThreadRecorder(run);
     for (const n of [1, 2, 3]) {

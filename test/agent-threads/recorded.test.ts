@@ -7,14 +7,14 @@ import type { Session } from '../../src/session/session.ts';
 import { asAgent } from './as-agent.ts';
 
 /**
- * The instant between an agent's answer and our log: a call that is still being written must not be taken for one that is
- * recorded, or its tool would act on what a crash could lose (D7, D57).
+ * Between an agent's response and its append: a call that is being appended must not be treated as recorded, or its tool would act on
+ * a call that a crash could lose (D7, D57).
  */
 
 const SESSION = 'ses_1';
 const CALL = 'call_1';
 
-/** Calls of every conversation of the session, subagents' too. */
+/** Calls of every conversation of the session, including subagents'. */
 function callsInLog(session: Session): readonly string[] {
   return session.state.record.evaluations.items
     .toArray()
@@ -23,7 +23,7 @@ function callsInLog(session: Session): readonly string[] {
     .map(({ callId }) => callId);
 }
 
-test('OpenCode: a call that is asked for while its message is being written is given when the log has it', async () => {
+test('OpenCode: a call whose message is being appended runs when the append is committed', async () => {
   const session = await asAgent(async ({ run, session, hold }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const { reached, release } = hold();
@@ -40,7 +40,7 @@ test('OpenCode: a call that is asked for while its message is being written is g
   expect(callsInLog(session)).toEqual([CALL]);
 });
 
-test('OpenCode: a call that is asked for before anything is known of it waits for its message', async () => {
+test('OpenCode: a call that is unknown waits for its message', async () => {
   await asAgent(async ({ run, session }) => {
     const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const inLogWhenGiven = threads
@@ -55,7 +55,7 @@ for (const [where, parent] of [
   ['the main conversation', null],
   ['a subagent', 'toolu_parent'],
 ] as const) {
-  test(`Claude, in ${where}: a call that is asked for while its answer is being written is given when the log has it`, async () => {
+  test(`Claude, in ${where}: a call whose response is being appended runs when the append is committed`, async () => {
     await asAgent(async ({ run, session, hold }) => {
       const threads = new ClaudeThreads(run);
       if (parent) {
@@ -81,7 +81,7 @@ for (const [where, parent] of [
   });
 }
 
-test('Claude: an answer that comes without a stream, after one that broke off, is recorded when its call wants to run', async () => {
+test('Claude: a response without a stream, after a stream that broke off, is recorded before its call runs', async () => {
   const session = await asAgent(async ({ run }) => {
     const threads = new ClaudeThreads(run);
     const [begin, answer] = claudeAnswer(CALL, null, 'msg_2', 'note');
@@ -114,7 +114,7 @@ const runningTool: OpenCodeEvent = {
   },
 };
 
-/** An answer with one call, as the SDK streams it: the beginning, the block, the end. */
+/** A response with one call, as the SDK streams it: the beginning, the block, the end. */
 function claudeAnswer(
   callId: string,
   parent: string | null,

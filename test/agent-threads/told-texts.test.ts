@@ -4,7 +4,7 @@ import type { ClaudeTranscriptEntry } from '../../src/claude-agent.ts';
 import type { Evaluation } from '../../src/core/evaluations.ts';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 
-/** What Claude Code's transcript says that the agent was told, compared with our log before a resume (D57, D61). */
+/** The messages in Claude Code's transcript, compared with our log before a resume (D57, D61). */
 
 const context = { sessionId: 'one', cwd: '/work', ours: new Set<string>() };
 
@@ -56,25 +56,25 @@ const answer = { role: 'assistant', content: texts('done'), providerMessageId: '
 
 const CASES = [
   {
-    name: 'a steer that was recorded and not handed over is told next',
+    name: 'a steer that was recorded and not handed over is sent next',
     lines: [prompt('go'), called, result],
     messages: [user('go'), call, outcome, user('steer')],
     told: ['steer'],
   },
   {
-    name: 'a steer that the transcript has as a queued command is not told again',
+    name: 'a steer that the transcript has as a queued command is not sent again',
     lines: [prompt('go'), called, result, queued('steer')],
     messages: [user('go'), call, outcome, user('steer')],
     told: undefined,
   },
   {
-    name: 'a steer that the transcript has as a prompt of its own is not told again',
+    name: 'a steer that the transcript has as a prompt of its own is not sent again',
     lines: [prompt('go'), called, result, prompt('steer')],
     messages: [user('go'), call, outcome, user('steer')],
     told: undefined,
   },
   {
-    name: 'of two steers only the one that the transcript lacks is told',
+    name: 'of two steers only the one that the transcript lacks is sent',
     lines: [prompt('go'), called, result, queued('one')],
     messages: [user('go'), call, outcome, user('one'), user('two')],
     told: ['two'],
@@ -86,7 +86,7 @@ const CASES = [
     told: ['go'],
   },
   {
-    name: 'messages that were told as one prompt are recognised',
+    name: 'messages that were sent as one prompt are recognised',
     lines: [prompt('one', 'two', 'three')],
     messages: [user('one'), user('two', 'three')],
     told: undefined,
@@ -98,7 +98,7 @@ const CASES = [
     told: ['one'],
   },
   {
-    name: 'a steer that was answered is not written a second time',
+    name: 'a steer with a response is not written a second time',
     lines: [prompt('go'), called, result, queued('steer'), answered],
     messages: [user('go'), call, outcome, user('steer'), answer],
     told: undefined,
@@ -111,7 +111,7 @@ test.for(CASES)('D61: $name', ({ lines, messages, told }) => {
   expect(prepared.missing).toEqual([]);
 });
 
-test('D57, D61: a steer and its answer that the transcript lost are written into it in their order', () => {
+test('D57, D61: a steer and its response that the transcript lost are written into it in order', () => {
   const messages = log(user('go'), call, outcome, user('steer'), answer);
   const { missing, prompt: next } = prepareTranscript(transcript(prompt('go'), called, result), messages, context);
   expect(missing).toMatchObject([
@@ -121,7 +121,7 @@ test('D57, D61: a steer and its answer that the transcript lost are written into
   expect(next).toBeUndefined();
 });
 
-test('D57, D61: what the transcript has after the newest steer is found, whichever line tells the steer', () => {
+test('D57, D61: transcript lines after the newest steer are found, whichever line has the steer', () => {
   const evaluation = { messages: log(user('go'), call, outcome, user('steer')) } as unknown as Evaluation;
   for (const told of [queued('steer'), prompt('steer'), prompt('steer', 'two')]) {
     const lines = transcript(prompt('go'), called, result, told, answered);

@@ -96,7 +96,7 @@ async function world(scripts: Readonly<Record<string, AgentScript>>): Promise<Wo
   };
 }
 
-/** Two turns: tools, then an answer. A turn limit of 1 leaves it suspended between them. */
+/** Two turns: tools, then a response. A turn limit of 1 suspends it between them. */
 const twoTurns: AgentScript = ({ turn }) =>
   turn === 1 ? { text: 'I will.', toolCalls: [echoCall('a'), echoCall('b')] } : `done ${turn}`;
 const INPUT = '[[script:main]] go';
@@ -169,7 +169,7 @@ describe('an evaluation', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('a structured answer is checked and typed, and a wrong one goes back to the model', async () => {
+  test('a structured response is validated and typed, and an invalid one goes back to the model', async () => {
     const { session, adapter } = await world({
       main: ({ turn }) => ({
         text: 'This is what I measured:',
@@ -184,7 +184,7 @@ describe('an evaluation', () => {
     });
     const response = await adapter().evaluate(sized, { session, input: INPUT });
     expect(response).toMatchObject({ status: 'completed', output: { size: 7 } });
-    // D14: a finished evaluation gives its answer again, without the model.
+    // D14: a completed evaluation returns its recorded response, without the model.
     expect(await adapter().evaluate(sized, { session, input: INPUT, resume: true })).toMatchObject({
       output: { size: 7 },
     });
@@ -213,7 +213,7 @@ describe('an evaluation', () => {
     });
   });
 
-  test('D13: a call that needs approval suspends; when it is approved, the resume runs it and the model is told its result', async () => {
+  test('D13: a call that needs approval suspends; when it is approved, the resume runs it and the model receives its result', async () => {
     const { server, session, adapter } = await world({
       main: ({ turn }) =>
         turn === 1
@@ -245,7 +245,7 @@ describe('an evaluation', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('D57: an answer that comes without a stream, because the stream failed, is recorded before its calls run', async () => {
+  test('D57: a response without a stream, because the stream failed, is recorded before its calls run', async () => {
     const { session, adapter } = await world({
       main: ({ turn }) => ({
         said: turn === 1 ? { text: 'I will.', toolCalls: [echoCall('a')] } : 'done',
@@ -261,7 +261,7 @@ describe('an evaluation', () => {
     expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
   });
 
-  test('D52: a subagent that was not asked to run in the background does not, and ends before its parent goes on', async () => {
+  test('D52: a subagent that was not started in the background does not run there, and ends before its parent continues', async () => {
     const { session, adapter } = await world({
       main: ({ turn }) =>
         turn === 1
@@ -286,7 +286,7 @@ describe('an evaluation', () => {
     expect(ran).toEqual(['sub']);
   });
 
-  test('D23: a budget of money is one evaluation’s, whatever its session has cost before; a used up one suspends', async () => {
+  test('D23: a cost limit applies to one evaluation, whatever its session has cost before; reaching it suspends', async () => {
     const { session, adapter, server } = await world({ main: twoTurns });
     const first = await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
     const spent = stateIn(session).costUsd ?? 0;
@@ -304,7 +304,7 @@ describe('an evaluation', () => {
     expect(stateIn(session)).toMatchObject({ startCostUsd: whole });
   });
 
-  test('a run that is cancelled before the agent was started does not start it any more', async () => {
+  test('a run that is cancelled before the agent was started does not start it', async () => {
     const { session, adapter, server } = await world({ main: twoTurns });
     await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
     const asked = server.requests.length;
@@ -342,7 +342,7 @@ describe('an evaluation', () => {
     expect(await adapter().evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
   });
 
-  test('D23: turns, tokens and money add up over resumes; each limit suspends and a higher one goes on', async () => {
+  test('D23: turns, tokens and costs add up over resumes; each limit suspends and a higher one continues', async () => {
     const { session, adapter } = await world({ main: twoTurns });
     expect(await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 })).toMatchObject({
       status: 'suspended',
@@ -397,7 +397,7 @@ describe('an evaluation', () => {
     expect(ran).toEqual(['a']);
   });
 
-  test('D13: an API that fails suspends, and a resume asks again', async () => {
+  test('D13: an API that fails suspends, and a resume retries', async () => {
     let broken = true;
     const { session, adapter } = await world({ main: () => (broken ? { error: { status: 400 } } : 'done') });
     expect(await adapter().evaluate(prompt, { session, input: INPUT })).toMatchObject({
@@ -470,7 +470,7 @@ describe('state', () => {
     expect(session.select(adapterStates).where((one) => one.state.adapterType === CLAUDE_AGENT)).toHaveLength(count);
   });
 
-  test('on demand means when it is asked for, and captureState: false never', async () => {
+  test('on demand captures when it is called, and captureState: false never', async () => {
     const { server, session, adapter, store } = await world({
       main: () => ({ said: 'done', hold: { name: 'now', at: 1 } }),
       quick: () => 'quick',
@@ -507,7 +507,7 @@ describe('state', () => {
     });
   });
 
-  test('D28: a fork leaves the original untouched; fork: false appends to it', async () => {
+  test('D28: a fork does not change the original; fork: false appends to it', async () => {
     const { session, store, adapter } = await world({ main: twoTurns });
     const sessions = claudeSessionStore(store);
     const load = async (sessionId: string): Promise<readonly unknown[]> =>
@@ -544,7 +544,7 @@ describe('state', () => {
     ).toMatchObject({ content: [{ text: 'On with it.' }] });
   });
 
-  test('D50: a new evaluation may continue the conversation of a finished one', async () => {
+  test('D50: a new evaluation may continue the conversation of a completed one', async () => {
     const { server, session, adapter } = await world({ main: twoTurns, more: ({ turn }) => `more ${turn}` });
     await adapter().evaluate(prompt, { session, input: INPUT });
     const response = await adapter().evaluate(prompt, { session, input: '[[script:more]] and?', continues: true });
@@ -553,7 +553,7 @@ describe('state', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('autoResume goes on with an open evaluation, and begins anew when there is none', async () => {
+  test('autoResume continues an open evaluation, and starts a new one when there is none', async () => {
     const { session, adapter } = await world({ main: twoTurns });
     const auto = adapter({ autoResume: true });
     const first = await auto.evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
@@ -565,7 +565,7 @@ describe('state', () => {
     expect((await adapter().evaluate(prompt, { session, input: INPUT })).evaluationId).not.toBe(fourth.evaluationId);
   });
 
-  test('recoverSession goes on from the newest state, in one call', async () => {
+  test('recoverSession continues from the newest state, in one call', async () => {
     const { session, store, adapter } = await world({ main: twoTurns });
     const { evaluationId } = await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
     const response = await recoverSession({ adapter: adapter(), prompt, store, sessionId: session.id, input: INPUT });
@@ -574,7 +574,7 @@ describe('state', () => {
     expect(fresh).toMatchObject({ status: 'completed' });
   });
 
-  test('a session restored elsewhere from its snapshot resumes the agent that the store knows', async () => {
+  test('a session restored elsewhere from its snapshot resumes the agent in the store', async () => {
     const { session, store, server, adapter } = await world({ main: twoTurns });
     const { evaluationId } = await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
     const snapshot = JSON.stringify(session.snapshot());
@@ -601,7 +601,7 @@ describe('D29: validation', () => {
   };
   const old = (state: ClaudeAgentState): ClaudeAgentState => ({ ...state, lastActivityAt: '2020-01-01T00:00:00.000Z' });
 
-  test('strict refuses another workspace, a changed prompt, an old state and a complete one', async () => {
+  test('strict rejects another workspace, a changed prompt, an old state and a complete one', async () => {
     const { session, store, adapter, adapterState } = await suspended();
     const resume = { adapterState };
     const elsewhere = temporaryDirectory('elsewhere');
@@ -632,7 +632,7 @@ describe('D29: validation', () => {
     });
   });
 
-  test('relaxed takes another workspace, a changed prompt and an old state, but no complete one; none takes that, too', async () => {
+  test('relaxed accepts another workspace, a changed prompt and an old state, but no complete one; none accepts that, too', async () => {
     const { session, store, adapter, adapterState, server } = await suspended();
     const empty = await openSession({ store, id: 'two' });
     const complete = { ...adapterState, complete: true };
@@ -654,7 +654,7 @@ describe('D29: validation', () => {
     });
   });
 
-  test("onInvalid: 'restart' begins again, and the open evaluation is superseded", async () => {
+  test("onInvalid: 'restart' starts again, and the open evaluation is superseded", async () => {
     const { session, adapter } = await suspended();
     const before = session.summary?.evaluationId;
     const response = await adapter({ maxAge: 0, onInvalid: 'restart' }).evaluate(prompt, {
@@ -668,7 +668,7 @@ describe('D29: validation', () => {
     expect(ran).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('D25: a state of another kind, a damaged one, one that is too large and one of an unknown session are refused', async () => {
+  test('D25: a state of another kind, a damaged one, one that is too large and one of an unknown session are rejected', async () => {
     const { session, adapter, adapterState } = await suspended();
     const refused = (state: Record<string, unknown>, code: string): Promise<void> =>
       expect(
@@ -683,7 +683,7 @@ describe('D29: validation', () => {
 });
 
 describe("our log and the SDK's transcript", () => {
-  test('D57: what the transcript has lost is written into it again, whatever is missing', async () => {
+  test('D57: lines that the transcript has lost are written into it again, whichever are missing', async () => {
     const { session, store, adapter, server } = await world({ main: twoTurns });
     await adapter().evaluate(prompt, { session, input: INPUT, maxTurns: 1 });
     await claudeSessionStore(store).delete({ projectKey: '', sessionId: stateIn(session).sessionId });
@@ -697,7 +697,7 @@ describe("our log and the SDK's transcript", () => {
     expect(ran).toEqual(['a', 'b']);
   });
 
-  test('a store that fails to mirror loses nothing: the resume is made from our log', async () => {
+  test('a store that fails to mirror loses nothing: the resume uses our log', async () => {
     const { session, store, adapter, server } = await world({ main: twoTurns });
     const { append } = store;
     let mirrored = 0;
@@ -715,7 +715,7 @@ describe("our log and the SDK's transcript", () => {
     expect(ran).toEqual(['a', 'b']);
   });
 
-  test('D18: a person may let a built-in call run again: the model is told to make it again', async () => {
+  test('D18: a person may permit a rerun of a built-in call: the model is prompted to make it again', async () => {
     const { session, adapter, server } = await world({
       main: ({ turn }) =>
         turn === 1

@@ -61,7 +61,7 @@ async function suspended(): Promise<Suspended> {
 const copiesIn = (path: string): readonly string[] =>
   readdirSync(path).filter((name) => name.startsWith('claude-resume-'));
 
-test('a copy that a host left when it was killed while the SDK made it is removed by the next resume, whose TMPDIR is another', async () => {
+test('the next resume removes the copy of a host that was killed while the SDK made it, also with another TMPDIR', async () => {
   const { directory, temporary, place, db, session } = await suspended();
   const host: ChildProcess = spawn(
     process.execPath,
@@ -75,7 +75,7 @@ test('a copy that a host left when it was killed while the SDK made it is remove
   await exited;
   const [copy = ''] = copiesIn(temporary);
   expect(existsSync(join(temporary, copy, '.credentials.json'))).toBe(true);
-  // Another run's copy, perhaps of a session that nobody here knows of.
+  // Another run's copy, perhaps of an unknown session.
   const other = join(temporary, 'claude-resume-other', 'projects', 'slug');
   mkdirSync(other, { recursive: true });
   writeFileSync(join(other, '0f0f0f0f-0000-4000-8000-000000000000.jsonl'), '');
@@ -97,7 +97,7 @@ test.for([
   const seen: string[] = [];
   const response = await claudeAgentAdapter({
     ...claudeOptions(place),
-    // The SDK removes its copy by itself, some time after the run: this process may have ended by then.
+    // The SDK removes its copy some time after the run: this process may have ended by then.
     sdk: { ...(sdk as unknown as ClaudeAgentSdk), query: withoutCleanUp },
     onMessage: () => void seen.push(...copiesIn(temporary)),
   }).evaluate(workPrompt(directory), { session, resume: true });
@@ -106,7 +106,7 @@ test.for([
   expect(copiesIn(temporary)).toEqual([]);
 });
 
-/** A query whose process never exits in the eyes of the SDK, which therefore keeps its copy. */
+/** A query whose process never exits for the SDK, which therefore keeps its copy. */
 const withoutCleanUp: ClaudeAgentSdk['query'] = ({ prompt, options = {} }) => {
   const { spawnClaudeCodeProcess: start } = options as unknown as {
     readonly spawnClaudeCodeProcess: (how: unknown) => ChildProcess;
@@ -169,7 +169,7 @@ test('a run that is cancelled while the SDK makes its copy leaves none', async (
   await until(() => copiesIn(temporary).length === 0);
 });
 
-test('a configuration directory that the caller has named like a copy is kept', async () => {
+test('a configuration directory that the caller named like a copy is kept', async () => {
   const { directory, temporary, place, session } = await suspended();
   process.env.TMPDIR = temporary;
   const own = join(temporary, 'claude-resume-own');

@@ -93,7 +93,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.load(key)).toEqual([mode, mode, mode]);
   });
 
-  test('append: a retry after a rejection does not duplicate what had landed', async () => {
+  test('append: a retry after a rejection does not duplicate stored entries', async () => {
     const { store, key } = await setUp();
     let failures = 1;
     const shaky: Store = Object.create(store, {
@@ -121,7 +121,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.load({ ...key, subpath: 'subagents/agent-x' })).toBeNull();
   });
 
-  test('load: entries are deep-equal to what was appended, whatever JSON holds', async () => {
+  test('load: entries are deep-equal to the appended ones, for any JSON', async () => {
     const { sessions, key } = await setUp();
     const odd = line('odd', {
       nested: { list: [1, null, { deep: ['\u0000', '\ud800', '😀', ''] }], float: 0.1, big: 1e300, no: false },
@@ -134,7 +134,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.load(key)).toEqual([odd, large]);
   });
 
-  test('load: a session is found by its id whatever the project key', async () => {
+  test('load: a session is found by its id with any project key', async () => {
     const { sessions, key } = await setUp();
     const [a, b] = [line('a'), line('b')];
     await sessions.append(key, [a]);
@@ -161,7 +161,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.load(key)).toBeNull();
   });
 
-  test('listSubkeys: all of this session, none of another whose id begins alike', async () => {
+  test('listSubkeys: all keys of this session, none of another whose id starts alike', async () => {
     const { sessions } = await setUp();
     const key = { projectKey: PROJECT, sessionId: 'abc' };
     await sessions.append({ projectKey: PROJECT, sessionId: 'abcd', subpath: 'x' }, [line('x')]);
@@ -184,7 +184,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     for (const { mtime } of listed) expect(Number.isSafeInteger(mtime)).toBe(true);
   });
 
-  test("listSessionSummaries: what foldSessionSummary gives over all appends, kept verbatim, with the listing's mtime", async () => {
+  test("listSessionSummaries: the result of foldSessionSummary over all appends, verbatim, with the listing's mtime", async () => {
     const { store, sessions, key } = await setUp();
     const batches = [
       [line('the first prompt', { cwd: '/a', gitBranch: 'main' })],
@@ -194,7 +194,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     ];
     let expected: sdk.SessionSummaryEntry | undefined;
     for (const [i, batch] of batches.entries()) {
-      // Another writer takes turns: the fold goes on from what is stored, not from what one process remembers.
+      // With alternating writers the fold continues from the stored summary, not from one process's memory.
       await (i % 2 ? claudeSessionStore(store, { foldSessionSummary }) : sessions).append(key, batch);
       expected = foldSessionSummary(expected, key, batch, { mtime: 1 });
     }
@@ -220,7 +220,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(summary?.data).toMatchObject({ customTitle: 'T', cwd: '/a', firstPrompt: 'hello' });
   });
 
-  test('delete: a session goes with its subagents, another stays; a subagent goes alone; what is gone can come back', async () => {
+  test('delete: a session is removed with its subagents, another stays; a subagent can be removed alone; a removed key can be written again', async () => {
     const { sessions, key } = await setUp();
     const other = { ...key, sessionId: randomUUID() };
     const sub = { ...key, subpath: 'subagents/agent-1' };
@@ -285,7 +285,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(loaded.map(({ uuid }) => uuid).toSorted()).toEqual([a, c, d, e].map(({ uuid }) => uuid).toSorted());
   });
 
-  test('append: what is no text is no uuid: entries with one are kept as often as they come', async () => {
+  test('append: a value that is not a text is not a uuid: such entries are never deduplicated', async () => {
     const { sessions, key } = await setUp();
     for (const uuid of [null, 7, '']) {
       const entry = { type: 'mode', uuid } as unknown as ClaudeTranscriptEntry;
@@ -303,7 +303,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     ['too long', 'x'.repeat(600)],
     ['too long once escaped', '\u4e2d'.repeat(100)],
   ];
-  test.for(HOSTILE)('an id that is %s is refused with a typed error', async ([, value]) => {
+  test.for(HOSTILE)('an id that is %s is rejected with a typed error', async ([, value]) => {
     const { sessions, key } = await setUp();
     const id = value as string;
     const refused = (work: Promise<unknown>): Promise<void> =>
@@ -320,7 +320,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect(await sessions.listSessions(PROJECT)).toEqual([]);
   });
 
-  test('any other id names a session of its own, whatever characters it has', async () => {
+  test('any other id names its own session, with any characters', async () => {
     const { sessions } = await setUp();
     const ids = ['a\0b', '../..', 'a/b', '%2e', 'a b', '\u{1f600}', 'a%'];
     for (const sessionId of ids) {
@@ -333,7 +333,7 @@ describe.for(STORES)('claudeSessionStore on %s', ([, openStore]) => {
     expect((await sessions.listSessions(PROJECT)).map(({ sessionId }) => sessionId).toSorted()).toEqual(ids.toSorted());
   });
 
-  test('listings leave out logs that only look like sessions of the SDK', async () => {
+  test('listings omit logs that only look like sessions of the SDK', async () => {
     const { store, sessions, key } = await setUp();
     await sessions.append(key, [line('a')]);
     const at = '2026-01-01T00:00:00.000Z';

@@ -16,14 +16,14 @@ test('the options for the SDK’s query have the SDK’s own types', () => {
       },
     },
   });
-  // @ts-expect-error: there is no such mode
+  // @ts-expect-error: unknown mode
   claudeAgentAdapter({ query: { permissionMode: 'maybe' } });
-  // @ts-expect-error: there is no such option
+  // @ts-expect-error: unknown option
   claudeAgentAdapter({ query: { permisionMode: 'acceptEdits' } });
   // @ts-expect-error: the adapter sets it
   claudeAgentAdapter({ query: { resume: 'x' } });
 });
 
-test('the SDK’s module is one that the adapter takes', () => {
+test("the SDK's module is accepted by the adapter", () => {
   expectTypeOf<typeof installed>().toExtend<ClaudeAgentSdk>();
 });

@@ -2,7 +2,7 @@ import { openCodeAdapter } from '../../src/opencode.ts';
 import { killMatrix, momentsOf } from './support/kill-matrix.ts';
 import { openCodeOptions } from './support/opencode.ts';
 
-/** OpenCode keeps its sessions in its own database: without its HOME there is nothing to resume from. */
+/** OpenCode stores its sessions in its own database: without its HOME there is nothing to resume from. */
 killMatrix({
   host: 'opencode-host.ts',
   adapter: (place) => openCodeAdapter(openCodeOptions(place)),

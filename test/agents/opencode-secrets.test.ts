@@ -14,7 +14,7 @@ import { type AgentScript, type ModelServer, startModelServer } from './support/
 import { openCodeOptions } from './support/opencode.ts';
 import { temporaryDirectory } from './support/temporary.ts';
 
-/** What OpenCode is given so that we can drive it is not given to its model: nothing is done that nobody records (D57). */
+/** The secrets that we control OpenCode with are not available to its model: everything it does is recorded (D57). */
 
 const servers: ModelServer[] = [];
 afterEach(async () => {
@@ -74,7 +74,7 @@ test("the shell of OpenCode's model has neither the server's password nor the ad
   expect(config).toBe('0');
 });
 
-test('a session that was opened beside ours is not allowed to ask the model, and ours goes on', async () => {
+test('a session that was opened beside ours may not send requests to the model, and ours continues', async () => {
   let intrude = async (): Promise<unknown> => 'no client';
   const { server, options } = await place({
     main: ({ turn }) =>
@@ -88,7 +88,7 @@ test('a session that was opened beside ours is not allowed to ask the model, and
     effect: 'once',
     execute: async () => JSON.stringify(await intrude()),
   });
-  // Whoever has the password, such as a plugin of the user's, or a process that reads this one's memory.
+  // As any process with the password, such as a plugin of the user's, or one that reads this process's memory.
   const knowing: OpenCodeSdk = {
     createOpencodeClient: (config) => {
       const client = sdk.createOpencodeClient(config);

@@ -121,7 +121,7 @@ describe('OpenCode', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('what would wait for a person does not: it is refused, and the model goes on', async () => {
+  test('a permission that would wait for a person is rejected, and the model continues', async () => {
     const { server, home, cwd } = await place({
       main: ({ turn }) =>
         turn === 1
@@ -145,7 +145,7 @@ describe('OpenCode', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('D23: turns and tokens are limited between two requests; a higher limit goes on', async () => {
+  test('D23: turns and tokens are limited between two requests; a higher limit continues', async () => {
     const { server, home, cwd } = await place({
       main: ({ turn }) =>
         turn < 3
@@ -175,7 +175,7 @@ describe('OpenCode', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('D23, D52: what a subagent costs counts for its parent, and is limited before each of its requests', async () => {
+  test("D23, D52: a subagent's usage counts for its parent, and is limited before each of its requests", async () => {
     const bash = (turn: number): object => ({
       name: 'bash',
       arguments: { command: 'echo hi', description: 'x' },
@@ -196,11 +196,11 @@ describe('OpenCode', () => {
       status: 'suspended',
       reason: 'BUDGET_EXCEEDED',
     });
-    // A request costs about a hundred; the parent's is paid when its answer is over, which waits for the subagent.
+    // A request costs about a hundred; the parent's is charged when its response ends, which waits for the subagent.
     expect(server.requests.map(({ script, turn }) => `${script} ${turn}`)).toEqual(['main 1', 'sub 1', 'sub 2']);
   });
 
-  test('a structured answer is checked and typed, a wrong one goes back to the model; images go along', async () => {
+  test('a structured response is validated and typed, an invalid one goes back to the model; images are sent along', async () => {
     const { server, home, cwd } = await place({
       main: ({ body }) => (JSON.stringify(body).includes('too small') ? '{"size":7}' : '{"size":-1}'),
     });
@@ -228,7 +228,7 @@ describe('OpenCode', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('D13, D18: a call that needs approval waits for what runs beside it', async () => {
+  test('D13, D18: a call that needs approval waits for running siblings', async () => {
     const { server, home, cwd } = await place({
       main: ({ turn }) =>
         turn === 1
@@ -257,7 +257,7 @@ describe('OpenCode', () => {
     expect(checkCoherence(getMessages(session)).violations).toEqual([]);
   });
 
-  test('D41, D52: a subagent that is asked again, by another call or a later evaluation, is another child', async () => {
+  test('D41, D52: a subagent that is started again, by another call or a later evaluation, is another child', async () => {
     let child = '';
     const bash = (id: string): object => ({ name: 'bash', id, arguments: { command: 'echo hi', description: 'x' } });
     const task = (id: string, script: string, more: object = {}): object => ({
@@ -299,7 +299,7 @@ describe('OpenCode', () => {
     expect(made).toHaveLength(6);
   });
 
-  test('a program or a directory that is not there is a typed error, and so is a tool with a name of its own', async () => {
+  test('a missing program or directory is a typed error, and so is a tool with the name of a built-in one', async () => {
     const { server, home, cwd } = await place({});
     const options = openCodeOptions({ url: server.url, home, cwd });
     const evaluate = async (given: OpenCodeOptions, asked = prompt): Promise<unknown> => {
@@ -319,7 +319,7 @@ describe('OpenCode', () => {
     await expect(evaluate(options, reading)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  test('D28: a resume forks unless told otherwise; an unknown session is a typed error, or a fresh start', async () => {
+  test('D28: a resume forks by default; an unknown session is a typed error, or a fresh start', async () => {
     const { server, home, cwd } = await place({
       main: ({ turn }) =>
         turn === 1
@@ -347,7 +347,7 @@ describe('OpenCode', () => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('I2, D18: the host is killed in a once tool: it waits for a person, runs once, and no orphan is left', async () => {
+  test('I2, D18: after the host is killed in a once tool, the call waits for a person, runs once, and no orphan is left', async () => {
     const { server, directory, home, cwd } = await place({
       main: ({ turn }) =>
         turn === 1

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Real agents are slow to start and heavy: two files at a time, and time enough for a busy machine. */
+/** Real agents start slowly and are heavy: two files at a time, with long timeouts. */
 export default defineConfig({
   root: import.meta.dirname,
   test: {

@@ -89,7 +89,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const evaluation = fc.record({
   system: fc.option(text, { nil: undefined }),
   steps: fc.array(step, { maxLength: 12 }),
-  /** How many calls of the last step were never answered. */
+  /** How many calls of the last step have no result. */
   pending: fc.nat(2),
 });
 
@@ -148,7 +148,7 @@ function addStep(build: Conversation, step: Step | (Step & { steer: boolean }), 
   }
 }
 
-/** The same messages, vandalised: dropped, repeated, swapped, invented, emptied. */
+/** The same messages, damaged: dropped, repeated, swapped, invented, emptied. */
 export function vandalised(messages: readonly ConversationMessage[]): fc.Arbitrary<readonly ConversationMessage[]> {
   const act = fc.tuple(
     fc.constantFrom('drop', 'copy', 'swap', 'invent', 'empty', 'rename', 'turn'),
@@ -177,10 +177,10 @@ export function vandalised(messages: readonly ConversationMessage[]): fc.Arbitra
   });
 }
 
-/** A built-in manager with random parameters, by a name that says what it is. */
+/** A built-in manager with random parameters, under a descriptive name. */
 export interface NamedManager {
   readonly name: string;
-  /** Makes it anew: two of them share no memory. */
+  /** Creates a new one: two of them share no cache. */
   readonly make: () => BuiltInManager;
 }
 
@@ -219,5 +219,5 @@ export const manager: fc.Arbitrary<NamedManager> = fc.oneof(
   })),
 );
 
-/** Summaries as a model would make them, from the key alone. */
+/** Summaries as a model would write them, from the key alone. */
 export const summaries = (key: string): string => `what happened in ${key}`;

@@ -27,14 +27,14 @@ function steered(): Conversation {
   return second.user('rather this').calls('d').calls('e').user('and that').calls('f').calls('g');
 }
 
-test.for(managers)('D61: $name keeps the message that began the evaluation and the newest steer', ({ history }) => {
+test.for(managers)('D61: $name keeps the message that started the evaluation and the newest steer', ({ history }) => {
   const { messages } = curateRequest({ history, messages: steered().messages, context: { summaries: () => 'before' } });
   const said = messages.filter(({ role, synthetic }) => role === 'user' && !synthetic).map(textOf);
   expect(said).toEqual(expect.arrayContaining(['second question', 'and that']));
   expect(said).not.toContain('rather this');
 });
 
-test('D61: limits cut a request around the message that began the evaluation', () => {
+test('D61: limits keep the message that started the evaluation in a request', () => {
   const { messages, record } = curateRequest({ messages: steered().messages, context: { limits: { maxTokens: 60 } } });
   const said = messages.filter(({ role }) => role === 'user').map(textOf);
   expect(said).toEqual(['first question', 'second question', 'and that']);
@@ -48,7 +48,7 @@ test('D61: the report of a manager that dropped the message names it', () => {
   );
 });
 
-test('D61: in the loop, every request after a steer has the message that began the evaluation', async () => {
+test('D61: in the loop, every request after a steer has the message that started the evaluation', async () => {
   const script = ({ turn }: ModelRequest) => (turn > 6 ? 'done' : { toolCalls: [call('work', { turn })] });
   const work = tool(
     'work',

@@ -68,28 +68,28 @@ const cases: readonly Case[] = [
     repaired: 'system user ask(a) a user',
   },
   {
-    name: 'order: an answer first',
+    name: 'order: a response first',
     provider: 'anthropic',
     messages: new Conversation().says('hi').user('hello').messages,
     codes: ['opens-with-assistant'],
     repaired: '(user) says user',
   },
   {
-    name: 'order: an answer first',
+    name: 'order: a response first',
     provider: 'openai',
     messages: new Conversation().says('hi').user('hello').messages,
     codes: [],
     repaired: 'says user',
   },
   {
-    name: 'order: an answer last',
+    name: 'order: a response last',
     provider: 'anthropic',
     messages: chat().says('hi').messages,
     codes: ['ends-with-assistant'],
     repaired: 'system user says (user)',
   },
   {
-    name: 'order: an answer last',
+    name: 'order: a response last',
     provider: 'openai',
     messages: chat().says('hi').messages,
     codes: [],
@@ -198,7 +198,7 @@ const cases: readonly Case[] = [
     repaired: 'system user ask(a) a',
   },
   {
-    name: 'empty content: a failure without a word',
+    name: 'empty content: a failure without text',
     provider: 'anthropic',
     messages: chat().asks('a').result('a', '', true).messages,
     codes: ['empty-content'],
@@ -248,7 +248,7 @@ const cases: readonly Case[] = [
     repaired: 'system user says user',
   },
   {
-    name: 'signatures: nothing follows the thought',
+    name: 'signatures: nothing follows the reasoning',
     provider: 'anthropic',
     messages: chat().says('', [signed]).user('y').messages,
     codes: ['reasoning-last'],
@@ -268,7 +268,7 @@ describe('canSend', () => {
     expect(canSend(mended.messages, provider).violations).toEqual([]);
   });
 
-  test('with thinking, a turn that is being answered must begin with its signed thought; no repair makes one up', () => {
+  test('with thinking, the current turn must start with its signed reasoning; no repair invents one', () => {
     const { messages } = chat().calls('a');
     expect(canSend(messages, 'anthropic').ok).toBe(true);
     const { violations } = canSend(messages, 'anthropic', { thinking: true });
@@ -276,7 +276,7 @@ describe('canSend', () => {
     expect(canSend(chat().calls('a').user('next').messages, 'anthropic', { thinking: true }).ok).toBe(true);
   });
 
-  test('a call keeps its place between the parts that stay', () => {
+  test('a call keeps its position between the remaining parts', () => {
     const parts = [thought(), { type: 'text', text: 'first' }, { type: 'text', text: 'second' }] as const;
     const { messages } = chat()
       .asks({ ...call('a'), after: 2 })
@@ -291,7 +291,7 @@ describe('canSend', () => {
   });
 });
 
-describe('against a server that refuses what the real ones refuse', () => {
+describe('with a server that rejects what the real ones reject', () => {
   const refusal = (messages: readonly ConversationMessage[], provider: Provider): string | undefined => {
     const body = { model: 'm', stream: true, max_tokens: 10, ...toWire(messages, provider) };
     const tools = [{ name: 'read', input_schema: { type: 'object' } }];

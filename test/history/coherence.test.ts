@@ -118,20 +118,20 @@ describe('pairing (I4, D10, D11)', () => {
     expect(shapeOf(repairCoherence(messages).messages)).toBe(repaired);
   });
 
-  test('a result that stands before its call is found by evaluation, turn and id (D11)', () => {
+  test('a result before its call is found by evaluation, turn and id (D11)', () => {
     const { messages } = chat().asks('a').result('a', 'found').says('done');
     const [system, user, asking, result, done] = messages;
     const moved = [system, user, result, asking, done] as ConversationMessage[];
     expect(repairCoherence(moved).messages).toEqual(messages);
   });
 
-  test('a coherent list is returned as it is, the same array', () => {
+  test('a coherent list is returned unchanged, as the same array', () => {
     const { messages } = chat().calls('a', 'b').says('done');
     expect(repairCoherence(messages).messages).toBe(messages);
     expect(repairCoherence(messages, { original: messages }).messages).toBe(messages);
   });
 
-  test('a result that nobody recorded says so, as a failure', () => {
+  test('a result that was not recorded is a failure that states it', () => {
     const last = repairCoherence(chat().asks('a').messages).messages.at(-1);
     expect(last).toMatchObject({ role: 'tool', toolCallId: 'a', toolName: 'tool_a', isError: true, synthetic: true });
   });
@@ -160,7 +160,7 @@ describe('against the record (D32, D56)', () => {
     { name: 'everything lost', messages: [], codes: ['system-lost', 'empty-content'], repaired: 'system says' },
     { name: 'only the system message left', messages: pick(0), codes: ['empty-content'], repaired: 'system says' },
     {
-      name: 'the result dropped and the call kept: the recorded result comes back',
+      name: 'the result dropped and the call kept: the recorded result is restored',
       messages: pick(0, 1, 2, 3, 7),
       codes: ['call-without-result'],
       repaired: 'system user ask(a,b) a b says',
@@ -222,7 +222,7 @@ describe('against the record (D32, D56)', () => {
       repaired: 'system user',
     },
     {
-      name: 'a summary stays behind the message that it followed',
+      name: 'a summary stays after the message that it followed',
       messages: [...pick(0, 7), summary('s'), ...pick(1)],
       codes: ['reordered'],
       repaired: 'system user says (user)',
@@ -253,7 +253,7 @@ describe('against the record (D32, D56)', () => {
     expect(checkCoherence(mended.messages, { original }).violations).toEqual([]);
   });
 
-  test('of two messages with one id, each is told apart from the other', () => {
+  test('two messages with one id are distinguished', () => {
     const [first, second] = [original[1], original[7]] as [ConversationMessage, ConversationMessage];
     const twins = [original[0] as ConversationMessage, first, ...original.slice(2, 7), { ...second, id: first.id }];
     for (const left of [twins, twins.toSpliced(1, 1), twins.slice(0, -1)]) {
@@ -261,14 +261,14 @@ describe('against the record (D32, D56)', () => {
     }
   });
 
-  test('the result of another turn is replaced by the one that belongs there (D11)', () => {
+  test('the result of another turn is replaced by the right one (D11)', () => {
     const mended = repairCoherence(pick(0, 1, 5, 3, 7), { original }).messages;
     expect(mended).toEqual(pick(0, 1, 5, 6, 7));
   });
 });
 
 describe('properties', () => {
-  test('whatever is done to a conversation, the repair is coherent, deterministic and leaves its input alone (I4)', () => {
+  test('for any damage to a conversation, the repair is coherent, deterministic and does not change its input (I4)', () => {
     const scene = conversation().chain((original) => vandalised(original).map((messages) => ({ original, messages })));
     fc.assert(
       fc.property(scene, fc.boolean(), ({ original, messages }, withOriginal) => {
@@ -284,7 +284,7 @@ describe('properties', () => {
     );
   });
 
-  test('a repair loses no message that was coherent: what stays has its content, what was recorded and paired stays', () => {
+  test('a repair drops no coherent message: messages keep their content, recorded pairs stay', () => {
     fc.assert(
       fc.property(conversation(), (original) => {
         const { messages } = repairCoherence(original, { original });

@@ -26,7 +26,7 @@ export class Conversation {
     return this.#add<UserMessage>({ role: 'user', content: content ?? [{ type: 'text', text }] }, 0);
   }
 
-  /** An answer without calls. */
+  /** A response without calls. */
   says(text: string, content?: AssistantMessage['content']): this {
     return this.#add<AssistantMessage>(
       { role: 'assistant', content: content ?? [{ type: 'text', text }] },
@@ -34,7 +34,7 @@ export class Conversation {
     );
   }
 
-  /** An answer that asks for calls; `ids` name both call and tool unless a call is given whole. */
+  /** A response with calls; `ids` name both call and tool unless a call is given in full. */
   asks(...calls: readonly (string | ToolCall)[]): this {
     const toolCalls = calls.map((call) =>
       typeof call === 'string' ? { callId: call, name: `tool_${call}`, arguments: '{}' } : call,
@@ -48,7 +48,7 @@ export class Conversation {
     return this.#add<ToolMessage>(message, this.#turn);
   }
 
-  /** Asks and is answered at once, in call order. */
+  /** A response with calls, and their results, in call order. */
   calls(...ids: readonly string[]): this {
     this.asks(...ids);
     for (const id of ids) this.result(id);
@@ -79,7 +79,7 @@ export class Conversation {
   }
 }
 
-/** What a list of messages is, at a glance: `system user ask(a,b) a b says`. */
+/** A short form of a list of messages: `system user ask(a,b) a b says`. */
 export function shapeOf(messages: readonly ConversationMessage[]): string {
   return messages
     .map((message) => {
@@ -90,7 +90,7 @@ export function shapeOf(messages: readonly ConversationMessage[]): string {
     .join(' ');
 }
 
-/** A list of messages in atomic groups, the obvious way. */
+/** Splits a list of messages into atomic groups, in the simplest way. */
 export function groupsOf(messages: readonly ConversationMessage[]): readonly (readonly ConversationMessage[])[] {
   const groups: ConversationMessage[][] = [];
   for (const message of messages) {

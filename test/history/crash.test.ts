@@ -33,7 +33,7 @@ const managers: readonly { readonly name: string; readonly make: () => History }
   { name: 'compose', make: () => compose(truncateToolResults({ maxLength: 30 }), summarize({ size: 4, low: 2 })) },
 ];
 
-/** One life of the agent, until it has finished or died; `asked` hears what every turn was sent. */
+/** One process of the agent, until it has finished or was killed; `asked` is called with every request. */
 async function live(
   life: Life,
   history: History,
@@ -64,7 +64,7 @@ async function live(
 }
 
 describe.for(managers)('I3: with $name', ({ make }) => {
-  test('a crash at any write, and the resume, ask what an uninterrupted run asks', async () => {
+  test('a run with a crash at any write sends the same requests as an uninterrupted run', async () => {
     const expected = new Map<number, string>();
     const whole = new Life(new World());
     await live(whole, make(), (turn, said) => expected.set(turn, said));
@@ -74,11 +74,11 @@ describe.for(managers)('I3: with $name', ({ make }) => {
       const world = new World();
       const asked = new Map<number, string>();
       const hear = (turn: number, said: string): void => {
-        expect(said).toBe(asked.get(turn) ?? said); // asked again, it is asked the same
+        expect(said).toBe(asked.get(turn) ?? said); // a repeated request is the same
         asked.set(turn, said);
       };
       expect(await live(new Life(world, crashAt), make(), hear)).toBe('died');
-      world.clock.advance(LEASE_MS + 1); // the dead process's lease runs out
+      world.clock.advance(LEASE_MS + 1); // the killed process's lease expires
       expect(await live(new Life(world), make(), hear)).toBe('done');
       expect(asked).toEqual(expected);
     }

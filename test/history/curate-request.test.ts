@@ -21,7 +21,7 @@ const talk = (turns: number): Conversation => {
 };
 
 describe('the record of a request (D33)', () => {
-  test('says what was sent: strategy, counts, tokens and how much of the request before it begins with', () => {
+  test('has strategy, counts, tokens and the share of the previous request that it starts with', () => {
     const { messages } = talk(10);
     const history = slidingWindow({ size: 4 });
     const first = curateRequest({ history, messages: messages.slice(0, -2) });
@@ -35,32 +35,32 @@ describe('the record of a request (D33)', () => {
     });
   });
 
-  test('the first request keeps all of nothing', () => {
+  test('the first request has a kept share of 1', () => {
     expect(curateRequest({ messages: talk(0).messages }).record.prefixKept).toBe(1);
   });
 
-  test('a whole conversation begins with the one before', () => {
+  test('a growing conversation starts with the previous request', () => {
     const { messages } = talk(10);
     const previous = curateRequest({ messages: messages.slice(0, -2) });
     expect(curateRequest({ messages, previous }).record).toMatchObject({ strategy: 'passthrough', prefixKept: 1 });
   });
 
-  test('equal messages count as kept although a manager copies them', () => {
+  test('equal messages count as kept even if a manager copies them', () => {
     const history: History = (given) => given.map((message) => structuredClone(message));
     const { messages } = talk(3);
     const previous = curateRequest({ history, messages: messages.slice(0, -2) });
     expect(curateRequest({ history, messages, previous }).record.prefixKept).toBe(1);
   });
 
-  test('names a function by its name', () => {
+  test('has the name of a function as strategy', () => {
     const newestFive: History = (given) => given.slice(-5);
     expect(curateRequest({ history: newestFive, messages: talk(3).messages }).record.strategy).toBe('newestFive');
     expect(curateRequest({ history: (given) => given, messages: [] }).record.strategy).toBe('history');
   });
 });
 
-describe('what is sent', () => {
-  test('is a list of its own: the conversation may grow', () => {
+describe('a request', () => {
+  test('is a separate list: the conversation may grow', () => {
     const build = talk(3);
     for (const history of [
       passthrough(),
@@ -74,20 +74,20 @@ describe('what is sent', () => {
     }
   });
 
-  test('has a result for every call, and says so, although the record has none', () => {
+  test('has a result for every call and reports it, even if the record has none', () => {
     const { messages, repairs } = curateRequest({ messages: talk(1).asks('x', 'y').result('y').messages });
     expect(shapeOf(messages)).toBe('system user ask(c0) c0 ask(x,y) (x) y');
     expect(repairs).toMatchObject([{ code: 'call-without-result', callId: 'x' }]);
   });
 
-  test('has no strays and no empty messages', () => {
+  test('has no results without calls and no empty messages', () => {
     const build = talk(1).result('c0', 'again').user(' ').result('z').says('done');
     const { messages, repairs } = curateRequest({ messages: build.messages });
     expect(shapeOf(messages)).toBe('system user ask(c0) c0 says');
     expect(repairs.map(({ code }) => code)).toEqual(['duplicate-result', 'result-without-call', 'empty-content']);
   });
 
-  test('puts results into call order without a word: that is how they are sent (D10)', () => {
+  test('has results in call order without reporting it: that is the normal order (D10)', () => {
     const { messages, repairs } = curateRequest({ messages: talk(0).asks('a', 'b').result('b').result('a').messages });
     expect(shapeOf(messages)).toBe('system user ask(a,b) a b');
     expect(repairs).toEqual([]);
@@ -100,7 +100,7 @@ describe('what is sent', () => {
     ).toEqual([]);
   });
 
-  test('a limit that the caller names is kept, whatever the manager sends', () => {
+  test("is within the caller's limit, whatever the manager returns", () => {
     const { messages } = talk(100);
     for (const history of [
       passthrough(),
@@ -115,7 +115,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is remembered is only an aid', () => {
+describe('cached results do not change a request', () => {
   const histories: readonly History[] = [
     slidingWindow({ size: 6 }),
     compose(truncateToolResults(), slidingWindow({ size: 6 })),
@@ -124,7 +124,7 @@ describe('what is remembered is only an aid', () => {
     (given) => given.slice(-7),
     compose(slidingWindow({ size: 9 }), (given) => given.slice(-7)),
   ];
-  test.for([...histories.keys()])('a message that was erased is not sent as it was (manager %i)', (which) => {
+  test.for([...histories.keys()])('an erased message is not sent in its old form (manager %i)', (which) => {
     const history = histories[which] as History;
     const build = talk(20);
     const previous = curateRequest({ history, messages: build.messages });
@@ -135,7 +135,7 @@ describe('what is remembered is only an aid', () => {
     expect(messages).not.toContain(build.messages[at]);
   });
 
-  test('an erased result that came late is not sent as it was', () => {
+  test('an erased result that came late is not sent in its old form', () => {
     const build = talk(1).asks('x').user('wait').result('x', 'secret').calls('y').user('and?').calls('z');
     const at = build.messages.findIndex(
       ({ role, content }) => role === 'tool' && JSON.stringify(content).includes('secret'),
@@ -149,7 +149,7 @@ describe('what is remembered is only an aid', () => {
     expect(JSON.stringify(messages)).not.toContain('secret');
   });
 
-  test('an answer of another manager, or for another conversation, changes nothing', () => {
+  test('the previous result of another manager, or for another conversation, changes nothing', () => {
     const { messages } = talk(20);
     const previous = curateRequest({ history: slidingWindow({ size: 2 }), messages: talk(30).messages });
     for (const history of [slidingWindow({ size: 5 }), slidingWindow({ size: 2 })]) {
@@ -164,8 +164,8 @@ describe('what is remembered is only an aid', () => {
   });
 });
 
-describe('thoughts that are bound to what they were sent with', () => {
-  /** A conversation with a model that signs each thought together with everything before it, and refuses when that changed. */
+describe('reasoning that is bound to its context', () => {
+  /** A conversation with a model that signs its reasoning together with everything before it, and rejects it when that changed. */
   const converse = (history: History, boundReasoning: boolean, remembers: boolean): readonly string[] => {
     const build = new Conversation().user('hello');
     const refusals: string[] = [];
@@ -193,7 +193,7 @@ describe('thoughts that are bound to what they were sent with', () => {
     thoughts = JSON.stringify(previous?.messages).match(/thought \d+/g) ?? [];
     return refusals;
   };
-  /** The thoughts in the newest request. */
+  /** The reasoning in the newest request. */
   let thoughts: readonly string[] = [];
   const histories = [
     slidingWindow({ size: 5 }),
@@ -202,22 +202,22 @@ describe('thoughts that are bound to what they were sent with', () => {
     truncateToolResults({ maxLength: 5 }),
   ];
 
-  test('a window that folds takes the thoughts from before the fold away, and the provider goes on', () => {
+  test('when a window folds, reasoning from before the fold is removed, and the provider accepts the request', () => {
     for (const history of histories) expect(converse(history, true, true)).toEqual([]);
   });
 
-  test('thoughts from after the fold are sent, and all of them while nothing folds', () => {
+  test('reasoning from after the fold is sent, and all of it while nothing folds', () => {
     converse(slidingWindow({ size: 8, low: 3 }), true, true);
     expect(thoughts).toEqual(['thought 26', 'thought 27', 'thought 28']);
     converse(truncateToolResults({ maxLength: 5 }), true, true);
     expect(thoughts).toHaveLength(29);
   });
 
-  test('also when nothing is remembered, as after a crash before every request', () => {
+  test('also without a cache, as after a crash before every request', () => {
     for (const history of histories) expect(converse(history, true, false)).toEqual([]);
   });
 
-  test('without it, a folding window is refused: the option is not for nothing', () => {
+  test('without the option, a request of a folding window is rejected', () => {
     expect(converse(slidingWindow({ size: 8, low: 3 }), false, true)).not.toEqual([]);
     expect(converse(truncateToolResults({ maxLength: 5 }), false, true)).toEqual([]);
   });

@@ -56,7 +56,7 @@ describe('a manager may drop results (D65)', () => {
     expect(resultOf(request, 'c')).toBe('[result left out]');
   });
 
-  test('the placeholder is the same object for every request, so that a provider’s cache holds', () => {
+  test("the placeholder is the same object for every request, so that the provider's cache stays valid", () => {
     const history = without('a');
     const first = curateRequest({ history, messages });
     const second = curateRequest({ history, messages, previous: first });
@@ -64,7 +64,7 @@ describe('a manager may drop results (D65)', () => {
     expect(second.messages.map((message, i) => message === first.messages[i])).not.toContain(false);
   });
 
-  test('repairCoherence puts the placeholder in place, too', () => {
+  test('repairCoherence inserts the placeholder, too', () => {
     const repaired = repairCoherence(messages.toSpliced(3, 1), { original: messages }).messages;
     expect(resultOf(repaired, 'a')).toBe('[result left out]');
   });
@@ -75,7 +75,7 @@ describe('a manager may drop results (D65)', () => {
   });
 });
 
-describe('what a manager returns (D65)', () => {
+describe('the result of a manager (D65)', () => {
   const newest = (given: readonly ConversationMessage[]): readonly ConversationMessage[] => given.slice(-2);
   const expected = shapeOf(sent(newest));
 
@@ -84,13 +84,13 @@ describe('what a manager returns (D65)', () => {
     ['an array from the curate of a manager without a name', { curate: newest }],
     ['{ messages } from curate', { name: 'n', curate: (given) => ({ messages: newest(given) }) }],
     ['{ messages } from a function', ((given: never) => ({ messages: newest(given) })) as unknown as History],
-  ])('%s is used', ([, history]) => {
+  ])('may be %s', ([, history]) => {
     const request = curateRequest({ history, messages });
     expect(shapeOf(request.messages)).toBe(expected);
     expect(request.repairs.map(({ code }) => code)).not.toContain('manager-failed');
   });
 
-  test('a manager without a name is reported by the name of its class', () => {
+  test('is reported by the name of its class if the manager has no name', () => {
     class KeepNewest {
       curate(given: readonly ConversationMessage[]): readonly ConversationMessage[] {
         return newest(given);

@@ -10,7 +10,7 @@ import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { conversation, manager, summaries, vandalised } from './arbitraries.ts';
 import { Conversation, groupsOf, shapeOf } from './conversation.ts';
 
-/** Managers that promise messages and do something else. TypeScript would not let them; JavaScript does. */
+/** Managers that do not return valid messages, which JavaScript allows. */
 const anything = (value: unknown): readonly ConversationMessage[] => value as readonly ConversationMessage[];
 
 const hostile: readonly { name: string; history: History }[] = [
@@ -43,20 +43,20 @@ const hostile: readonly { name: string; history: History }[] = [
     history: (messages) => anything(messages.map((one) => ({ ...one, content: [{ type: 'text' }] }))),
   },
   {
-    name: 'makes everyone the assistant',
+    name: 'changes every role to assistant',
     history: (messages) => anything(messages.map((one) => ({ ...one, role: 'assistant' }))),
   },
   {
-    name: 'makes up calls',
+    name: 'invents calls',
     history: (messages) =>
       anything(messages.map((one) => ({ ...one, toolCalls: [{ callId: 'x', name: 'x', arguments: '{}' }] }))),
   },
   {
-    name: 'makes up a turn',
+    name: 'invents a turn',
     history: (messages) => [...messages, ...new Conversation('made-up').calls('call_1').messages],
   },
   {
-    name: 'marks a made-up call as its own',
+    name: 'marks an invented call as its own',
     history: (messages) => [
       ...messages,
       ...new Conversation('made-up')
@@ -80,14 +80,14 @@ const hostile: readonly { name: string; history: History }[] = [
     },
   },
   {
-    name: 'empties the list that it was given',
+    name: 'empties its argument',
     history: (messages) => {
       (messages as ConversationMessage[]).length = 0;
       return messages;
     },
   },
   {
-    name: 'changes a message that it was given',
+    name: 'changes a message of its argument',
     history: (messages) => {
       for (const one of messages) (one as { content: unknown }).content = [];
       return messages;
@@ -96,7 +96,7 @@ const hostile: readonly { name: string; history: History }[] = [
   { name: 'is not a manager', history: { name: 'nothing' } as unknown as History },
   { name: 'has no name', history: { curate: () => ({ messages: [] }) } as unknown as History },
   {
-    name: 'wants nonsense',
+    name: 'returns invalid wishes',
     history: { name: 'needy', curate: (messages) => ({ messages, needs: 7, notes: {}, memo: globalThis }) as never },
   },
 ];
@@ -135,7 +135,7 @@ describe('a hostile manager cannot break a request (D32)', () => {
     );
   });
 
-  test('any vandalism', () => {
+  test('any damage', () => {
     const scene = conversation().chain((original) => vandalised(original).map((answer) => ({ original, answer })));
     fc.assert(
       fc.property(scene, ({ original, answer }) => {
@@ -148,7 +148,7 @@ describe('a hostile manager cannot break a request (D32)', () => {
   });
 });
 
-/** System messages and the newest group are in the request. */
+/** Expects system messages and the newest group in the request. */
 function expectKept(original: readonly ConversationMessage[], messages: readonly ConversationMessage[]): void {
   const ids = new Set(messages.map(({ id }) => id));
   const leading = original.slice(
@@ -159,7 +159,7 @@ function expectKept(original: readonly ConversationMessage[], messages: readonly
   expect([...leading, newest].filter((message) => message && !ids.has(message.id))).toEqual([]);
 }
 
-describe('what was mended is said (D32)', () => {
+describe('repairs are reported (D32)', () => {
   const { messages } = new Conversation().system('Be brief.').user('hello').calls('a', 'b').calls('c').user('and?');
   const codesOf = (history: History): readonly string[] => {
     const { repairs, record } = curateRequest({ history, messages });
@@ -206,7 +206,7 @@ describe('what was mended is said (D32)', () => {
     expect(sent).toEqual(messages);
   });
 
-  test('a manager that throws does not lift a limit that the caller named', () => {
+  test("a manager that throws does not remove the caller's limit", () => {
     const broken: History = () => {
       throw new Error('no');
     };
@@ -221,14 +221,14 @@ describe('what was mended is said (D32)', () => {
     expect(record.repairs?.map((line) => line.split(':')[0])).toEqual(['manager-failed', 'over-budget']);
   });
 
-  test('what is pinned comes back, whoever dropped it', () => {
+  test('pinned messages are restored, whichever manager dropped them', () => {
     const history = compose(pin({ tools: ['tool_a'] }), (given) => [...given.slice(0, 2), ...given.slice(-1)]);
     const { messages: sent, repairs } = curateRequest({ history, messages });
     expect(shapeOf(sent)).toBe('system user ask(a,b) a b user');
     expect(repairs.map(({ code }) => code)).toEqual(['pinned-lost']);
   });
 
-  test('the newest group is sent with its calls, although the manager took them away', () => {
+  test('the newest group is sent with its calls, even if the manager removed them', () => {
     const build = new Conversation().system('Be brief.').user('hello').asks('a');
     const at = build.messages.length - 1;
     build.messages[at] = {
@@ -246,7 +246,7 @@ describe('what was mended is said (D32)', () => {
     expect(repairs.map(({ code }) => code)).toEqual(['newest-lost']);
   });
 
-  test('a message keeps only parts that its role may hold', () => {
+  test('a message keeps only parts that its role may have', () => {
     const thought = { type: 'reasoning', text: 'hm' } as const;
     const { messages: sent } = curateRequest({
       messages,
@@ -256,7 +256,7 @@ describe('what was mended is said (D32)', () => {
     expect(new Set(thinking.map(({ role }) => role))).toEqual(new Set(['assistant']));
   });
 
-  test('signed reasoning stays while the question is being answered, and may go afterwards', () => {
+  test('signed reasoning stays during its turn, and may be dropped afterwards', () => {
     const thought = { type: 'reasoning', text: 'hm', signature: 'sig' } as const;
     const thinking = new Conversation().user('first');
     for (const id of ['a', 'b']) {
@@ -273,7 +273,7 @@ describe('what was mended is said (D32)', () => {
   });
 });
 
-describe("a manager of one's own", () => {
+describe('a custom manager', () => {
   const { messages } = new Conversation()
     .system('Be brief.')
     .user('hello')
@@ -288,7 +288,7 @@ describe("a manager of one's own", () => {
     expect(record.repairs).toBeDefined();
   });
 
-  test('sees results in call order and every call with its result, so that it need not know about either', () => {
+  test('gets results in call order and every call with its result', () => {
     const unfinished = new Conversation().user('hello').asks('a', 'b').result('b').user('wait').result('a').asks('c');
     let seen = '';
     curateRequest({
@@ -301,7 +301,7 @@ describe("a manager of one's own", () => {
     expect(seen).toBe('user ask(a,b) a b user ask(c) (c)');
   });
 
-  test("is given its own earlier answer, and no one else's", () => {
+  test("gets its own previous result, and no other manager's", () => {
     const seen: unknown[] = [];
     const counting = {
       name: 'counting',
@@ -316,7 +316,7 @@ describe("a manager of one's own", () => {
     expect(seen).toEqual([undefined, 2]);
   });
 
-  test('may shorten a message, and the record keeps it whole (D35)', () => {
+  test('may shorten a message, and the record keeps it in full (D35)', () => {
     const before = structuredClone(messages);
     const { messages: sent, repairs } = curateRequest({
       messages,
@@ -331,7 +331,7 @@ describe("a manager of one's own", () => {
   });
 });
 
-test('D31: a manager that keeps the last few does not lose the question that is being answered', () => {
+test('D31: a manager that keeps the last few messages does not lose the current question', () => {
   const { messages } = new Conversation()
     .user('What is 1+1?')
     .says('2')

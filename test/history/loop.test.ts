@@ -49,7 +49,7 @@ const managers: readonly { name: string; make: () => History }[] = [
   { name: 'a function', make: () => (messages) => messages.slice(-7) },
 ];
 
-/** Turns with one call or two at once, some of which fail; a summary says which messages it was made from. */
+/** Turns with one call or two in parallel, some of which fail; a summary names its messages. */
 function script({ turn, prompt, messages }: ModelRequest): ScriptedTurn {
   if (prompt.ns === 'holdfast') return `a summary of ${JSON.stringify(messages.at(-1)?.content).length} characters`;
   if (turn > TURNS) return 'done';
@@ -67,7 +67,7 @@ const tools = [
 
 const start = (store: Store): Promise<Agent> => agent({ script, tools, store });
 
-/** What a request says, without what another run has otherwise: ids and times. */
+/** The content of a request, without ids and times, which differ between runs. */
 function saying(requests: readonly Pick<ModelRequest, 'messages'>[]): readonly unknown[] {
   return requests.map(({ messages }) =>
     messages.map(({ id: _, evaluationId: __, createdAt: ___, ...message }) => message),
@@ -77,7 +77,7 @@ const turns = ({ requests }: Agent): readonly ModelRequest[] =>
   requests.filter(({ prompt }) => prompt.ns !== 'holdfast');
 
 describe.for(managers)('the loop with $name', ({ make }) => {
-  test('the session holds every message, and every request can be made again from the log (D35)', async () => {
+  test('the session has every message, and every request can be rebuilt from the log (D35)', async () => {
     const store = memoryStore();
     const one = await start(store);
     const { evaluationId } = await one.evaluate({ history: make() });
@@ -101,7 +101,7 @@ describe.for(managers)('the loop with $name', ({ make }) => {
     );
   });
 
-  test('stopped after any turn and resumed by another process: the requests of an uninterrupted run (I3)', async () => {
+  test('stopped after any turn and resumed by another process, it sends the requests of an uninterrupted run (I3)', async () => {
     const whole = await start(memoryStore());
     await whole.evaluate({ history: make() });
     const expected = saying(turns(whole));
@@ -127,7 +127,7 @@ async function curated(session: Session): Promise<readonly HistoryCurated[]> {
 }
 
 describe('the loop', () => {
-  test('records what it sent: prompt, counts, tokens, strategy and prefix (D33)', async () => {
+  test('records each request: prompt, counts, tokens, strategy and prefix (D33)', async () => {
     const one = await start(memoryStore());
     await one.evaluate({ history: slidingWindow({ size: 4 }) });
     const events = await curated(one.session);
@@ -138,7 +138,7 @@ describe('the loop', () => {
     });
   });
 
-  test('says what it mended, and never sends what a manager broke (D32)', async () => {
+  test('reports what it repaired, and never sends what a manager broke (D32)', async () => {
     const one = await start(memoryStore());
     await one.evaluate({ history: (messages) => messages.filter(({ role }) => role !== 'system').toReversed() });
     const [, second] = await curated(one.session);

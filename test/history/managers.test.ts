@@ -19,7 +19,7 @@ const talk = (...ids: readonly string[]): Conversation => {
 };
 
 describe('passthrough', () => {
-  test('returns the messages it was given', () => {
+  test('returns the messages unchanged', () => {
     const { messages } = talk('a', 'b');
     expect(passthrough().curate(messages, {}).messages).toBe(messages);
     expect(passthrough().curate([], {}).messages).toEqual([]);
@@ -35,7 +35,7 @@ describe('keepImportant', () => {
     return conversation;
   };
 
-  test('keeps the groups that matter most whatever their age; of equals the newer', () => {
+  test('keeps the groups with the highest scores at any age; of equal ones the newer', () => {
     const { messages } = keepImportant({ size: 3, score }).curate(build().messages, {});
     expect(shapeOf(messages)).toBe('system user ask(b!) b! ask(e!) e! ask(f) f ask(g) g');
   });
@@ -45,7 +45,7 @@ describe('keepImportant', () => {
     expect(shapeOf(messages)).toBe('system user ask(b!) b! ask(e!) e! ask(g) g');
   });
 
-  test('asks for each score once', () => {
+  test('computes each score once', () => {
     const asked: string[] = [];
     const history = keepImportant({
       size: 2,
@@ -67,7 +67,7 @@ describe('keepImportant', () => {
     expect(asked.length).toBeGreaterThan(20);
   });
 
-  test('a score that is not a number counts as least', () => {
+  test('a score that is not a number counts as the lowest', () => {
     const history = keepImportant({ size: 1, score: (group) => (score(group) > 0 ? 1 : Number.NaN) });
     expect(shapeOf(history.curate(build().messages, {}).messages)).toBe('system user ask(e!) e! ask(g) g');
   });
@@ -78,7 +78,7 @@ describe('keepImportant', () => {
 });
 
 describe('pin', () => {
-  test('keeps messages, tools and the newest messages, whatever comes after it drops', () => {
+  test('keeps messages, tools and the newest messages, whatever later managers drop', () => {
     const { messages } = talk('a', 'b', 'c', 'd', 'e');
     const sent = (what: Parameters<typeof pin>[0]): string =>
       shapeOf(compose(pin(what), slidingWindow({ size: 1 })).curate(messages, {}).messages);
@@ -88,7 +88,7 @@ describe('pin', () => {
     expect(sent({ last: 3 })).toBe('system user ask(d) d ask(e) e');
   });
 
-  test('holds through every manager that drops', () => {
+  test('works with every manager that drops', () => {
     const { messages } = talk('a', 'b', 'c', 'd', 'e');
     const droppers = [slidingWindow({ size: 0 }), tokenBudget({ max: 60 }), keepImportant({ size: 0, score: () => 0 })];
     for (const dropper of droppers) {
@@ -100,7 +100,7 @@ describe('pin', () => {
     }
   });
 
-  test('two pins add up, and neither is forgotten after a nested composition', () => {
+  test('two pins combine, and both hold after a nested composition', () => {
     const { messages } = talk('a', 'b', 'c', 'd');
     const pins = compose(pin({ tools: ['tool_a'] }), pin({ tools: ['tool_b'], last: 1 }));
     expect(shapeOf(compose(pins, slidingWindow({ size: 0 })).curate(messages, {}).messages)).toBe(
@@ -114,7 +114,7 @@ describe('pin', () => {
 });
 
 describe('compose', () => {
-  test('applies each manager to what the one before it left', () => {
+  test('applies each manager to the result of the previous one', () => {
     const build = talk('a', 'b').asks('c').result('c', 'x'.repeat(100));
     const history = compose(truncateToolResults({ maxLength: 20, suffix: '…' }), slidingWindow({ size: 1 }));
     const { messages } = history.curate(build.messages, {});
@@ -130,7 +130,7 @@ describe('compose', () => {
     expect(shapeOf(nested.curate(messages, {}).messages)).toBe('system user ask(b) b');
   });
 
-  test("takes functions and other people's managers", () => {
+  test('accepts functions and custom managers', () => {
     const { messages } = talk('a', 'b', 'c');
     const mine = { name: 'mine', curate: (given: readonly ConversationMessage[]) => ({ messages: given.slice(0, 4) }) };
     const history = compose((given) => given.toSpliced(2, 2), mine, slidingWindow({ size: 9 }));
@@ -139,7 +139,7 @@ describe('compose', () => {
 });
 
 describe('observe (D33)', () => {
-  test('tells what was done and changes nothing', () => {
+  test('reports what was done and changes nothing', () => {
     const seen: unknown[] = [];
     const { messages } = talk('a', 'b', 'c');
     const watched = observe(slidingWindow({ size: 1 }), (curation) => seen.push(curation));
@@ -149,7 +149,7 @@ describe('observe (D33)', () => {
     ]);
   });
 
-  test('inside a composition it sees its own part; what a listener throws is ignored', () => {
+  test('inside a composition it sees its own part; an error of a listener is ignored', () => {
     const counts: (readonly [number, number])[] = [];
     const history = compose(
       slidingWindow({ size: 2 }),
@@ -171,7 +171,7 @@ describe('summarize (D56)', () => {
   const made = new Map<string, string>();
   const summaries = (key: string): string | undefined => made.get(key);
 
-  test('asks for a summary of the oldest groups, once, and sends it in their place', () => {
+  test('requests a summary of the oldest groups, once, and sends it in their place', () => {
     made.clear();
     const history = summarize({ size: 4, low: 2 });
     const { messages } = talk('a', 'b', 'c', 'd', 'e');
@@ -190,7 +190,7 @@ describe('summarize (D56)', () => {
     expect(later.messages[2]).toBe(again.messages[2]);
   });
 
-  test('the next summary reads the last one and what came since, not everything again', () => {
+  test('the next summary is based on the last one and the messages since, not on everything', () => {
     made.clear();
     const history = summarize({ size: 3, low: 1, instructions: 'Shorten.', maxTokens: 100 });
     const build = talk();
@@ -215,7 +215,7 @@ describe('summarize (D56)', () => {
     expect(shapeOf(previous?.messages ?? [])).toBe('system user (user) ask(c11) c11');
   });
 
-  test('without a summary the request goes on with the one before and the groups since', () => {
+  test('without a summary the request uses the previous one and the groups since', () => {
     made.clear();
     const history = summarize({ size: 3, low: 1 });
     const build = talk('a', 'b', 'c', 'd');
@@ -238,7 +238,7 @@ describe('summarize (D56)', () => {
     expect(key({ size: 3 })).not.toBe(key({ size: 3, instructions: 'In French.' }));
   });
 
-  test('with ahead, wants the summary of the next fold before the window is full, and the fold then needs none', () => {
+  test('with ahead, requests the summary of the next fold before the window is full, and the fold then needs none', () => {
     made.clear();
     const [history, late] = [summarize({ size: 5, low: 3, ahead: 2 }), summarize({ size: 5, low: 3 })];
     const build = talk();
@@ -267,7 +267,7 @@ describe('summarize (D56)', () => {
     ]);
   });
 
-  test('the request that a fold makes and the one that is wanted ahead are the same but for `ahead`', () => {
+  test('the request of a fold and the one made ahead are the same except `ahead`', () => {
     made.clear();
     const { messages } = talk('a', 'b', 'c', 'd');
     const [early] = curateRequest({ history: summarize({ size: 5, low: 3, ahead: 1 }), messages }).ahead;
@@ -278,14 +278,14 @@ describe('summarize (D56)', () => {
     expect(early).toEqual({ ...late, ahead: true });
   });
 
-  test('wants nothing ahead of groups that may still get results', () => {
+  test('requests nothing ahead for groups that may still get results', () => {
     const history = summarize({ size: 5, low: 4, ahead: 3 });
     const { messages } = talk().asks('a', 'b').result('a').user('and?');
     expect(curateRequest({ history, messages }).ahead).toEqual([]);
     expect(curateRequest({ history, messages: talk('a').user('and?').messages }).ahead).toHaveLength(1);
   });
 
-  test('while the summary of a fold is missing, wants no other ahead of time', () => {
+  test('while the summary of a fold is missing, requests no other ahead', () => {
     made.clear();
     const { messages } = talk('a', 'b', 'c', 'd', 'e', 'f');
     const history = summarize({ size: 5, low: 4, ahead: 3 });

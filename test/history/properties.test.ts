@@ -13,13 +13,13 @@ import { groupsOf, shapeOf } from './conversation.ts';
 
 const runs = { numRuns: 300 };
 
-/** The prefixes of a conversation that a loop would have sent: before each answer, and all of it. */
+/** The prefixes of a conversation that a loop would have sent: before each response, and all of it. */
 function requestPoints(messages: readonly ConversationMessage[]): readonly number[] {
   return [...messages.keys()].filter((i) => i > 0 && messages[i]?.role === 'assistant').concat(messages.length);
 }
 
 describe('every request (I4, D31, D32)', () => {
-  test('is coherent in both directions against the record, whatever the managers', () => {
+  test('is coherent in both directions against the record, with any managers', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const { messages, needs } = curateRequest({ history: make(), messages: original, context: { summaries } });
@@ -47,7 +47,7 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
-  test('keeps the message that began the evaluation, whatever user messages joined it since (D61)', () => {
+  test('keeps the message that started the evaluation, whatever user messages joined it since (D61)', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const { messages } = curateRequest({ history: make(), messages: original, context: { summaries } });
@@ -59,7 +59,7 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
-  test('leaves the record untouched (I5)', () => {
+  test('does not change the record (I5)', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const before = JSON.stringify(original);
@@ -71,7 +71,7 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
-  test('is the same request turn by turn, from the whole log, and from a log that was read anew (D35)', () => {
+  test('is the same turn by turn, from the whole log, and from a log that was read again (D35)', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const history = make();
@@ -93,7 +93,7 @@ describe('every request (I4, D31, D32)', () => {
     );
   });
 
-  test('reports the same share of the request before it, whether that is remembered or not', () => {
+  test('reports the same share of the previous request, with and without a cache', () => {
     fc.assert(
       fc.property(conversation({ pending: false }), manager, (original, { make }) => {
         const history = make();
@@ -111,7 +111,7 @@ describe('every request (I4, D31, D32)', () => {
   });
 });
 
-test('a request that is cut to any limit is coherent, and keeps what every request keeps (D31, D61)', () => {
+test('a request that is cut to any limit is coherent, and has the required messages (D31, D61)', () => {
   fc.assert(
     fc.property(conversation(), manager, fc.integer({ min: 1, max: 2000 }), (original, { make }, maxTokens) => {
       const whole = curateRequest({ history: make(), messages: original, context: { summaries } });
@@ -127,8 +127,8 @@ test('a request that is cut to any limit is coherent, and keeps what every reque
   );
 });
 
-describe('every manager by itself', () => {
-  test('answers the same with and without what it answered before', () => {
+describe('every single manager', () => {
+  test('returns the same with and without its previous result', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const history = make();
@@ -145,7 +145,7 @@ describe('every manager by itself', () => {
     );
   });
 
-  test('an older answer can be gone on from after a newer one was, as two branches of one conversation', () => {
+  test('can continue from an older result after a newer one, as two branches of one conversation', () => {
     fc.assert(
       fc.property(conversation(), conversation({ maxEvaluations: 1 }), manager, (trunk, other, { make }) => {
         const history = make();
@@ -161,7 +161,7 @@ describe('every manager by itself', () => {
     );
   });
 
-  test('breaks no pair that was whole: what it cannot pair was not paired in the record', () => {
+  test('breaks no complete pair: unpaired calls were unpaired in the record', () => {
     fc.assert(
       fc.property(conversation(), manager, (original, { make }) => {
         const problems = (messages: readonly ConversationMessage[]): readonly string[] =>
@@ -176,13 +176,13 @@ describe('every manager by itself', () => {
   });
 });
 
-test('a composition is each manager applied to what the one before it left', () => {
+test('a composition applies each manager to the result of the previous one', () => {
   const chain = fc.tuple(manager, manager, manager);
   fc.assert(
     fc.property(conversation({ steered: false, pending: false }), chain, (original, parts) => {
       const apply = (messages: readonly ConversationMessage[], one: BuiltInManager): readonly ConversationMessage[] =>
         one.curate(messages, { summaries }).messages;
-      // A pin speaks to the managers after it, so it has no effect alone.
+      // A pin affects the managers after it, so it has no effect alone.
       fc.pre(parts.every(({ name }) => !name.includes('pin')));
       const expected = parts.map(({ make }) => make()).reduce(apply, original);
       expect(shapeOf(compose(...parts.map(({ make }) => make())).curate(original, { summaries }).messages)).toEqual(
@@ -194,7 +194,7 @@ test('a composition is each manager applied to what the one before it left', () 
 });
 
 describe('tokenBudget', () => {
-  test('keeps within the budget whenever what must be sent does', () => {
+  test('is within the budget whenever the required messages are', () => {
     fc.assert(
       fc.property(conversation({ steered: false }), fc.integer({ min: 10, max: 4000 }), (original, max) => {
         const sum = (messages: readonly ConversationMessage[]): number =>

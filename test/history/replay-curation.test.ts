@@ -14,7 +14,7 @@ const talk = (turns: number): Conversation => {
 };
 
 describe('replayCuration', () => {
-  test('reports each request: what it held, its tokens, and what the cache could keep', () => {
+  test('reports each request: its messages, its tokens, and the share that a cache could reuse', () => {
     const { messages } = talk(6);
     const { strategy, requests, totals } = replayCuration(messages, slidingWindow({ size: 4, low: 2 }));
     expect(strategy).toBe('sliding-window(4, low 2)');
@@ -35,7 +35,7 @@ describe('replayCuration', () => {
     expect(totals.tokens).toBe(requests.reduce((sum, one) => sum + one.estimatedTokens, 0));
   });
 
-  test('of one evaluation only, of nothing, and of a manager that wants a summary', () => {
+  test('of one evaluation only, of nothing, and of a manager that requests a summary', () => {
     const build = talk(2);
     new Conversation('e2', build.messages).user('more').says('there');
     expect(replayCuration(build.messages, passthrough(), { evaluationId: 'e2' }).requests).toMatchObject([
@@ -73,13 +73,13 @@ describe('formatReplays', () => {
     `);
   });
 
-  test('lists requests when asked, no more than asked', () => {
+  test('lists requests on demand, up to the given number', () => {
     const lines = formatReplays(replays, { rows: 3 }).split('\n');
     expect(lines.filter((line) => /^ {2}\d/.test(line))).toHaveLength(6);
     expect(lines.join('\n')).toMatch(/^ {2}7 +14 +14/m);
   });
 
-  test('a chart is never wider than asked, and nothing breaks without requests', () => {
+  test('a chart is never wider than given, and works without requests', () => {
     const wide = formatReplays([replayCuration(talk(100).messages, passthrough())], { width: 20 });
     expect(wide.match(/[▁▂▃▄▅▆▇█]+/g)?.map((bars) => bars.length)).toEqual([20, 20]);
     expect(() => formatReplays([replayCuration([], passthrough())], { rows: 5 })).not.toThrow();

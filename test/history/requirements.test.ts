@@ -1,4 +1,4 @@
-/** What a history manager must be tested for, line by line; each line’s details are tested in the file that it names. */
+/** The required tests of a history manager, one by one; other files in this folder test the details. */
 import { describe, expect, test } from 'vitest';
 import { compose } from '../../src/history/compose.ts';
 import type { HistoryManager } from '../../src/history/history-manager.ts';

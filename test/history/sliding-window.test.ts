@@ -24,19 +24,19 @@ describe('slidingWindow counts atomic groups (D31)', () => {
       expected: 'system user ask(a,b) a b ask(c) c says user ask(d) d says',
     },
     {
-      name: 'the first user message stays although the window is past it',
+      name: 'the first user message stays outside the window',
       options: { size: 3 },
       from: talk(),
       expected: 'system user user ask(d) d says',
     },
     {
-      name: 'a group is kept whole, its results with it',
+      name: 'a group is kept with its results',
       options: { size: 5 },
       from: talk(),
       expected: 'system user ask(c) c says user ask(d) d says',
     },
     {
-      name: 'the newest user message stays although the window is past it',
+      name: 'the newest user message stays outside the window',
       options: { size: 2 },
       from: talk(),
       expected: 'system user user ask(d) d says',
@@ -86,13 +86,13 @@ describe('slidingWindow counts atomic groups (D31)', () => {
     { name: 'nothing', options: { size: 3 }, from: new Conversation(), expected: '' },
     { name: 'only the system message', options: { size: 0 }, from: new Conversation().system('x'), expected: 'system' },
     {
-      name: 'results that finished out of order come in call order',
+      name: 'results that finished out of order are in call order',
       options: { size: 1 },
       from: chat().calls('a').asks('b', 'c').result('c').result('b'),
       expected: 'system user ask(b,c) b c',
     },
     {
-      name: 'a message sent while a tool ran comes after the result',
+      name: 'a message sent while a tool ran is after the result',
       options: { size: 2 },
       from: chat().calls('a').asks('b').user('wait').result('b'),
       expected: 'system user ask(b) b user',
@@ -104,7 +104,7 @@ describe('slidingWindow counts atomic groups (D31)', () => {
       expected: 'system user user says',
     },
     {
-      name: 'a pending call stays as it is',
+      name: 'a pending call does not change',
       options: { size: 1 },
       from: chat().calls('a').asks('b'),
       expected: 'system user ask(b)',
@@ -112,13 +112,13 @@ describe('slidingWindow counts atomic groups (D31)', () => {
   ];
   test.for(cases)('$name', ({ options, from, expected }) => expect(sent(options, from)).toBe(expected));
 
-  test('at the size nothing is dropped, and the same messages come back', () => {
+  test('at the size nothing is dropped, and the same array is returned', () => {
     const { messages } = talk();
     expect(slidingWindow({ size: 7 }).curate(messages, {}).messages).toBe(messages);
     expect(passthrough().curate(messages, {}).messages).toBe(messages);
   });
 
-  test('what the caller preserves stays', () => {
+  test('messages that the caller preserves stay', () => {
     const { messages } = talk();
     const window = slidingWindow({ size: 1 });
     const of = (preserve: object): string => shapeOf(window.curate(messages, { preserve }).messages);
@@ -147,7 +147,7 @@ describe('a window with a low mark folds', () => {
     expect(windows({ size: 3 }, 6)).toEqual([1, 2, 3, 3, 3, 3]);
   });
 
-  test('between two folds every request begins with the one before it', () => {
+  test('between two folds every request starts with the previous one', () => {
     const build = chat();
     const window = slidingWindow({ size: 20, low: 10 });
     let before: readonly ConversationMessage[] = [];
@@ -160,7 +160,7 @@ describe('a window with a low mark folds', () => {
     expect(breaks).toBe(8);
   });
 
-  test('it folds at the same place whoever looks, and whenever', () => {
+  test('it folds at the same position in every process and at any time', () => {
     const build = chat();
     for (let i = 0; i < 60; i++) build.calls(`c${i}`);
     const seldom = slidingWindow({ size: 9, low: 4 });

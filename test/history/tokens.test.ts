@@ -28,14 +28,14 @@ describe('estimateTokens', () => {
     expect(Math.abs(estimateTokens(text) / tokens - 1)).toBeLessThanOrEqual(0.2);
   });
 
-  test('is nothing for nothing, whole, and grows with the text', () => {
+  test('is 0 for an empty text, a whole number, and grows with the text', () => {
     expect(estimateTokens('')).toBe(0);
     const text = samples.map((sample) => sample.text).join('\n');
     let before = 0;
     for (let length = 0; length <= text.length; length += 97) {
       const tokens = estimateTokens(text.slice(0, length));
       expect(Number.isInteger(tokens)).toBe(true);
-      expect(tokens).toBeGreaterThanOrEqual(before - 1); // a cut word may be dearer than the whole one
+      expect(tokens).toBeGreaterThanOrEqual(before - 1); // part of a word may have more tokens than the word
       before = tokens;
     }
   });
@@ -77,7 +77,7 @@ describe('countTokens', () => {
     expect(countTokens(file)).toBeGreaterThan(countTokens(image));
   });
 
-  test('an estimator that throws or answers nonsense is replaced for that text', () => {
+  test('an estimator that throws or returns an invalid number is replaced for that text', () => {
     const [message] = new Conversation().user('<|endoftext|> and more').messages as [ConversationMessage];
     const honest = countTokens(message);
     const wrong = [
@@ -119,7 +119,7 @@ describe('tokenBudget', () => {
     }
   });
 
-  test('folds seldom: most requests begin with the one before', () => {
+  test('folds rarely: most requests start with the previous one', () => {
     const build = talk(1);
     const history = tokenBudget({ max: 1000 });
     let previous: ReturnType<typeof curateRequest> | undefined;
@@ -133,7 +133,7 @@ describe('tokenBudget', () => {
     expect(breaks).toBeLessThan(20);
   });
 
-  test('each message is counted once, ever, also behind another manager', () => {
+  test('each message is counted once, also after another manager', () => {
     const counted = new Map<string, number>();
     const estimator = (text: string): number => {
       if (text.startsWith('unique')) counted.set(text, (counted.get(text) ?? 0) + 1);
@@ -155,7 +155,7 @@ describe('tokenBudget', () => {
     }
   });
 
-  test('a single group larger than the budget has its results shortened, keeps its pairs, and stays so while it is sent', () => {
+  test('the results of a single group larger than the budget are shortened, its pairs stay, and the same texts are sent each time', () => {
     const build = new Conversation()
       .system('Be brief.')
       .user('hello')
@@ -173,14 +173,14 @@ describe('tokenBudget', () => {
     expect(second.record.estimatedTokens).toBeLessThanOrEqual(1000);
   });
 
-  test('a system prompt larger than the budget is sent, and it is said', () => {
+  test('a system prompt larger than the budget is sent, and reported', () => {
     const { messages } = new Conversation().system('word '.repeat(2000)).user('hello').calls('a').calls('b');
     const { messages: sent, repairs } = curateRequest({ history: tokenBudget({ max: 100 }), messages });
     expect(shapeOf(sent)).toBe('system user ask(b) b');
     expect(repairs).toMatchObject([{ code: 'over-budget', repair: expect.stringContaining('budget of 100') }]);
   });
 
-  test("limits by model: the one the caller names, else the general one, else the context's, else none", () => {
+  test("limits by model: the caller's, otherwise the general one, otherwise the context's, otherwise none", () => {
     const { messages } = talk(100);
     const size = (
       options: Parameters<typeof tokenBudget>[0],

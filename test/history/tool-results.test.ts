@@ -15,19 +15,19 @@ const truncated = (text: string, options: Parameters<typeof truncateToolResults>
   textOf(truncateToolResults(options).curate(withResult(text), {}).messages.at(-1) ?? { content: [] });
 
 describe('truncateToolResults (D34)', () => {
-  test('by default to 2000 characters, the suffix among them', () => {
+  test('by default to 2000 characters, including the suffix', () => {
     expect(truncated('x'.repeat(2000))).toBe('x'.repeat(2000));
     expect(truncated('x'.repeat(2001))).toBe('x'.repeat(2000 - SUFFIX.length) + SUFFIX);
   });
 
-  test('changes nothing but results, and those that fit not at all', () => {
+  test('changes only results, and none that fit', () => {
     const messages = withResult('short');
     const { messages: answer } = truncateToolResults().curate(messages, {});
     expect(answer).toEqual(messages);
     expect(answer.every((message, i) => message === messages[i])).toBe(true);
   });
 
-  test('the record keeps the whole text, and the same short message is sent each time', () => {
+  test('the record keeps the full text, and the same short message is sent each time', () => {
     const messages = withResult('x'.repeat(3000));
     const manager = truncateToolResults();
     const [one, two] = [manager.curate(messages, {}), manager.curate(messages, {})].map((it) => it.messages.at(-1));
@@ -35,13 +35,13 @@ describe('truncateToolResults (D34)', () => {
     expect(textOf(messages.at(-1) ?? { content: [] })).toHaveLength(3000);
   });
 
-  test('a limit below the suffix means the suffix: shorter could not say that something is missing', () => {
+  test('a limit below the length of the suffix gives the suffix, which marks that text is missing', () => {
     expect(truncated('x'.repeat(100), { maxLength: 5 })).toBe(SUFFIX);
     expect(truncated('x'.repeat(100), { maxLength: 0, suffix: '…' })).toBe('…');
     expect(truncated('x'.repeat(10), { maxLength: 5 })).toBe('x'.repeat(10));
   });
 
-  test('never grows a text, never splits a surrogate pair, never exceeds limit or suffix', () => {
+  test('never lengthens a text, splits a surrogate pair, or exceeds limit or suffix', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '界', '👩', '🚀', '\n'), maxLength: 60 });
     fc.assert(
       fc.property(text, fc.nat(40), fc.constantFrom(SUFFIX, '…', '', '🚀'), (original, maxLength, suffix) => {
@@ -54,7 +54,7 @@ describe('truncateToolResults (D34)', () => {
     );
   });
 
-  test('several texts are one length; media stay', () => {
+  test('the lengths of several texts are added; media stay', () => {
     const messages = withResult('');
     const image = { type: 'image', mediaType: 'image/png', data: 'aGk=' } as const;
     const content = [{ type: 'text', text: 'a'.repeat(30) }, image, { type: 'text', text: 'b'.repeat(30) }] as const;
@@ -66,7 +66,7 @@ describe('truncateToolResults (D34)', () => {
     expect(answer.at(-1)?.content).toEqual([content[0], image, { type: 'text', text: `${'b'.repeat(9)}…` }]);
   });
 
-  test('only the tools that are named', () => {
+  test('only for the given tools', () => {
     expect(truncated('x'.repeat(100), { maxLength: 20, tools: ['tool_b'] })).toHaveLength(100);
     expect(truncated('x'.repeat(100), { maxLength: 20, tools: ['tool_a'] })).toHaveLength(20);
   });
@@ -97,7 +97,7 @@ describe('clearToolResults', () => {
     expect(texts(clear.curate(talk().messages, {}).messages)).toEqual(['[o', '[o', '[o', '[o', 'e:']);
   });
 
-  test('the newest group keeps its results whatever the size; so does what is pinned', () => {
+  test('the newest group keeps its results with any size; so do pinned groups', () => {
     expect(texts(clearToolResults({ size: 0 }).curate(talk().messages, {}).messages)).toEqual([
       '[o',
       '[o',
@@ -109,14 +109,14 @@ describe('clearToolResults', () => {
     expect(texts(messages)).toEqual(['[o', 'b:', '[o', '[o', 'e:']);
   });
 
-  test('a result that is shorter than the note stays; another note and named tools are options', () => {
+  test('a result that is shorter than the note stays; the note and the tools are options', () => {
     const build = new Conversation().user('x').asks('a').result('a', 'ok').calls('b').calls('c');
     expect(texts(clearToolResults({ size: 0 }).curate(build.messages, {}).messages)).toEqual(['ok', 're', 're']);
     const { messages } = clearToolResults({ size: 0, note: '-', tools: ['tool_b'] }).curate(build.messages, {});
     expect(texts(messages)).toEqual(['ok', '-', 're']);
   });
 
-  test('counts what the manager before it left', () => {
+  test('counts the result of the previous manager', () => {
     const { messages } = compose(slidingWindow({ size: 3 }), clearToolResults({ size: 2 })).curate(talk().messages, {});
     expect(texts(messages)).toEqual(['[o', 'd:', 'e:']);
   });

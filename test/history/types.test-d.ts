@@ -49,7 +49,7 @@ describe('the shapes that programs rely on', () => {
     >();
   });
 
-  test('options say what is wanted', () => {
+  test('options are typed', () => {
     // @ts-expect-error a window has a size
     slidingWindow({});
     // @ts-expect-error a size is a number
@@ -62,7 +62,7 @@ describe('the shapes that programs rely on', () => {
     curateRequest({});
   });
 
-  test('messages cannot be changed through what is given', () => {
+  test('messages of the argument cannot be changed', () => {
     const history: History = (messages) => {
       // @ts-expect-error the list is readonly
       messages.push();

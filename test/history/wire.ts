@@ -2,8 +2,8 @@ import type { ConversationMessage } from '../../src/core/messages.ts';
 import type { Provider } from '../../src/history/provider-rules.ts';
 
 /**
- * Messages in a provider's format, as they are: nothing renamed, moved or left out, so that a server's refusal is a verdict on the
- * messages. Reasoning is left out unless asked for: only its signer can judge it.
+ * Messages in a provider's format, without renaming, moving or dropping anything, so that a server's rejection is about the messages.
+ * Reasoning is dropped by default: only its signer can validate it.
  */
 export function toWire(
   messages: readonly ConversationMessage[],
@@ -38,7 +38,7 @@ function anthropic(messages: readonly ConversationMessage[], thoughts: boolean):
   for (const message of said) {
     const role = message.role === 'tool' ? 'user' : message.role;
     const last = turns.at(-1);
-    // The API joins what one side says in a row; so does this.
+    // The API joins consecutive messages of one side; so does this.
     if (last?.role === role) last.content.push(...blocksOf(message, thoughts));
     else turns.push({ role, content: blocksOf(message, thoughts) });
   }
@@ -69,5 +69,5 @@ function blocksOf(message: ConversationMessage, thoughts: boolean): unknown[] {
   return [...blocks, ...ran, ...asked.map(({ callId: id, name }) => ({ type: 'tool_use', id, name, input: {} }))];
 }
 
-/** The ids of what the provider ran are its own affair. */
+/** The provider assigns the ids of calls that it ran. */
 let serverCalls = 0;

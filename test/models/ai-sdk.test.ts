@@ -10,7 +10,7 @@ import { modelOf, PROVIDERS, serve } from './providers.ts';
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe.for(PROVIDERS)('%s', (provider) => {
-  test('answers in text, streamed in order, with usage and what it finished for', async () => {
+  test('responds with text, streamed in order, with usage and a finish reason', async () => {
     const server = await serve([
       { text: 'Hello there, world.', usage: { inputTokens: 50, outputTokens: 7, cachedInputTokens: 20 } },
     ]);
@@ -25,7 +25,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('parallel calls go back with their results, in call order (D10, I4)', async () => {
+  test('parallel calls are sent back with their results, in call order (D10, I4)', async () => {
     const server = await serve([
       {
         text: 'Reading.',
@@ -69,7 +69,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(answer.finishReason).toBe('tool-calls');
   });
 
-  test('a longer conversation begins with the very request of the shorter one', async () => {
+  test('the request of a longer conversation starts with that of the shorter one', async () => {
     const server = await serve([
       { text: 'a', toolCalls: [{ name: 'read', arguments: { path: 'a' } }] },
       { text: 'b', toolCalls: [{ name: 'read', arguments: { path: 'b' } }] },
@@ -83,7 +83,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     }
   });
 
-  test('images and files reach it', async () => {
+  test('images and files are sent', async () => {
     const server = await serve(['A pixel.']);
     const chat = new Conversation().user([
       { type: 'text', text: 'What is this?' },
@@ -110,7 +110,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.refusals).toEqual([]);
     const sent = JSON.stringify(server.requests[1]?.body);
     expect(sent).toContain('Here it is');
-    // As an image, never as text of base64 that costs a token for every few characters.
+    // As an image, never as base64 text, which costs a token for every few characters.
     expect(sent).toMatch(
       new RegExp(
         `(data:image/png;base64,|"type":"base64","media_type":"image/png","data":")${PIXEL.replaceAll('+', '\\+')}`,
@@ -135,11 +135,11 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(error).toMatchObject({ status, retryable });
     expect((error as ModelError).retryAfterMs).toBe(retryAfterMs);
     expect(deltas).toEqual([]);
-    // Retrying is the loop's decision: it keeps the record, the deadline and the budget.
+    // The loop decides about retries: it has the record, the deadline and the budget.
     expect(server.requests).toHaveLength(1);
   });
 
-  test.for(['reset', 'end'] as const)('a connection that breaks in mid-stream (%s) can be tried again', async (how) => {
+  test.for(['reset', 'end'] as const)('a connection that breaks within a stream (%s) is retryable', async (how) => {
     const server = await serve(({ attempt }) =>
       attempt === 1 ? { text: 'one two three four five', cut: { after: 5, how } } : 'one two three four five',
     );
@@ -152,7 +152,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(textOf((await ask(model, asked)).answer)).toBe('one two three four five');
   });
 
-  test('half a call is no call: a stream that breaks inside its arguments gives no answer', async () => {
+  test("a stream that breaks inside a call's arguments gives no response", async () => {
     const turn = { toolCalls: [{ name: 'read', arguments: '{"path": "a b c d e f"}' }] };
     for (const how of ['reset', 'end'] as const) {
       const server = await serve([{ ...turn, cut: { after: 4, how } }]);
@@ -163,7 +163,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     }
   });
 
-  test('an error that the provider reports in mid-stream can be tried again', async () => {
+  test('an error that the provider reports within a stream is retryable', async () => {
     const server = await serve([{ text: 'half an answer', error: { status: 500 } }]);
     const { error, deltas } = await askInVain(
       modelOf(provider, server.url),
@@ -174,7 +174,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(deltas.length).toBeGreaterThan(0);
   });
 
-  test('nobody listening is an error that can be tried again', async () => {
+  test('a refused connection is retryable', async () => {
     const server = await serve([]);
     await server.close();
     const { error } = await askInVain(
@@ -214,7 +214,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.requests).toEqual([]);
   });
 
-  test('a reader who leaves early ends the request', async () => {
+  test('a reader that stops early ends the request', async () => {
     const gate = Promise.withResolvers<void>();
     const server = await serve(['one two three four five six'], {
       beforeEvent: (n) => (n === 5 ? gate.promise : undefined),
@@ -225,13 +225,13 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('the length limit is told apart from an end', async () => {
+  test('the length limit is distinguished from a normal end', async () => {
     const server = await serve([{ text: 'cut off', truncated: true }]);
     const { answer } = await ask(modelOf(provider, server.url), request(1, new Conversation().user('Hi').messages));
     expect(answer.finishReason).toBe('length');
   });
 
-  test('asks for JSON of a schema', async () => {
+  test('requests JSON of a schema', async () => {
     const server = await serve(({ api, body }) => {
       const usesTool = api === 'anthropic' && JSON.stringify(body.tools ?? '').includes('"json"');
       return usesTool ? { toolCalls: [{ name: 'json', arguments: { ok: true } }] } : '{"ok":true}';
@@ -252,7 +252,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(JSON.stringify(server.requests[0]?.body)).toContain(provider === 'compatible' ? 'json_object' : '"ok"');
   });
 
-  test('a schema with optional properties is no reason to be refused', async () => {
+  test('a schema with optional properties is accepted', async () => {
     const server = await serve(['{}']);
     const schema = { type: 'object', properties: { note: { type: 'string' } } };
     await ask(
@@ -262,7 +262,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.refusals).toEqual([]);
   });
 
-  test('the worst that a log can hold is still sent coherently (D11, D20)', async () => {
+  test('the worst possible log is sent coherently (D11, D20)', async () => {
     const server = await serve(() => 'fine');
     const same = (name: string, args: string) => ({
       content: [{ type: 'text' as const, text: '  \n' }],
@@ -292,7 +292,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('a history with calls goes on without tools (D50)', async () => {
+  test('a history with calls continues without tools (D50)', async () => {
     const server = await serve([{ toolCalls: [{ name: 'read', arguments: { path: 'a' } }] }, 'Done.', 'Because.']);
     const chat = new Conversation().user('Go');
     await chat.run(modelOf(provider, server.url), { tools: TOOLS });
@@ -302,7 +302,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     if (body.tools !== undefined) expect(body.tool_choice).toEqual({ type: 'none' });
   });
 
-  test('settings go with every request', async () => {
+  test('settings are sent with every request', async () => {
     const server = await serve(['ok']);
     const model = modelOf(provider, server.url, {
       modelId: 'small',
@@ -317,7 +317,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(headers).toMatchObject({ 'x-team': 'blue' });
   });
 
-  test('names its provider and its model', async () => {
+  test('has its provider and its model id', async () => {
     const { provider: name, modelId } = modelOf(provider, 'http://127.0.0.1:1', { modelId: 'm' });
     expect(name).toContain(provider === 'compatible' ? 'local' : provider);
     expect(modelId).toBe('m');
@@ -338,7 +338,7 @@ describe('tools that the provider runs itself', () => {
     ['openai.responses', { web_search: openai.tools.webSearch({}) }],
   ] as const;
 
-  test.for(cases)('%s: recorded with their result, replayed, never ours to run', async ([provider, tools]) => {
+  test.for(cases)('%s: recorded with their result, sent back, never run here', async ([provider, tools]) => {
     const server = await serve(script);
     const chat = new Conversation().user('Weather?');
     const ran: string[] = [];
@@ -364,7 +364,7 @@ describe('tools that the provider runs itself', () => {
     expect(replayed.indexOf('weather')).toBeLessThan(replayed.indexOf('It rains.'));
   });
 
-  test('a turn that the provider pauses is continued until it is whole', async () => {
+  test('a turn that the provider pauses is continued until it is complete', async () => {
     const server = await serve(({ attempt }) =>
       attempt === 1
         ? {

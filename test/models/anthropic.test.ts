@@ -16,7 +16,7 @@ const redacted = base64.map(
   (data): ContentPart => ({ type: 'reasoning', text: '', redacted: data, provider: 'anthropic' }),
 );
 
-/** Everything that the Messages API has a place for. */
+/** Everything that the Messages API can represent. */
 const HOLDS: Holds = {
   text: said,
   systemParts: { minLength: 1, maxLength: 3 },
@@ -38,7 +38,7 @@ const HOLDS: Holds = {
       { type: 'image', mediaType: 'image/png', data: 'AAAA' },
     ] as const),
   ),
-  // Thoughts, then something said: a thought at the end is not taken.
+  // Reasoning, then text: the API rejects reasoning at the end.
   answerParts: fc
     .tuple(
       fc.array(fc.oneof(signed, redacted), { maxLength: 2 }),
@@ -52,7 +52,7 @@ const HOLDS: Holds = {
   place: () => fc.constant(undefined),
 };
 
-/** Whatever a log can hold, whether the Messages API can or not; thoughts aside, whose signatures only it can make. */
+/** Anything that a log can hold, except reasoning, whose signatures only the API can make. */
 const anything: Holds = {
   ...HOLDS,
   text: fc.oneof(fc.constantFrom('', ' ', '\ud800'), said),
@@ -77,7 +77,7 @@ const anything: Holds = {
 };
 
 describe('the Messages API', () => {
-  test('what it can hold comes back as it was', () => {
+  test('representable messages are unchanged after a round trip', () => {
     fc.assert(
       fc.property(conversation(HOLDS), ({ messages }) => {
         expect(bare(fromAnthropic(toAnthropic(messages)))).toEqual(bare(messages));
@@ -85,7 +85,7 @@ describe('the Messages API', () => {
     );
   });
 
-  test('its own messages come back as they were', () => {
+  test('its own messages are unchanged after a round trip', () => {
     fc.assert(
       fc.property(
         conversation({ ...anything, answerParts: fc.oneof(HOLDS.answerParts, anything.answerParts) }),
@@ -97,7 +97,7 @@ describe('the Messages API', () => {
     );
   });
 
-  test('whatever the log holds, the request is one that the API takes (I4)', () => {
+  test('for any log, the API accepts the request (I4)', () => {
     fc.assert(
       fc.property(conversation(anything), (chat) => {
         const { messages } = chat.user('And now?');
@@ -109,7 +109,7 @@ describe('the Messages API', () => {
     );
   });
 
-  test('results stand together directly after their calls, thoughts first, system apart', () => {
+  test('results are together directly after their calls, reasoning first, system separate', () => {
     const chat = new Conversation().system('Be brief.').user('Go');
     chat.assistant({
       content: [
@@ -150,7 +150,7 @@ describe('the Messages API', () => {
     expect(toAnthropic([])).toEqual({ messages: [] });
   });
 
-  test('calls between texts wait for the end of their stretch, and thoughts keep their place', () => {
+  test('calls between texts follow the end of their text run, and reasoning keeps its position', () => {
     const chat = new Conversation().user('Go').assistant({
       content: [
         { type: 'text', text: 'one' },
@@ -172,7 +172,7 @@ describe('the Messages API', () => {
     });
   });
 
-  test('a thought that led to nothing is not sent, nor is one of unknown or other origin', () => {
+  test('reasoning without content after it is not sent, nor is reasoning of unknown or other origin', () => {
     const thought = { type: 'reasoning', text: 'Hm.', signature: 'sig' } as const;
     const text = { type: 'text', text: 'Yes.' } as const;
     const chat = new Conversation()
@@ -182,7 +182,7 @@ describe('the Messages API', () => {
     expect(toAnthropic(chat.messages).messages.slice(1)).toEqual([{ role: 'assistant', content: [text] }]);
   });
 
-  test('a tool that Anthropic ran comes back with its result, and is nobody else’s to run', () => {
+  test('a tool that Anthropic ran is sent back with its result, and is not run here', () => {
     const answer = {
       role: 'assistant',
       content: [
@@ -203,7 +203,7 @@ describe('the Messages API', () => {
     expect(toAnthropic(messages).messages[1]).toEqual(answer);
   });
 
-  test('texts of the API’s own package are read: plain strings, cache marks, results with more in the message', () => {
+  test("messages of the API's own package are parsed: plain strings, cache marks, results with other content", () => {
     const messages = fromAnthropic({
       system: 'Be brief.',
       messages: [
@@ -238,7 +238,7 @@ describe('the Messages API', () => {
     ['a result without its call', { role: 'user', content: [{ type: 'tool_result' }] }],
     ['a call without a name', { role: 'assistant', content: [{ type: 'tool_use', id: 'a' }] }],
     ['nothing', undefined],
-  ] as const)('refuses %s, and says which message', ([, message]) => {
+  ] as const)('rejects %s, and names the message', ([, message]) => {
     const read = () => fromAnthropic({ messages: [{ role: 'user', content: 'Hi' }, message as never] });
     expect(read).toThrow(
       expect.toSatisfy(
@@ -247,7 +247,7 @@ describe('the Messages API', () => {
     );
   });
 
-  test('media that it does not take is refused, and what it does take is named', () => {
+  test('media that it does not support is rejected, and the error names the supported ones', () => {
     const chat = new Conversation().user([{ type: 'file', mediaType: 'audio/wav', data: 'AAAA' }]);
     expect(() => toAnthropic(chat.messages)).toThrow(/image\/webp.*not audio\/wav/);
     const stored = new Conversation().user([{ type: 'image', mediaType: 'image/png', data: 'sha256:abc' }]);

@@ -4,7 +4,7 @@ import { Conversation } from './converse.ts';
 
 /** Random conversations that a log could hold: every call of ours has its result, in call order. */
 
-/** What a format can hold, as generators; a codec's round trip is tested within it. */
+/** Generators of what a format can represent, for the round trip of its codec. */
 export interface Holds {
   readonly text: fc.Arbitrary<string>;
   readonly systemParts: fc.ArrayConstraints;
@@ -12,11 +12,11 @@ export interface Holds {
   readonly resultParts: fc.Arbitrary<readonly (TextPart | MediaPart)[]>;
   readonly answerParts: fc.Arbitrary<readonly ContentPart[]>;
   readonly callId: fc.Arbitrary<string>;
-  /** Ids are numbered through: a format that holds each only once cannot hold those that a log may (D11). */
+  /** Ids are unique over the conversation: a format may not represent repeated ids, which a log may have (D11). */
   readonly uniqueIds: boolean;
   readonly name: fc.Arbitrary<string>;
   readonly arguments: fc.Arbitrary<string>;
-  /** Puts calls between the parts of an answer. */
+  /** Puts calls between the parts of a response. */
   readonly place: (content: readonly ContentPart[]) => fc.Arbitrary<number | undefined>;
 }
 
@@ -75,7 +75,7 @@ export function conversation(holds: Holds, options: { readonly minLength?: numbe
     });
 }
 
-/** Messages without what only our log has. */
+/** Messages without fields that only our log has. */
 export function bare(messages: readonly ConversationMessage[]): readonly object[] {
   return messages.map(
     ({

@@ -1,7 +1,7 @@
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import type { Model, ModelAnswer, ModelPart, ModelRequest } from '../../src/ports/model.ts';
 
-/** Asking a model in tests: a request, what it answered and what it said on the way. */
+/** Requests to a model in tests: a request, its response and its deltas. */
 
 /** A request for one turn. */
 export function request(
@@ -14,7 +14,7 @@ export function request(
 
 export type Delta = Exclude<ModelPart, { type: 'finish' }>;
 
-/** The deltas and the answer; fails when the stream breaks the contract of the port. */
+/** The deltas and the response; fails when the stream breaks the contract of the port. */
 export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; answer: ModelAnswer }> {
   const deltas: Delta[] = [];
   let answer: ModelAnswer | undefined;
@@ -27,7 +27,7 @@ export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: 
   return { deltas, answer };
 }
 
-/** What asking threw, and what was said before. */
+/** The error of a request, and the deltas before it. */
 export async function askInVain(model: Model, asked: ModelRequest): Promise<{ deltas: ModelPart[]; error: unknown }> {
   const deltas: ModelPart[] = [];
   try {
@@ -45,7 +45,7 @@ export function blocksOf(deltas: readonly Delta[]): Record<string, string> {
   return blocks;
 }
 
-/** The blocks that an answer's deltas must add up to: each id names a place in the answer. */
+/** The blocks that a response's deltas must add up to: each id names a position in the response. */
 export function blocksIn(answer: ModelAnswer): Record<string, string> {
   const blocks: Record<string, string> = {};
   for (const [i, part] of answer.content.entries()) {

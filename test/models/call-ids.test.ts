@@ -10,7 +10,7 @@ const turns = fc.array(fc.uniqueArray(id, { maxLength: 4 }), { maxLength: 6 });
 describe.for(Object.keys(RULES) as (keyof typeof RULES)[])('ids by the rule %s', (name) => {
   const rule = RULES[name];
 
-  test('fit, each once in a request, and results get their call’s (D11)', () => {
+  test("are valid, unique within a request, and results get their call's (D11)", () => {
     fc.assert(
       fc.property(turns, (conversation) => {
         const sent = new SentCallIds(rule);
@@ -26,7 +26,7 @@ describe.for(Object.keys(RULES) as (keyof typeof RULES)[])('ids by the rule %s',
     );
   });
 
-  test('of a longer conversation begin with those of the shorter one', () => {
+  test('of a longer conversation start with those of the shorter one', () => {
     fc.assert(
       fc.property(turns, fc.nat(6), (conversation, length) => {
         const idsOf = (some: typeof conversation) => {
@@ -39,12 +39,12 @@ describe.for(Object.keys(RULES) as (keyof typeof RULES)[])('ids by the rule %s',
   });
 });
 
-test('an id that fits is left alone', () => {
+test('a valid id does not change', () => {
   expect(new SentCallIds(safeIds(64)).open(calls(['toolu_01', 'call_1']))).toEqual(['toolu_01', 'call_1']);
   expect(new SentCallIds(SHORT_IDS).open(calls(['functions.read:0']))).toEqual(['functions.read:0']);
 });
 
-test('a name that a provider would refuse is made one that it takes', () => {
+test('a name that a provider would reject becomes a valid one', () => {
   expect(sentName('read_file')).toBe('read_file');
   expect(sentName('functions.read file')).toBe('functions_read_file');
   expect(sentName('functions.read', /[^a-zA-Z0-9_.:-]/g)).toBe('functions.read');

@@ -90,7 +90,7 @@ describe('errors of clients', () => {
     ],
     ['a text', 'broken', { message: 'broken', retryable: true }],
     ['the provider’s no', { message: 'policy', statusCode: 400 }, { status: 400, retryable: false }],
-  ] as const)('in mid-stream: %s', async ([, thrown, expected]) => {
+  ] as const)('within a stream: %s', async ([, thrown, expected]) => {
     const { deltas, error } = await askInVain(
       aiSdkModel(v4([...said, { type: 'error', error: thrown }, finish])),
       asking,

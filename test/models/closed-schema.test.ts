@@ -36,7 +36,7 @@ describe('the output schema of a prompt is closed', () => {
     ['a loose object', z.looseObject({ a: z.string() }), {}],
     ['an object with a catchall', z.object({ a: z.string() }).catchall(z.number()), { type: 'number' }],
     ['a record', z.record(z.string(), z.number()), { type: 'number' }],
-  ])('of %s: the further properties stay allowed', ([, output, additionalProperties]) => {
+  ])('of %s: additional properties stay allowed', ([, output, additionalProperties]) => {
     expect(schemaOf(output)).toMatchObject({ additionalProperties });
     expect(isStrictSchema(schemaOf(output))).toBe(false);
   });
@@ -53,7 +53,7 @@ describe('the output schema of a prompt is closed', () => {
     expect(isStrictSchema(schema)).toBe(false);
   });
 
-  test('a schema that describes objects in parts is sent as it is: closing a part would exclude the others', () => {
+  test('a schema that describes objects in parts is sent unchanged: closing a part would exclude the others', () => {
     const parts = {
       allOf: [
         { type: 'object', properties: { a: {} } },
@@ -69,7 +69,7 @@ describe('the output schema of a prompt is closed', () => {
     expect(closedSchema(schema)).toEqual({ ...schema, additionalProperties: false });
   });
 
-  test('a JSON Schema that was given is sent as it is', () => {
+  test('a given JSON Schema is sent unchanged', () => {
     const outputJsonSchema = { type: 'object', properties: { a: { type: 'string' } } };
     const output = z.object({ a: z.string() });
     const { output: made } = definePrompt({ ns: 'n', key: 'k', instructions: '', output, outputJsonSchema });
@@ -94,7 +94,7 @@ describe('structured output', () => {
     },
   );
 
-  test('properties that a z.object does not have are stripped from a response, and a z.strictObject refuses them', async () => {
+  test('properties that a z.object does not have are stripped from a response, and a z.strictObject rejects them', async () => {
     const response = '{"n":1,"inner":{"ok":true,"more":1},"extra":2}';
     const adapter = createAdapter({ model: scriptedModel([response, response]) });
     expect((await adapter.evaluate(prompt)).output).toEqual({ n: 1, inner: { ok: true } });

@@ -3,14 +3,14 @@ import { callsOf } from '../../src/core/messages.ts';
 import type { Model, ModelAnswer, ModelRequest } from '../../src/ports/model.ts';
 import { ask, request } from './ask.ts';
 
-/** A conversation by hand: enough of a loop to see what a model is sent turn after turn. */
+/** A minimal loop that shows what a model is sent turn after turn. */
 
 type Said = string | readonly (TextPart | MediaPart)[];
 
 const parts = (said: Said): readonly (TextPart | MediaPart)[] =>
   typeof said === 'string' ? [{ type: 'text', text: said }] : said;
 
-/** Messages with everything a log would give them. */
+/** Messages with the fields that a log adds. */
 export class Conversation {
   readonly messages: ConversationMessage[] = [];
   #turn = 0;
@@ -36,7 +36,7 @@ export class Conversation {
     return this.#turn;
   }
 
-  /** Asks, records, runs the calls, and asks again until there are none; answers the last answer. */
+  /** Sends a request, records the response, runs the calls, and repeats until there are none; returns the last response. */
   async run(model: Model, options: RunOptions = {}): Promise<ModelAnswer> {
     const { tool = () => 'done', ...more } = options;
     while (true) {
@@ -70,7 +70,7 @@ export class Conversation {
 }
 
 export interface RunOptions extends Pick<Partial<ModelRequest>, 'tools' | 'output' | 'signal'> {
-  /** Carries a call out: its result, or an error. */
+  /** Runs a call: returns its result, or an error. */
   readonly tool?: (name: string, args: string) => Said | Error;
 }
 

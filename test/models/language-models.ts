@@ -12,7 +12,7 @@ import type {
 import { request } from './ask.ts';
 import { Conversation } from './converse.ts';
 
-/** Language models as a provider package would write them, one per version: they keep what they are asked. */
+/** Language models as a provider package would write them, one per version: they store their requests. */
 const base = { provider: 'other.chat', modelId: 'm', supportedUrls: {} };
 const never = () => Promise.reject(new Error('doGenerate is not used'));
 

@@ -18,16 +18,19 @@ const CLIENTS = {
   'anthropic v2': (url: string) => anthropicV2({ apiKey: 'k', baseURL: `${url}/anthropic/v1` })('claude-sonnet-4-5'),
 };
 
-test.for(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])('%s: thoughts, parallel calls and results', async (name) => {
-  const read = { name: 'read', arguments: { path: 'a' } };
-  const server = await serve([
-    { reasoning: 'Hm.', text: 'Reading.', toolCalls: [read, read] },
-    { reasoning: 'Again.', toolCalls: [read] },
-    'Done.',
-  ]);
-  const chat = new Conversation().system('Be brief.').user('Go');
-  const answer = await chat.run(aiSdkModel(CLIENTS[name](server.url)), { tools: TOOLS });
-  expect(textOf(answer)).toBe('Done.');
-  expect(answer.usage).toMatchObject({ inputTokens: 103, outputTokens: 10 });
-  expect(server.refusals).toEqual([]);
-});
+test.for(Object.keys(CLIENTS) as (keyof typeof CLIENTS)[])(
+  '%s: reasoning, parallel calls and results',
+  async (name) => {
+    const read = { name: 'read', arguments: { path: 'a' } };
+    const server = await serve([
+      { reasoning: 'Hm.', text: 'Reading.', toolCalls: [read, read] },
+      { reasoning: 'Again.', toolCalls: [read] },
+      'Done.',
+    ]);
+    const chat = new Conversation().system('Be brief.').user('Go');
+    const answer = await chat.run(aiSdkModel(CLIENTS[name](server.url)), { tools: TOOLS });
+    expect(textOf(answer)).toBe('Done.');
+    expect(answer.usage).toMatchObject({ inputTokens: 103, outputTokens: 10 });
+    expect(server.refusals).toEqual([]);
+  },
+);

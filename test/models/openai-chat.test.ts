@@ -13,7 +13,7 @@ const said = fc.string({
 });
 const base64 = fc.base64String({ minLength: 4 });
 
-/** Everything that chat completions has a place for. */
+/** Everything that chat completions can represent. */
 const HOLDS: Holds = {
   text: said,
   systemParts: { minLength: 1, maxLength: 2 },
@@ -35,7 +35,7 @@ const HOLDS: Holds = {
   place: () => fc.constant(undefined),
 };
 
-/** Whatever a log can hold, whether chat completions can or not. */
+/** Anything that a log can hold. */
 const anything: Holds = {
   ...HOLDS,
   text: fc.oneof(fc.constantFrom('', ' ', '\ud800'), said),
@@ -61,7 +61,7 @@ const anything: Holds = {
 };
 
 describe('chat completions', () => {
-  test('what it can hold comes back as it was', () => {
+  test('representable messages are unchanged after a round trip', () => {
     fc.assert(
       fc.property(conversation(HOLDS), ({ messages }) => {
         expect(bare(fromOpenAIChat(toOpenAIChat(messages)))).toEqual(bare(messages));
@@ -69,7 +69,7 @@ describe('chat completions', () => {
     );
   });
 
-  test('its own messages come back as they were', () => {
+  test('its own messages are unchanged after a round trip', () => {
     fc.assert(
       fc.property(conversation(anything), ({ messages }) => {
         const sent = toOpenAIChat(messages);
@@ -78,7 +78,7 @@ describe('chat completions', () => {
     );
   });
 
-  test('whatever the log holds, the request is one that the API takes (I4)', () => {
+  test('for any log, the API accepts the request (I4)', () => {
     fc.assert(
       fc.property(conversation(anything), ({ messages }) => {
         const body = {
@@ -92,7 +92,7 @@ describe('chat completions', () => {
     );
   });
 
-  test('calls have no empty list, and no content where there is no text (D10)', () => {
+  test('calls have no empty list, and no content if there is no text (D10)', () => {
     const chat = new Conversation()
       .user('Go')
       .assistant({ content: [], toolCalls: [{ callId: 'a', name: 'read', arguments: '{}' }] })
@@ -110,7 +110,7 @@ describe('chat completions', () => {
     ]);
   });
 
-  test('a failure is marked, and a success that looks like one is not mistaken for it', () => {
+  test('a failure is marked, and a success that looks like one is not treated as one', () => {
     const chat = new Conversation().user('Go').assistant({
       content: [],
       toolCalls: ['a', 'b', 'c', 'd'].map((callId) => ({ callId, name: 'read', arguments: '{}' })),
@@ -132,7 +132,7 @@ describe('chat completions', () => {
     expect(back[1]?.content).toEqual([{ type: 'text', text: '[tool error] quoted' }]);
   });
 
-  test('images are data URLs; what a tool saw follows the results', () => {
+  test('images are data URLs; images of a tool follow the results', () => {
     const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
     const call = (callId: string) => ({ callId, name: 'look', arguments: '{}' });
     const chat = new Conversation().user([image]).assistant({ content: [], toolCalls: [call('a'), call('b')] });
@@ -150,7 +150,7 @@ describe('chat completions', () => {
     ]);
   });
 
-  test('developers, refusals and unknown parts are read as well as can be', () => {
+  test('developer messages, refusals and unknown parts are parsed as far as possible', () => {
     const messages = fromOpenAIChat(
       [
         { role: 'developer', content: 'Be brief.' },
@@ -181,7 +181,7 @@ describe('chat completions', () => {
     ['calls that are no list', { role: 'assistant', content: '', tool_calls: {} }],
     ['a call without a function', { role: 'assistant', content: '', tool_calls: [{ id: 'a' }] }],
     ['nothing', null],
-  ] as const)('refuses %s, and says which message', ([, message]) => {
+  ] as const)('rejects %s, and names the message', ([, message]) => {
     const read = () => fromOpenAIChat([{ role: 'user', content: 'Hi' }, message as never]);
     expect(read).toThrow(
       expect.toSatisfy(
@@ -190,13 +190,13 @@ describe('chat completions', () => {
     );
   });
 
-  test('its messages are plain and mutable, as the API’s own package wants them', () => {
+  test("its messages are plain and mutable, as the API's own package requires", () => {
     expectTypeOf(toOpenAIChat([])).toEqualTypeOf<OpenAIChatMessage[]>();
     expectTypeOf(toOpenAIChat).returns.items.toHaveProperty('role');
   });
 });
 
-test('a tool message that names its tool keeps the name, with and without its call', () => {
+test("a tool message with its tool's name keeps the name, with and without its call", () => {
   const [, result] = fromOpenAIChat([
     { role: 'user', content: 'hi' },
     { role: 'tool', tool_call_id: 'c1', name: 'read', content: 'x' },

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Body } from '../support/provider-server/server-turn.ts';
 import { serve } from './providers.ts';
 
-/** The local provider refuses what the real ones refuse: otherwise every test against it would prove nothing. */
+/** The local provider rejects what the real ones reject: otherwise tests with it would prove nothing. */
 
 type Api =
   | 'openai/v1/chat/completions'
@@ -40,7 +40,7 @@ describe('chat completions', () => {
     ['text', chat(user)],
     ['calls and their results in any order', chat(user, calls(call('a'), call('b')), result('b'), result('a'), user)],
     ['system and developer', chat({ role: 'system', content: 'x' }, { role: 'developer', content: 'y' }, user)],
-  ])('takes %s', async ([, body]) => {
+  ])('accepts %s', async ([, body]) => {
     const { status, text } = await post('openai/v1/chat/completions', body);
     expect(status).toBe(200);
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -93,13 +93,13 @@ describe('chat completions', () => {
       },
       /additionalProperties/,
     ],
-  ])('refuses %s', async ([, body, message]) => {
+  ])('rejects %s', async ([, body, message]) => {
     const refused = await post('openai/v1/chat/completions', body);
     expect(refused.status).toBe(400);
     expect(refused.message).toMatch(message);
   });
 
-  test('a compatible server takes reasoning back', async () => {
+  test('a compatible server accepts reasoning', async () => {
     const body = chat(user, { role: 'assistant', content: 'x', reasoning_content: 'hm' }, user);
     expect((await post('compatible/v1/chat/completions', body)).status).toBe(200);
   });
@@ -110,7 +110,7 @@ describe('the Responses API', () => {
   const output = (call_id: string) => ({ type: 'function_call_output', call_id, output: 'ok' });
   const respond = (...input: readonly object[]) => ({ model: 'm', stream: true, store: false, input });
 
-  test('takes calls with their outputs', async () => {
+  test('accepts calls with their outputs', async () => {
     const { status, text } = await post(
       'openai/v1/responses',
       respond(user, call('a'), call('b'), output('b'), output('a')),
@@ -141,7 +141,7 @@ describe('the Responses API', () => {
       /Invalid value/,
     ],
     ['an unknown item', respond({ type: 'thought' }), /Invalid value/],
-  ])('refuses %s', async ([, body, message]) => {
+  ])('rejects %s', async ([, body, message]) => {
     const refused = await post('openai/v1/responses', body);
     expect(refused.status).toBe(400);
     expect(refused.message).toMatch(message);
@@ -157,7 +157,7 @@ describe('the Messages API', () => {
   const tools = [{ name: 'read', input_schema: { type: 'object' } }];
   const ask = (...messages: readonly object[]) => ({ model: 'm', max_tokens: 9, stream: true, messages, tools });
 
-  test('takes calls with their results, and text behind the results', async () => {
+  test('accepts calls with their results, and text after the results', async () => {
     const { status, text: events } = await post(
       'anthropic/v1/messages',
       ask(user, says(text('x'), use('a'), use('b')), asks(result('b'), result('a'), text('And?'))),
@@ -238,13 +238,13 @@ describe('the Messages API', () => {
     ],
     ['no limit', { model: 'm', stream: true, messages: [user] }, /max_tokens/],
     ['an empty system', { ...ask(user), system: [text('')] }, /system.0/],
-  ])('refuses %s', async ([, body, message]) => {
+  ])('rejects %s', async ([, body, message]) => {
     const refused = await post('anthropic/v1/messages', body);
     expect(refused.status).toBe(400);
     expect(refused.message).toMatch(message);
   });
 
-  test('a thought is bound to its text, its model and everything before it', async () => {
+  test('reasoning is bound to its text, its model and everything before it', async () => {
     const server = await serve(() => ({ reasoning: 'Hmm.', text: 'Yes.' }));
     const send = async (body: object) => {
       const response = await fetch(`${server.url}/anthropic/v1/messages`, {
@@ -271,14 +271,14 @@ describe('the Messages API', () => {
   });
 });
 
-test('a stranger is refused, and so is an unknown path', async () => {
+test('a request without a key is rejected, and so is an unknown path', async () => {
   const server = await serve(() => 'ok');
   const post401 = await fetch(`${server.url}/openai/v1/chat/completions`, { method: 'POST', body: '{}' });
   expect(post401.status).toBe(401);
   expect((await fetch(`${server.url}/elsewhere`, { method: 'POST', body: '{}' })).status).toBe(404);
 });
 
-test('another process asks it by its URL', async () => {
+test('another process can use it by its URL', async () => {
   const server = await serve(['from over there']);
   const script = `
     const response = await fetch('${server.url}/openai/v1/chat/completions', {

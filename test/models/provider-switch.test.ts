@@ -8,7 +8,7 @@ import { ask, request } from './ask.ts';
 import { Conversation, TOOLS } from './converse.ts';
 import { modelOf, PROVIDERS, type Provider, serve } from './providers.ts';
 
-/** One turn with a provider, its calls carried out. */
+/** One turn with a provider, with its calls run. */
 async function step(chat: Conversation, provider: Provider, url: string): Promise<void> {
   const { answer } = await ask(modelOf(provider, url), request(chat.turn + 1, chat.messages, { tools: TOOLS }));
   chat.assistant(answer);
@@ -17,12 +17,12 @@ async function step(chat: Conversation, provider: Provider, url: string): Promis
 
 const pairs = PROVIDERS.flatMap((from) => PROVIDERS.filter((to) => to !== from).map((to) => [from, to] as const));
 
-describe('another provider takes over in mid-conversation', () => {
+describe('another provider continues a conversation', () => {
   test.for(pairs)('%s → %s → back, every request coherent (I4)', async ([from, to]) => {
     const server = await serve(({ turn }) => ({
       reasoning: `thought ${turn}`,
       ...(turn % 2 === 0 ? { text: `said ${turn}` } : {}),
-      // What Kimi and vLLM really send, and the same every turn.
+      // The ids that Kimi and vLLM send, the same every turn.
       toolCalls: [
         { name: 'read', arguments: { path: 'a' }, id: 'functions.read:0' },
         { name: 'write', arguments: { path: 'b' }, id: `chatcmpl-tool-${'0123456789abcdef'.repeat(3)}` },
@@ -33,7 +33,7 @@ describe('another provider takes over in mid-conversation', () => {
     for (const provider of order) await step(chat, provider, server.url);
     expect(server.refusals).toEqual([]);
     expect(server.requests).toHaveLength(order.length);
-    // Each turn as its own provider's, and nobody's thoughts in another's request.
+    // Each turn is recorded with its own provider, and no request has another one's reasoning.
     const openai = (provider: string | undefined) => provider?.startsWith('openai') ?? false;
     for (const [i, { body }] of server.requests.entries()) {
       const sent = JSON.stringify(body);
@@ -44,7 +44,7 @@ describe('another provider takes over in mid-conversation', () => {
     }
   });
 
-  test('a search that one provider ran is not another’s', async () => {
+  test('a search that one provider ran is not sent to another as its own', async () => {
     const server = await serve(({ turn }) =>
       turn === 1
         ? {
@@ -68,7 +68,7 @@ describe('another provider takes over in mid-conversation', () => {
     }
   });
 
-  test('a search from a transcript, in the provider’s own form, is not given to the client as if it were its own', async () => {
+  test("a search from a transcript, in the provider's own form, is not sent to the client as its own", async () => {
     const server = await serve(() => 'Done.');
     const [question, answer] = fromAnthropic({
       messages: [
@@ -117,7 +117,7 @@ describe('another provider takes over in mid-conversation', () => {
     user: fc.option(text, { nil: undefined }),
   });
 
-  test('whatever was said, by whom and in which order, every request is coherent (I4)', async () => {
+  test('with any providers and messages in any order, every request is coherent (I4)', async () => {
     let next: ServerTurn = '';
     const server = await serve(() => next);
     await fc.assert(
@@ -135,7 +135,7 @@ describe('another provider takes over in mid-conversation', () => {
           for (const [i, { callId, name }] of calls.entries()) {
             chat.result(callId, name, results[i]?.text ?? '', results[i]?.isError);
           }
-          // A model is asked again because there is something new to answer.
+          // A request is sent again because there is new input.
           if (calls.length === 0) chat.user(user || 'Go on');
           else if (user !== undefined) chat.user(user);
         }
@@ -146,7 +146,7 @@ describe('another provider takes over in mid-conversation', () => {
   });
 });
 
-/** A provider may repeat ids from turn to turn, and leave them out; in one answer it does not repeat them. */
+/** A provider may repeat ids between turns, and omit them; within one response it does not repeat them. */
 function withUniqueIds(turn: Exclude<ServerTurn, string>): ServerTurn {
   const used = new Set<string>();
   return {

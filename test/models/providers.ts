@@ -11,7 +11,7 @@ import {
   startProviderServer,
 } from '../support/provider-server/start-provider-server.ts';
 
-/** The real clients, pointed at the local provider. */
+/** The real clients, connected to the local provider. */
 export const PROVIDERS = ['openai.responses', 'openai.chat', 'anthropic', 'compatible'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 

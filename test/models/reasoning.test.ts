@@ -13,7 +13,7 @@ const THREE_TURNS = [
   { reasoning: 'Enough.', text: 'Done.' },
 ];
 
-/** The thoughts in a request, in any provider's words. */
+/** The reasoning in a request, in any provider's format. */
 function thoughtsIn(body: unknown): readonly string[] {
   const thoughts: string[] = [];
   JSON.stringify(body, (key, value: unknown) => {
@@ -26,7 +26,7 @@ function thoughtsIn(body: unknown): readonly string[] {
 }
 
 describe('reasoning', () => {
-  test.for(THINKERS)('%s gets back what it thought, word for word and with its proof', async (provider) => {
+  test.for(THINKERS)('%s gets its reasoning back unchanged, with its signature', async (provider) => {
     const server = await serve(THREE_TURNS);
     const chat = new Conversation().system('Be brief.').user('Go');
     await chat.run(modelOf(provider, server.url), { tools: TOOLS });
@@ -46,7 +46,7 @@ describe('reasoning', () => {
     if (provider === 'openai.responses') expect(thought).toMatchObject({ redacted: expect.any(String) });
   });
 
-  test('a thought that is not shown comes back too', async () => {
+  test('reasoning that is not shown is sent back, too', async () => {
     const server = await serve([{ redacted: 'secret', text: 'Reading.', toolCalls: [read] }, 'Done.']);
     const chat = new Conversation().user('Go');
     await chat.run(modelOf('anthropic', server.url), { tools: TOOLS });
@@ -68,7 +68,7 @@ describe('reasoning', () => {
     expect(thoughtsIn(server.requests[1]?.body)).toEqual([]);
   });
 
-  test('a thought that led to nothing is kept, and not sent', async () => {
+  test('reasoning without content after it is recorded, and not sent', async () => {
     for (const provider of THINKERS) {
       const server = await serve(({ turn, attempt }) =>
         turn === 1 && attempt === 1 ? { reasoning: 'Hmm, what if', truncated: true } : 'Yes.',
@@ -81,7 +81,7 @@ describe('reasoning', () => {
     }
   });
 
-  test('a provider that refuses a thought is asked again without it: a cut history breaks the signature', async () => {
+  test('a request whose reasoning the provider rejects is retried without it: a cut history breaks the signature', async () => {
     const server = await serve(() => ({ reasoning: 'Hmm.', text: 'Yes.' }));
     const chat = new Conversation().user('One');
     await chat.run(modelOf('anthropic', server.url));
@@ -93,7 +93,7 @@ describe('reasoning', () => {
     expect(server.requests.map(({ body }) => thoughtsIn(body).length)).toEqual([0, 1, 1, 0]);
   });
 
-  test('a refusal for another reason is not asked twice', async () => {
+  test('a rejection for another reason is not retried', async () => {
     const server = await serve(({ turn }) =>
       turn === 1 ? { reasoning: 'Hmm.', text: 'Yes.' } : { error: { status: 400 } },
     );
@@ -107,7 +107,7 @@ describe('reasoning', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('OpenAI is asked to keep nothing, unless it is told to', async () => {
+  test('OpenAI is requested to store nothing by default', async () => {
     const server = await serve(THREE_TURNS);
     await new Conversation().user('Go').run(modelOf('openai.responses', server.url), { tools: TOOLS });
     expect(server.requests.every(({ body }) => body.store === false)).toBe(true);
@@ -119,7 +119,7 @@ describe('reasoning', () => {
     expect(JSON.stringify(keeping.requests[2]?.body)).toContain('"item_reference"');
   });
 
-  test('a thought of unknown origin is not sent', async () => {
+  test('reasoning of unknown origin is not sent', async () => {
     const server = await serve(() => 'Yes.');
     const thought: ReasoningPart = { type: 'reasoning', text: 'Hmm.', signature: 'abc' };
     const chat = new Conversation()

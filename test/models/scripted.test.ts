@@ -7,7 +7,7 @@ import { ModelError } from '../../src/ports/model.ts';
 import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
 
 describe('a scripted model', () => {
-  test('answers by the turn it is asked for, in any order and as often as it is asked', async () => {
+  test('responds by the requested turn, in any order and any number of times', async () => {
     const model = scriptedModel(['one', { text: 'two' }]);
     for (const turn of [2, 1, 1, 2]) {
       const { answer } = await ask(model, request(turn));
@@ -16,7 +16,7 @@ describe('a scripted model', () => {
     }
   });
 
-  test('fails past the end of its script, and says so to nobody who would retry', async () => {
+  test('fails beyond the end of its script with an error that is not retryable', async () => {
     const { error } = await askInVain(scriptedModel(['one']), request(2));
     expect(error).toBeInstanceOf(ModelError);
     expect(error).toMatchObject({ retryable: false, message: expect.stringContaining('turn 2') });
@@ -55,7 +55,7 @@ describe('a scripted model', () => {
     expect(error).toMatchObject({ status, retryable });
   });
 
-  test('refuses a request as too long with the code, the message or the status that providers use', async () => {
+  test('rejects a request as too long with the codes, messages or statuses that providers use', async () => {
     for (const error of [
       { status: 400, code: 'context_length_exceeded' },
       { status: 400, message: 'prompt is too long: 9 tokens > 8 maximum' },
@@ -72,14 +72,14 @@ describe('a scripted model', () => {
     expect((error as ModelError).tooLong).toBeUndefined();
   });
 
-  test('streams what it says before it fails: a connection that breaks in the middle', async () => {
+  test('streams its text before it fails, like a connection that breaks', async () => {
     const model = scriptedModel([{ text: 'half an answer', error: { status: 500, retryAfterMs: 20 } }]);
     const { deltas, error } = await askInVain(model, request(1));
     expect(error).toMatchObject({ status: 500, retryAfterMs: 20 });
     expect(deltas.map((part) => (part.type === 'text-delta' ? part.delta : part))).toEqual(['half ', 'an ', 'answer']);
   });
 
-  test('the deltas of a block, joined, are the answer; ids name the place in the answer', async () => {
+  test('the joined deltas of a block equal the response; ids name the position in the response', async () => {
     const turn = fc.record({
       text: fc.string({ unit: fc.constantFrom('a', ' ', '\n', '😀', 'é') }),
       reasoning: fc.string(),
@@ -93,7 +93,7 @@ describe('a scripted model', () => {
     );
   });
 
-  test('costs the same every time, and more when the request is longer', async () => {
+  test('reports the same usage every time, and more for a longer request', async () => {
     const model = scriptedModel(['12345678']);
     const message = (text: string): ConversationMessage => ({
       id: 'm',
@@ -137,14 +137,14 @@ describe('a scripted model', () => {
     expect(deltas).toHaveLength(1);
   });
 
-  test('says nothing when it was aborted before it began', async () => {
+  test('yields nothing when it was aborted before it started', async () => {
     const signal = AbortSignal.abort(new Error('stopped'));
     const { deltas, error } = await askInVain(scriptedModel(['one']), request(1, [], { signal }));
     expect(error).toMatchObject({ message: 'stopped' });
     expect(deltas).toEqual([]);
   });
 
-  test('refuses what is not a script', () => {
+  test('rejects an invalid script', () => {
     // @ts-expect-error: a string is one turn, not a script
     const make = () => scriptedModel('hello');
     expect(make).toThrow(expect.toSatisfy((error: unknown) => isHoldfastError(error, 'INVALID_ARGUMENT')));

@@ -159,26 +159,26 @@ describe('the versions of the AI SDK’s provider specification', () => {
     ],
     ['v2, unknown', v2([...said, { type: 'finish', usage: flat, finishReason: 'unknown' }])],
     ['v2, no finish at all', v2([...said])],
-  ] as const)('a stream that was cut is told from one that ended: %s', async ([, model]) => {
+  ] as const)('a stream that was cut is distinguished from one that ended: %s', async ([, model]) => {
     const { deltas, error } = await askInVain(aiSdkModel(model), asking);
     expect(deltas).toHaveLength(1);
     expect(error).toMatchObject({ name: 'ModelError', retryable: true });
   });
 
-  test('a provider that gives no usage is believed when it gives a reason', async () => {
+  test('a stream without usage has ended if it has a finish reason', async () => {
     const { answer } = await ask(aiSdkModel(v4([...said, { ...finish, usage: nothing }])), asking);
     expect(answer).not.toHaveProperty('usage');
     expect(answer.finishReason).toBe('stop');
   });
 
-  test('an unknown version is refused, with what to do', () => {
+  test('an unknown version is rejected, with advice', () => {
     const model = { ...v4([]), specificationVersion: 'v9' };
     expect(() => aiSdkModel(model)).toThrow(/v9.*install another version/s);
   });
 });
 
 describe('toModel', () => {
-  test('takes models of every version, and our own as they are', () => {
+  test('accepts models of every version, and returns our own unchanged', () => {
     expectTypeOf<LanguageModelV4>().toExtend<AiSdkLanguageModel>();
     expectTypeOf<LanguageModelV3>().toExtend<AiSdkLanguageModel>();
     expectTypeOf<LanguageModelV2>().toExtend<AiSdkLanguageModel>();
@@ -195,7 +195,7 @@ describe('toModel', () => {
     ['a name', 'gpt-5', /openai\('gpt-5'\)/],
     ['nothing', undefined, /no model/],
     ['an object of another kind', { generate: () => undefined }, /no model/],
-  ] as const)('refuses %s and says what to pass', ([, value, message]) => {
+  ] as const)('rejects %s and names what to pass', ([, value, message]) => {
     for (const make of [toModel, aiSdkModel] as readonly ((value: never) => unknown)[]) {
       expect(() => make(value as never)).toThrow(
         expect.toSatisfy((error: unknown) => isHoldfastError(error, 'INVALID_ARGUMENT') && message.test(error.message)),

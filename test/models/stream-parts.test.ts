@@ -8,8 +8,8 @@ import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
 import { Conversation } from './converse.ts';
 import { asking, finish, said, v3, v4 } from './language-models.ts';
 
-describe('what a stream may hold', () => {
-  test('text and calls keep the order in which they came (ToolCall.after)', async () => {
+describe('the parts of a stream', () => {
+  test('text and calls keep their order (ToolCall.after)', async () => {
     const call = (id: string): LanguageModelV4StreamPart => ({
       type: 'tool-call',
       toolCallId: id,
@@ -44,7 +44,7 @@ describe('what a stream may hold', () => {
     expect(sent.map((part) => part.text ?? part.toolCallId)).toEqual(['a', 'one', 'b', 'c', 'two', 'd']);
   });
 
-  test('ids that are empty or repeated in one answer are made unique (D11)', async () => {
+  test('ids that are empty or repeated in one response are made unique (D11)', async () => {
     const call = (id: string): LanguageModelV4StreamPart => ({
       type: 'tool-call',
       toolCallId: id,
@@ -58,7 +58,7 @@ describe('what a stream may hold', () => {
     expect(answer.toolCalls.map(({ callId }) => callId)).toEqual(['x', 'call_3_2', 'x_2', 'call_3_4']);
   });
 
-  test('what a provider says about a part is kept, and given back to it alone', async () => {
+  test("a provider's metadata of a part is recorded, and sent back only to that provider", async () => {
     const signed = { other: { thoughtSignature: 'sig' } };
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'text-start', id: '1' },
@@ -80,7 +80,7 @@ describe('what a stream may hold', () => {
     expect(JSON.stringify(asked[2])).not.toContain('providerOptions');
   });
 
-  test('a result that arrives a turn late is replayed in its place', async () => {
+  test('a result that arrives a turn late is sent back in its position', async () => {
     const first: LanguageModelV4StreamPart[] = [
       { type: 'tool-call', toolCallId: 'code', toolName: 'run', input: '{"code":"read()"}', providerExecuted: true },
       { type: 'tool-call', toolCallId: 'r', toolName: 'read', input: '{}' },
@@ -115,13 +115,13 @@ describe('what a stream may hold', () => {
         ],
       },
     ]);
-    // Its call was cut out of the history: then the result goes too, and a call whose result was cut.
+    // If its call was cut out of the history, the result is dropped too, and so is a call whose result was cut.
     const late = chat.messages.slice(3);
     await ask(aiSdkModel(v4(second, asked)), request(3, late));
     expect(JSON.stringify(asked[2]?.prompt)).not.toContain('tool-result');
   });
 
-  test('generated files are kept, and stored ones must be read first (D58)', async () => {
+  test('generated files are recorded, and external ones must be loaded first (D58)', async () => {
     const parts: LanguageModelV4StreamPart[] = [
       { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
       { type: 'file', mediaType: 'audio/mp3', data: { type: 'url', url: new URL('https://example.com/a.mp3') } },
@@ -144,13 +144,13 @@ describe('what a stream may hold', () => {
     expect(isHoldfastError(refused.error, 'INVALID_ARGUMENT')).toBe(true);
   });
 
-  test('a provider that wants its own tool approved says so, and is not asked again', async () => {
+  test('a provider that requests approval of its own tool gives an error that is not retried', async () => {
     const model = aiSdkModel(v4([{ type: 'tool-approval-request', approvalId: 'p', toolCallId: 'c' }, finish]));
     const { error } = await askInVain(model, asking);
     expect(error).toMatchObject({ name: 'ModelError', retryable: false, message: expect.stringContaining('approve') });
   });
 
-  test('warnings are heard', async () => {
+  test('warnings are emitted', async () => {
     const heard: unknown[] = [];
     const options: AiSdkModelOptions = { onWarning: (warning) => heard.push(warning) };
     const warning = { type: 'other', message: 'no temperature' } as const;
@@ -158,7 +158,7 @@ describe('what a stream may hold', () => {
     expect(heard).toEqual([warning]);
   });
 
-  test('a provider that ignores the signal is left all the same', async () => {
+  test('a provider that ignores the signal does not block the request', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
     const deaf = { ...v4([]), doStream: () => new Promise<never>(() => undefined) };
@@ -177,7 +177,7 @@ describe('what a stream may hold', () => {
   });
 });
 
-describe('what reaches the provider', () => {
+describe('the provider gets', () => {
   const sentFor = async (chat: Conversation, turn = 2): Promise<string> => {
     const asked: LanguageModelV4CallOptions[] = [];
     await ask(aiSdkModel(v4([...said, finish], asked)), request(turn, chat.messages));
@@ -188,14 +188,14 @@ describe('what reaches the provider', () => {
       .user('Go')
       .assistant({ content: [], toolCalls: [{ callId: 'a', name: 'look', arguments: '{}' }] });
 
-  test('the picture of a result that failed', async () => {
+  test('the image of a failed result', async () => {
     const picture = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const;
     expect(await sentFor(called().result('a', 'look', [{ type: 'text', text: 'no' }, picture], true))).toContain(
       'AAAA',
     );
   });
 
-  test('the texts of a result, each on its own', async () => {
+  test('the texts of a result, as separate parts', async () => {
     const texts = ['a.txt', 'b.txt'].map((text) => ({ type: 'text' as const, text }));
     expect(await sentFor(called().result('a', 'look', texts))).not.toContain('a.txtb.txt');
   });
@@ -209,11 +209,11 @@ describe('what reaches the provider', () => {
     expect(media).toMatchObject({ base64: Buffer.from(content as string).toString('base64') });
   });
 
-  test('a data URL without content is refused', () => {
+  test('a data URL without content is rejected', () => {
     expect(() => mediaOf({ type: 'image', mediaType: 'image/x', data: 'data:image/gif' })).toThrow(/no content/);
   });
 
-  test('a call that the provider runs and answers only after a pause has one result', async () => {
+  test('a call that the provider runs and completes only after a pause has one result', async () => {
     const paused = { ...finish, finishReason: { unified: 'other', raw: 'pause_turn' } } as const;
     const search = { toolCallId: 'srv', toolName: 'web_search' };
     const streams: LanguageModelV4StreamPart[][] = [
@@ -236,7 +236,7 @@ describe('what reaches the provider', () => {
     expect(sent).not.toContain('srv_2');
   });
 
-  test('a union is not asked for strictly', () => {
+  test('a union is not requested strictly', () => {
     const object = (kind: string): unknown => ({
       type: 'object',
       properties: { kind: { const: kind } },

@@ -56,7 +56,7 @@ describe('a refusal because a request is too long is recognised', () => {
   test.for(refusals)('%s', ([, refusal]) => expect(isTooLong(refusal)).toBe(true));
 });
 
-describe('a refusal for another reason is not taken for one', () => {
+describe('a refusal for another reason is not recognised as one', () => {
   const refusals: readonly (readonly [string, Refusal])[] = [
     [
       'an id that is too long',

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { build } from 'vite';
 
 /**
- * Bundles a script that is started as a process many times, so that starting it costs a tenth.
+ * Bundles a script that is started as a process many times, so that a start takes a tenth of the time.
  */
 export async function bundleScript(script: string): Promise<{ readonly path: string; remove(): void }> {
   const root = join(import.meta.dirname, '..', '..');

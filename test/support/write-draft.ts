@@ -1,9 +1,9 @@
 import type { DraftChunk, Store } from '../../src/ports/store.ts';
 
-/** A chunk without the numbers that its lease gives it. */
+/** A chunk without the numbers that its lease assigns. */
 export type Unnumbered = Omit<DraftChunk, 'fence' | 'n' | 'draftId'> & { readonly draftId?: string };
 
-/** Leaves a draft as a process does that died while it streamed. */
+/** Writes a draft as a process leaves it that was killed while it streamed. */
 export async function writeDraft(store: Store, sessionId: string, chunks: readonly Unnumbered[]): Promise<void> {
   const holder = { id: 'dead', host: 'elsewhere', pid: 1, startedAt: '0' };
   const { lease } = await store.acquireLease(sessionId, { holder, ttlMs: 1000 });

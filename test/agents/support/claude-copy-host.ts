@@ -1,6 +1,6 @@
 /**
- * A worker that is killed while the SDK copies a session for a resume: it resumes, and stops for ever, once it has printed
- * `copied`, at the store's first request after the SDK has copied the credentials.
+ * A worker that is killed while the SDK copies a session for a resume: it resumes, prints `copied`, and then waits for ever at the
+ * store's first request after the SDK has copied the credentials.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A worker that is killed: evaluates the work with the real SDK, and prints how it ended if it lives to see it. */
+/** A worker that is killed: evaluates the work with the real SDK, and prints the outcome if it is not killed before. */
 import { claudeAgentAdapter } from '../../../src/claude-agent.ts';
 import { openSession } from '../../../src/session/session.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';

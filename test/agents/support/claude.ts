@@ -3,7 +3,7 @@ import * as sdk from '@anthropic-ai/claude-agent-sdk';
 import type { ClaudeAgentOptions } from '../../../src/agents/claude-agent/claude-agent-adapter.ts';
 import type { ClaudeAgentSdk } from '../../../src/claude-agent.ts';
 
-/** The real SDK against a local model: nothing of it leaves this machine. */
+/** The real SDK with a local model: nothing leaves this machine. */
 export function claudeOptions(where: {
   readonly url: string;
   readonly home: string;

@@ -19,7 +19,7 @@ import { type AgentScript, type ModelServer, startModelServer } from './model-se
 import { temporaryDirectory } from './temporary.ts';
 import { effectsIn, launch, releasePath, until, workPrompt } from './work.ts';
 
-/** What every agent with a loop of its own does with the inbox (D61), tested with the real agent and a local model. */
+/** The behaviour of every agent with its own loop for the inbox (D61), tested with the real agent and a local model. */
 
 interface Place {
   readonly url: string;
@@ -30,7 +30,7 @@ interface Place {
 export interface InboxAgent {
   readonly name: 'claude' | 'opencode';
   readonly adapter: (place: Place, options?: StatefulOptions) => StatefulAdapter;
-  /** What the agent calls a tool of ours, and its shell. */
+  /** The agent's names of a tool of ours, and of its shell. */
   readonly ours: (name: string) => string;
   readonly shell: string;
 }
@@ -83,7 +83,7 @@ export function inboxContract(agent: InboxAgent): void {
   });
   const shellCall = { name: agent.shell, arguments: { command: 'echo hi', description: 'x' }, id: 'toolu_shell' };
   const plain = definePrompt({ ns: 'test', key: 'inbox', instructions: 'You help.' });
-  /** A tool that does what the test tells it. */
+  /** A tool whose behaviour the test sets. */
   const doing = (execute: (signal: AbortSignal) => unknown) =>
     definePrompt({
       ns: 'test',
@@ -104,7 +104,7 @@ export function inboxContract(agent: InboxAgent): void {
     });
 
   describe('follow-ups', () => {
-    test('D61: each input begins an evaluation that continues the agent’s session; an id that was sent before begins none', async () => {
+    test("D61: each input starts an evaluation that continues the agent's session; a repeated id starts none", async () => {
       const { server, session, sender, adapter } = await world(({ turn }) => `answer ${turn}`);
       await sender.send(FIRST, { id: 'm1' });
       await sender.send(SECOND, { id: 'm2' });
@@ -125,7 +125,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(server.refusals).toEqual([]);
     });
 
-    test('D61, D73: a message after a cancellation supersedes the evaluation, and the agent’s session gets the results of the stopped calls', async () => {
+    test("D61, D73: a message after a cancellation supersedes the evaluation, and the agent's session gets the results of the stopped calls", async () => {
       const { server, session, sender, adapter } = await world(({ turn }) =>
         turn === 1 ? { text: 'I begin.', toolCalls: [call('act', 'toolu_act')] } : 'answered',
       );
@@ -153,7 +153,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(server.refusals).toEqual([]);
     });
 
-    test('D61: after a cancellation in the middle of a response the agent gets the cancelled prompt once and the next message once', async () => {
+    test('D61: after a cancellation within a response the agent gets the cancelled prompt once and the next message once', async () => {
       const { server, session, sender, adapter } = await world(({ body }) =>
         JSON.stringify(body).includes(SECOND)
           ? 'answered'
@@ -169,7 +169,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(told(server, FIRST, SECOND)).toEqual([1, 1]);
     });
 
-    test('D61: an evaluation that was cancelled before the agent began loses neither its prompt nor the agent’s session', async () => {
+    test("D61: an evaluation that was cancelled before the agent started loses neither its prompt nor the agent's session", async () => {
       const { server, session, sender, adapter } = await world(({ turn }) => `answer ${turn}`);
       await sender.send(FIRST);
       await adapter.run(plain, { session });
@@ -184,12 +184,12 @@ export function inboxContract(agent: InboxAgent): void {
       await sender.send(SECOND);
       expect(await adapter.run(plain, { session })).toMatchObject({ responses: [{ text: 'answer 2' }] });
       expect(told(server, FIRST, 'answer 1', 'never begun', SECOND)).toEqual([1, 1, 1, 1]);
-      await sender.send('the last text'); // what was told together is recognised
+      await sender.send('the last text'); // messages that were sent together are recognised
       await adapter.run(plain, { session });
       expect(told(server, FIRST, 'never begun', SECOND, 'the last text')).toEqual([1, 1, 1, 1]);
     });
 
-    test('D29: a state that may not be resumed is a typed error; with restart the evaluation goes on in a new session', async () => {
+    test('D29: a state that may not be resumed is a typed error; with restart the evaluation continues in a new session', async () => {
       const ran: string[] = [];
       const prompt = doing(() => ran.push('act'));
       const { server, session, sender, adapter, other, home } = await world(({ body }) =>
@@ -215,14 +215,14 @@ export function inboxContract(agent: InboxAgent): void {
           },
         ],
       });
-      expect(ran).toEqual(['act']); // what was done is not done again
+      expect(ran).toEqual(['act']); // the call is not repeated
       expect(told(server, FIRST)).toEqual([1]);
       expect(JSON.stringify(server.requests.at(-1)?.sent)).toContain('acted');
     });
   });
 
   describe('steers', () => {
-    test('D61: a steer that was sent while tools run is told after their results and before the next request, once', async () => {
+    test('D61: a steer that was sent while tools run is sent to the agent after their results and before the next request, once', async () => {
       const { server, session, sender, adapter } = await world(({ turn }) =>
         turn === 1 ? { toolCalls: [call('act', 'toolu_act'), shellCall] } : `answer ${turn}`,
       );
@@ -254,7 +254,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(server.refusals).toEqual([]);
     });
 
-    test('D61: a steer that comes while the final answer is made is run next', async () => {
+    test('D61: a steer during the final response is run next', async () => {
       const sent: Promise<unknown>[] = [];
       const { server, session, sender, adapter } = await world(({ turn }) => {
         if (turn === 1) sent.push(sender.send(STEER, { id: 's1', mode: 'steer' }));
@@ -269,7 +269,7 @@ export function inboxContract(agent: InboxAgent): void {
       expect(told(server, FIRST, STEER)).toEqual([1, 1]);
     });
 
-    test('D61: a steer to an evaluation that waits for approval is told once the call has its result', async () => {
+    test('D61: a steer to an evaluation that waits for approval is sent to the agent once the call has its result', async () => {
       const prompt = definePrompt({ ns: 'test', key: 'launching', instructions: 'Launch.', tools: [launch] });
       const { server, session, sender, adapter } = await world(({ turn }) =>
         turn === 1 ? { toolCalls: [call('launch', 'toolu_launch')] } : 'answered',
@@ -295,7 +295,7 @@ export function inboxContract(agent: InboxAgent): void {
     });
   });
 
-  describe('a host that is killed', () => {
+  describe('a killed host', () => {
     const step = (id: string) => call('step', id, { text: 'x' });
     const note = call('note', 'toolu_note', { text: 'n' });
     test.for([
@@ -382,7 +382,7 @@ export function inboxContract(agent: InboxAgent): void {
   });
 }
 
-/** How often the newest request says each of these texts. */
+/** How many times the newest request contains each of these texts. */
 function told(server: ModelServer, ...texts: readonly string[]): readonly number[] {
   const said = JSON.stringify(server.requests.at(-1)?.sent.messages);
   return texts.map((text) => said.split(text).length - 1);

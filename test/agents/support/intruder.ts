@@ -1,6 +1,6 @@
 /**
- * What a model's shell can do with what it inherits: looks for the secrets of the process that started it, in its own environment
- * and in those of its ancestors, and tries to open a session and to reach the bridge with each. Prints what it found.
+ * What a model's shell can do with its inherited environment: searches the environments of this process and its ancestors for secrets,
+ * and tries to open a session and to reach the bridge with each. Prints what it found.
  */
 import { readFileSync } from 'node:fs';
 
@@ -12,7 +12,7 @@ function read(pid: number, file: string): string {
   }
 }
 
-/** This process, its shell and the agent: everything up to the host, which carries no mark. */
+/** This process, its shell and the agent: all ancestors up to the host, which has no mark. */
 function ancestors(): readonly number[] {
   const pids: number[] = [];
   for (let pid = process.pid; /(?:^|\0)HOLDFAST_AGENT=/.test(read(pid, 'environ')); ) {

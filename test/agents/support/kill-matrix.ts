@@ -14,7 +14,7 @@ import { temporaryDirectory } from './temporary.ts';
 import { effectsIn, releasePath, until, workPrompt } from './work.ts';
 
 /**
- * Real agents, killed (D24, D27, D57; I2, I3, I4). What dies, when, and what is left of the machine; then a successor resumes.
+ * Real agents, killed (D24, D27, D57; I2, I3, I4): which process, when, and what is left of the machine; then another one resumes.
  */
 
 type Victim = 'host' | 'child' | 'both';
@@ -26,15 +26,15 @@ export interface Moment {
   readonly subagent?: AgentScript;
   /** Resolves when it is time to kill. */
   readonly reached: (server: ModelServer, directory: string) => Promise<void>;
-  /** Calls beside the one that is killed: where calls are made side by side, they must have ended by then. */
+  /** Calls beside the one that is killed: if calls run in parallel, they must have ended by then. */
   readonly beside?: readonly string[];
   /** A tool of ours waits until it is released: it outlives the child, but not the host. */
   readonly waits?: true;
-  /** The call whose outcome nobody can know after the host has died. */
+  /** The call whose outcome is unknown after the host was killed. */
   readonly unknown?: Readonly<Partial<Record<Victim, string>>>;
-  /** What the tools did, in all. */
+  /** The effects of the tools, in total. */
   readonly effects: (victim: Victim) => readonly string[];
-  /** Results that the model must have been told in the end. */
+  /** Results that the model must have received in the end. */
   readonly told: (victim: Victim) => Readonly<Record<string, string | RegExp>>;
 }
 
@@ -50,18 +50,18 @@ export interface KilledAgent {
   readonly host: string;
   readonly adapter: (place: Place, machine: Machine) => ProviderAdapter;
   readonly moments: Readonly<Record<string, Moment>>;
-  /** Whether a result that it did not live to hear of is told to the model in words, not as the result of its call. */
+  /** Whether a result that the killed agent did not receive is sent to the model as text, not as the result of its call. */
   readonly tellsInWords?: true;
-  /** Whether it makes the calls of an answer side by side: their effects come in any order. */
+  /** Whether it runs the calls of a response in parallel: their effects are in any order. */
   readonly isParallel?: true;
-  /** What it can be resumed on. */
+  /** The machines that it can be resumed on. */
   readonly machines: readonly Machine[];
 }
 
 const seen = (directory: string, line: string): Promise<void> => until(() => effectsIn(directory).includes(line));
 const SETTLED = 'a person looked: it happened';
 
-/** How an agent calls what it uses. */
+/** The agent's names of its tools. */
 export interface ToolNames {
   /** A tool of ours. */
   readonly ours: (name: string) => string;
@@ -167,7 +167,7 @@ const SHORT: Readonly<Record<Machine, string>> = {
   'another machine': 'oth.',
 };
 
-/** Registers a test for every moment, victim and machine, and prints what became of them. */
+/** Registers a test for every moment, victim and machine, and prints the outcomes. */
 export function killMatrix(agent: KilledAgent): void {
   const { moments, machines } = agent;
   const CELLS = Object.keys(moments).flatMap((moment) =>
@@ -201,7 +201,7 @@ export function killMatrix(agent: KilledAgent): void {
   });
 
   describe('a killed agent is resumed', () => {
-    test.for(CELLS)('$moment, $victim dies, $machine', async ({ moment: name, victim, machine }) => {
+    test.for(CELLS)('$moment, $victim is killed, $machine', async ({ moment: name, victim, machine }) => {
       const moment = moments[name] as Moment;
       const directory = temporaryDirectory('work');
       const [home, cwd] = [join(directory, 'home'), join(directory, 'cwd')];
@@ -261,7 +261,7 @@ export function killMatrix(agent: KilledAgent): void {
 
         expect(response).toMatchObject({ status: 'completed', text: 'done' });
         const inOrder = (lines: readonly string[]) => (agent.isParallel ? lines.toSorted() : lines);
-        expect(inOrder(effectsIn(directory))).toEqual(inOrder(moment.effects(victim))); // nothing that was done was done again
+        expect(inOrder(effectsIn(directory))).toEqual(inOrder(moment.effects(victim))); // no effect was repeated
         expect(server.refusals).toEqual([]); // every request was coherent
         const last = server.requests.at(-1);
         for (const [callId, wanted] of Object.entries(moment.told(victim))) {
@@ -276,7 +276,7 @@ export function killMatrix(agent: KilledAgent): void {
         expect([...livingIn(home), ...livingIn(where.home)]).toEqual([]); // no orphan
         outcomes.set(`${name}/${victim}/${machine}`, 'ok');
       } finally {
-        for (const pid of livingIn(home)) process.kill(Number(pid), 'SIGKILL'); // a test that failed leaves none either
+        for (const pid of livingIn(home)) process.kill(Number(pid), 'SIGKILL'); // also after a failed test
         await store.close();
         await server.close();
       }
@@ -284,7 +284,7 @@ export function killMatrix(agent: KilledAgent): void {
   });
 }
 
-/** Processes on this machine that were given this directory as their home. */
+/** Processes on this machine with this directory as their home. */
 function livingIn(home: string): readonly string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

@@ -11,14 +11,14 @@ import {
 } from '../../support/provider-server/server-turn.ts';
 
 /**
- * The Messages API for real agents, scripted. Keeps no conversation: the newest user text with `[[script:name]]`, not quoted, names the
- * script, the answers given since are the turn. So a resume, a fork and a retry need nothing from the server. Every request is
- * checked as the real API would check it; what is refused is listed.
+ * The Messages API for real agents, scripted. Stores no conversation: the newest user text with `[[script:name]]`, not quoted, names the
+ * script, and the number of responses since is the turn. So a resume, a fork and a retry need nothing from the server. Every request is
+ * checked as the real API would; rejections are listed.
  */
 
-/** What a script is told about the request it answers. */
+/** What a script receives about the request. */
 export interface Asked {
-  /** Answers since the text that names the script, plus one. */
+  /** Responses since the text that names the script, plus one. */
   readonly turn: number;
   readonly body: Body;
   /** The result of every call in the request, by call id. */
@@ -26,8 +26,8 @@ export interface Asked {
 }
 
 /**
- * An answer. `hold` stops the stream before that event, the first time only, until the server is told to go on. With `streams: false`
- * the answer is given only to a request that does not ask for a stream.
+ * A response. `hold` stops the stream before that event, the first time only, until the test releases it. With `streams: false` only
+ * requests without streaming get the response.
  */
 export type AgentTurn =
   | ServerTurn
@@ -40,7 +40,7 @@ export interface SeenRequest {
   readonly script: string;
   readonly turn: number;
   readonly body: Body;
-  /** The body as it came, with the messages that have a role of their own. */
+  /** The body as received, including messages with roles of their own. */
   readonly sent: Body;
   readonly results: Asked['results'];
 }
@@ -48,7 +48,7 @@ export interface SeenRequest {
 export interface ModelServer {
   readonly url: string;
   readonly requests: readonly SeenRequest[];
-  /** Why requests were refused as incoherent: empty if the agent was sent a history that it could send on. */
+  /** Why requests were rejected as incoherent: empty if the agent's history was coherent. */
   readonly refusals: readonly string[];
   /** Resolves when a stream is held under this name. */
   held(name: string): Promise<void>;
@@ -114,7 +114,7 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
       response.destroy(cause instanceof Error ? cause : new Error(String(cause)));
     });
   });
-  // An agent may ask again over a connection that rested: one that is closed at that moment would fail the request.
+  // An agent may reuse an idle connection: closing it at that moment would fail the request.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -130,7 +130,7 @@ export async function startModelServer(scripts: Readonly<Record<string, AgentScr
   };
 }
 
-/** An answer in one piece: what its stream adds up to. */
+/** A response without streaming: the sum of its stream. */
 function wholeAnswer(answer: Answer, body: Body): Body {
   let message: Body = {};
   const content: { input?: unknown; text?: string; json?: string }[] = [];
@@ -159,7 +159,7 @@ function wholeAnswer(answer: Answer, body: Body): Body {
   return { ...message, content: blocks };
 }
 
-/** Which script the request is about, where in it, and what its calls came to. */
+/** The script of the request, the turn in it, and the results of its calls. */
 function readRequest(body: Body): {
   readonly script: string;
   readonly turn: number;
@@ -193,7 +193,7 @@ function resultText(content: unknown): string {
   return content.map((part) => (isRecord(part) && part.type === 'text' ? String(part.text) : '')).join('');
 }
 
-/** A beta of the API takes instructions between messages, under a role of their own; the rest is checked as ever. */
+/** A beta of the API accepts instructions between messages, with their own role; the rest is checked as usual. */
 function withoutSystemRole(body: Body): Body {
   if (!Array.isArray(body.messages)) return body;
   return { ...body, messages: body.messages.filter((message) => !isRecord(message) || message.role !== 'system') };

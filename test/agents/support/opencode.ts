@@ -17,7 +17,7 @@ const MODEL = {
 /** Where OpenCode's configuration is: it installs a package of its own there, once for all tests (`set-up-opencode.ts`). */
 export const OPENCODE_CONFIG: string = join(import.meta.dirname, '..', 'node_modules', '.opencode-config');
 
-/** The real OpenCode against a local model: nothing of it leaves this machine. */
+/** The real OpenCode with a local model: nothing leaves this machine. */
 export function openCodeOptions(where: {
   readonly url: string;
   readonly home: string;

@@ -1,4 +1,4 @@
-/** A worker that is killed: runs what the session has left with a real agent. */
+/** A worker that is killed: runs the remaining work of the session with a real agent. */
 import { claudeAgentAdapter } from '../../../src/claude-agent.ts';
 import { openCodeAdapter } from '../../../src/opencode.ts';
 import { openSession } from '../../../src/session/session.ts';

@@ -9,8 +9,8 @@ import { startModelServer } from './model-server.ts';
 import { OPENCODE_CONFIG, openCodeOptions } from './opencode.ts';
 
 /**
- * OpenCode installs a package beside a new configuration when it first runs with a plugin, as ours. It is let do so once, here:
- * each test would else wait for the registry, and two at once would write the same files.
+ * OpenCode installs a package beside a new configuration when it first runs with a plugin such as ours. That happens once, here:
+ * otherwise each test would wait for the registry, and two at once would write the same files.
  */
 export default async function setUp(): Promise<void> {
   const done = join(OPENCODE_CONFIG, 'opencode', 'node_modules', '@opencode-ai', 'plugin');

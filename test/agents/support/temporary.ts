@@ -9,7 +9,7 @@ afterEach(() => {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export function temporaryDirectory(name: string): string {
   const path = mkdtempSync(join(tmpdir(), `holdfast-${name}-`));
   made.push(path);

@@ -5,23 +5,23 @@ import type { Prompt } from '../../../src/loop/define-prompt.ts';
 import { definePrompt } from '../../../src/loop/define-prompt.ts';
 import { type AnyTool, defineTool } from '../../../src/loop/define-tool.ts';
 
-/** The work that agents are killed at: what its tools do stands in a file, so that doing it twice shows. */
+/** The work during which agents are killed: its tools write their effects to a file, so that repeated effects show. */
 
 const EFFECTS = 'effects.log';
 const RELEASE = 'release';
 
-/** What the tools have done so far. */
+/** The effects of the tools so far. */
 export function effectsIn(directory: string): readonly string[] {
   const path = join(directory, EFFECTS);
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-/** The file that lets a tool that waits go on. */
+/** The file that releases a waiting tool. */
 export function releasePath(directory: string): string {
   return join(directory, RELEASE);
 }
 
-/** Resolves when something has been done. */
+/** Resolves when there is an effect. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }

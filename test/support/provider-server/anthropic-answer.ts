@@ -50,7 +50,7 @@ export function* anthropicEvents(answer: Answer, body: Body): Iterable<string> {
 interface SentBlock {
   readonly start: Body;
   readonly deltas: readonly Body[];
-  /** The block as it must come back. */
+  /** The block as it must be sent back. */
   readonly block: Body;
 }
 

@@ -1,7 +1,7 @@
 import { decrypt, seal } from './seals.ts';
 import { type Body, isRecord, type Refusal } from './server-turn.ts';
 
-/** The Messages API, with the rules of its newest models: a thought is bound to its model and to everything before it. */
+/** The Messages API, with the rules of its newest models: reasoning is bound to its model and to everything before it. */
 export function checkAnthropic(body: Body): Refusal | undefined {
   const { messages, tools, system } = body;
   if (typeof body.model !== 'string') return { message: 'model: Field required' };
@@ -170,7 +170,7 @@ function checkSource(source: unknown, at: string): Refusal | undefined {
   return undefined;
 }
 
-/** Results come first, one for each call of the message before, and for no other. */
+/** Results come first, one for each call of the previous message, and for no other. */
 function checkResults(blocks: readonly Block[], asked: readonly unknown[], at: string): Refusal | undefined {
   const first = blocks.findIndex(({ type }) => type !== 'tool_result');
   const results = first === -1 ? blocks : blocks.slice(0, first);
@@ -228,7 +228,7 @@ function checkAssistant(blocks: readonly Block[], at: string, isLast: boolean): 
       };
     }
   }
-  // A paused turn is sent back as it is; any other answer cannot be put into the model's mouth.
+  // A paused turn is sent back unchanged; any other response cannot be prefilled.
   if (isLast && ran.length === 0 && !blocks.some(({ type }) => type === 'tool_use')) {
     return {
       message: 'This model does not support assistant message prefill. The conversation must end with a user message.',
@@ -237,12 +237,12 @@ function checkAssistant(blocks: readonly Block[], at: string, isLast: boolean): 
   return undefined;
 }
 
-/** Everything before a thought that it is bound to. */
+/** Everything before the reasoning that it is bound to. */
 export function prefixOf(body: Body, said: readonly unknown[]): readonly unknown[] {
   return [body.system ?? null, body.tools ?? null, said];
 }
 
-/** A block without its cache mark, which is no content. */
+/** A block without its cache mark, which is not content. */
 export function withoutCache(block: Block): Block {
   const { cache_control: _, ...rest } = block;
   return rest;

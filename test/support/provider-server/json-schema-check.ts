@@ -1,6 +1,6 @@
 import { type Body, isRecord, type Refusal } from './server-turn.ts';
 
-/** What OpenAI asks of a schema in strict mode: closed objects with every property required. */
+/** OpenAI's requirements for a schema in strict mode: closed objects with every property required. */
 export function checkStrictSchema(schema: unknown, param: string): Refusal | undefined {
   if (!isRecord(schema)) return undefined;
   if (schema.type === 'object' || isRecord(schema.properties)) {

@@ -1,7 +1,7 @@
 import { checkCall, checkFunctions, checkStrictSchema } from './json-schema-check.ts';
 import { type Body, isRecord, type Refusal } from './server-turn.ts';
 
-/** Chat completions: what OpenAI answers 400 to, and what stricter servers of the same API do. */
+/** Chat completions: what OpenAI, and stricter servers of the same API, reject with 400. */
 export function checkOpenAIChat(body: Body, options: { readonly compatible: boolean }): Refusal | undefined {
   const { messages, tools, stream } = body;
   if (typeof body.model !== 'string') return { message: 'you must provide a model parameter', param: 'model' };

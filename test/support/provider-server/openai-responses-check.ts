@@ -26,7 +26,7 @@ export function checkOpenAIResponses(body: Body, stored: ReadonlySet<string>): R
   return checkItems(input, { model: body.model, stored });
 }
 
-/** What may follow a reasoning item: the thing it reasoned about. */
+/** The items that may follow a reasoning item. */
 const OUTPUT = new Set(['reasoning', 'function_call', 'web_search_call', 'item_reference']);
 
 function checkItems(

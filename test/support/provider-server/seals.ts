@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * Signatures and encrypted content as a provider issues them. They are checked without being remembered, so that a server
- * started anew still knows its own, and nobody else's pass.
+ * Signatures and encrypted content as a provider issues them. They are validated without stored state, so that a restarted server
+ * recognises its own, and rejects all others.
  */
 const KEY = 'provider-server';
 
-/** Proof that this server said `content` after `prefix`, with `model`. */
+/** Proof that this server sent `content` after `prefix`, with `model`. */
 export function seal(kind: string, ...covered: readonly unknown[]): string {
   return createHmac('sha256', KEY)
     .update(JSON.stringify([kind, ...covered]))
@@ -19,7 +19,7 @@ export function encrypt(kind: string, content: string): string {
   return `${data}.${createHmac('sha256', KEY).update(`${kind}.${data}`).digest('base64url')}`;
 }
 
-/** What `encrypt` was given, or `undefined` when it is another's or was changed. */
+/** The decrypted content, or `undefined` when another server made it or it was changed. */
 export function decrypt(kind: string, text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
   const [data = ''] = text.split('.');

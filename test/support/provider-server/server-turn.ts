@@ -1,24 +1,24 @@
 import type { Usage } from '../../../src/core/usage.ts';
 import type { ScriptedTurn } from '../../../src/models/scripted.ts';
 
-/** What the server answers, and what it is asked: the same shape as a scripted model's turns, with what only HTTP can do. */
+/** The server's responses and requests: the shape of a scripted model's turns, plus what only HTTP can do. */
 
-/** The APIs that are spoken. */
+/** The supported APIs. */
 export type Api = 'openai-chat' | 'openai-responses' | 'anthropic';
 
-/** One answer. `text` with `error` is an error in mid-stream, as in a scripted model. */
+/** One response. `text` with `error` is an error within the stream, as in a scripted model. */
 export type ServerTurn =
   | string
   | (Exclude<ScriptedTurn, string> & {
-      /** Thinking that is not shown: Anthropic's `redacted_thinking`. */
+      /** Reasoning that is not shown: Anthropic's `redacted_thinking`. */
       readonly redacted?: string;
       /** A search that the provider runs itself, before the text. */
       readonly webSearch?: { readonly query: string; readonly url: string; readonly title: string };
-      /** Anthropic's `pause_turn`: the client must send the turn back to hear the rest. */
+      /** Anthropic's `pause_turn`: the client must send the turn back to get the rest. */
       readonly pause?: true;
       /** Stopped by the token limit. */
       readonly truncated?: true;
-      /** Breaks after this many events: a dead connection, or one that closes as if all was said. */
+      /** Breaks after this many events: a broken connection, or one that closes normally. */
       readonly cut?: { readonly after: number; readonly how: 'reset' | 'end' };
     });
 
@@ -32,10 +32,10 @@ export interface ServerRequest {
   readonly body: Body;
 }
 
-/** Keeps no state but `attempt`: the nth turn of a list, or a function of the request. */
+/** Has no state except `attempt`: the nth turn of a list, or a function of the request. */
 export type ServerScript = readonly ServerTurn[] | ((request: ServerRequest) => ServerTurn);
 
-/** A turn with everything in its place. */
+/** A turn with all its fields. */
 export interface Answer extends Exclude<ServerTurn, string> {
   readonly turn: number;
   readonly model: string;
@@ -43,10 +43,10 @@ export interface Answer extends Exclude<ServerTurn, string> {
   readonly usage: Usage;
 }
 
-/** A request's JSON, not yet looked at. */
+/** A request's JSON, not yet checked. */
 export type Body = { readonly [key: string]: unknown };
 
-/** Reads a turn: calls get ids, arguments become text. */
+/** Normalises a turn: calls get ids, arguments become text. */
 export function readTurn(turn: ServerTurn, request: ServerRequest): Answer {
   const said = typeof turn === 'string' ? { text: turn } : turn;
   const prefix = request.api === 'anthropic' ? 'toolu' : 'call';
@@ -73,7 +73,7 @@ export function isRecord(value: unknown): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Why a request is refused: the message, and where the fault is. */
+/** Why a request is rejected: the message, and the position of the error. */
 export interface Refusal {
   readonly message: string;
   readonly param?: string;

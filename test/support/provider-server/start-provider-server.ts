@@ -19,12 +19,12 @@ import {
 
 /**
  * A model provider on this machine: OpenAI's chat completions and Responses API, Anthropic's Messages API, and an
- * OpenAI-compatible server, all streaming. It refuses what they refuse, in their words, and answers from a script.
+ * OpenAI-compatible server, all streaming. It rejects what they reject, with their messages, and responds from a script.
  *
  *     /openai/v1/chat/completions   /openai/v1/responses   /anthropic/v1/messages   /compatible/v1/chat/completions
  */
 
-/** A request that came in, and what became of it. */
+/** A received request, and its outcome. */
 export interface RecordedRequest {
   readonly api: Api;
   readonly path: string;
@@ -32,16 +32,16 @@ export interface RecordedRequest {
   readonly body: Body;
   readonly turn: number;
   readonly attempt: number;
-  /** 200 even if the answer was cut. */
+  /** 200 even if the response was cut. */
   readonly status: number;
-  /** Why it was refused as incoherent. */
+  /** Why it was rejected as incoherent. */
   readonly refusal?: string;
 }
 
-/** What a server says, and when. */
+/** The server's script, and its timing. */
 export interface ProviderServerOptions {
   readonly script: ServerScript;
-  /** Awaited before each event is sent, counted from 0 within an answer: a gate for tests, instead of a timer. */
+  /** Awaited before each event is sent, counted from 0 within a response: a gate for tests, instead of a timer. */
   readonly beforeEvent?: (n: number, request: ServerRequest) => Promise<void> | void;
 }
 
@@ -49,7 +49,7 @@ export interface ProviderServerOptions {
 export interface ProviderServer {
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
-  /** Refused as incoherent: empty if the client did its work. */
+  /** Requests rejected as incoherent: empty if the client is correct. */
   readonly refusals: readonly string[];
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   '/anthropic/v1/messages': { api: 'anthropic', compatible: false },
 };
 
-/** Starts a provider on a free port of this machine; any process may ask it. */
+/** Starts a provider on a free port of this machine, for any process. */
 export async function startProviderServer(options: ProviderServerOptions): Promise<ProviderServer> {
   const { script, beforeEvent } = options;
   const requests: RecordedRequest[] = [];
@@ -147,7 +147,7 @@ function check(route: Route, body: Body, stored: ReadonlySet<string>): Refusal |
   return checkOpenAIChat(body, route);
 }
 
-/** Half a character is valid in JSON's grammar and in no provider's parser. */
+/** Half a surrogate pair is valid in JSON's grammar and in no provider's parser. */
 function wellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed();
   return typeof value !== 'object' || value === null || Object.values(value).every(wellFormed);
@@ -159,7 +159,7 @@ function eventsOf(route: Route, answer: Answer, context: { body: Body; stored: S
   return openAIChatEvents(answer, route);
 }
 
-/** How many turns the assistant had: runs of what it said. */
+/** The number of assistant turns: runs of assistant messages. */
 function turnOf(api: Api, body: Body): number {
   const items = (api === 'openai-responses' ? body.input : body.messages) ?? [];
   let turns = 0;
@@ -170,7 +170,7 @@ function turnOf(api: Api, body: Body): number {
     if (isAssistant && !speaking) turns++;
     speaking = isAssistant;
   }
-  // A paused turn, sent back to be continued, is the same turn.
+  // A paused turn that is sent back to be continued is the same turn.
   const last: unknown = Array.isArray(items) ? items.at(-1) : undefined;
   const paused = api === 'anthropic' && isRecord(last) && last.role === 'assistant' && blocksOf(last).length > 0;
   return paused ? turns : turns + 1;
@@ -197,7 +197,7 @@ async function send(
     await beforeEvent(n++);
     if (response.destroyed) return;
     const name = named ? `event: ${(JSON.parse(data) as { type: string }).type}\n` : '';
-    // Each event on its way before the next: what was sent before a cut arrives.
+    // Each event is flushed before the next, so that everything before a cut arrives.
     await new Promise<void>((resolve) => response.write(`${name}data: ${data}\n\n`, () => resolve()));
   }
   response.end();
