@@ -1,4 +1,4 @@
-/** What durability costs: the store against SQLite itself. Each part is a file in `append/` that yields its figures. */
+/** The cost of durability: the store compared with SQLite itself. Each part is a file in `append/` that yields its figures. */
 import { concurrentSessions } from './append/concurrent-sessions.ts';
 import { loneAppends } from './append/lone-appends.ts';
 import { opening } from './append/opening.ts';

@@ -1,4 +1,4 @@
-/** Conversation state: what reducing costs, that a long conversation streams like a short one, and transcripts of any size. */
+/** Conversation state: the cost of reducing, streaming into a long conversation, and transcripts of any size. */
 import {
   type ConversationEvent,
   createConversationState,
@@ -25,7 +25,7 @@ export const section: Section = {
   },
 };
 
-/** Milliseconds that `work` takes. What it returns is kept, so that it cannot be optimised away. */
+/** The milliseconds of `work`. Its return value is kept, so that it cannot be optimised away. */
 function time(work: () => unknown): number {
   const start = performance.now();
   const result = work();
@@ -34,7 +34,7 @@ function time(work: () => unknown): number {
   return elapsed;
 }
 
-/** Runs the contestants in turn, round by round, so that a slow moment of the machine hits them all. */
+/** Runs the contestants alternately, round by round, so that a slow moment of the machine affects them all. */
 function compare<K extends string>(contestants: Readonly<Record<K, () => unknown>>): Record<K, readonly number[]> {
   const names = Object.keys(contestants) as K[];
   const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<K, number[]>;
@@ -47,7 +47,7 @@ function compare<K extends string>(contestants: Readonly<Record<K, () => unknown
   return samples;
 }
 
-/** How many times the one costs the other, taken round by round. */
+/** The ratio of two costs, taken round by round. */
 function ratio(one: readonly number[], other: readonly number[]): number {
   return median(one.map((ms, round) => ms / (other[round] ?? Number.NaN)));
 }
@@ -94,7 +94,7 @@ function* streaming(): Iterable<Figure> {
   const long = conversation(10_000);
   const spread = deltasIntoMany(10_000);
   const spreadShort = deltasIntoMany(100);
-  const few = long.deltas.slice(0, 300); // what the slow ones are given
+  const few = long.deltas.slice(0, 300); // the input of the slow contestants
   const said = few.map(({ delta }) => delta).join('');
   const lastOf = (state: { readonly blocks: { at(i: number): unknown } }): string =>
     (state.blocks.at(-1) as { content: string }).content;
@@ -160,7 +160,7 @@ function conversation(count: number): {
   };
 }
 
-/** All blocks are being streamed, and take turns. */
+/** All blocks are streaming, and get deltas alternately. */
 function deltasIntoMany(count: number): {
   readonly state: SessionConversationState;
   readonly deltas: readonly ConversationEvent[];

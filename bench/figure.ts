@@ -1,12 +1,12 @@
-/** One measured number and the bar it must clear. Figures are ratios of two things measured in the same run. */
+/** One measured number and its limit. Figures are ratios of two values measured in the same run. */
 export interface Figure {
   readonly section: string;
   readonly figure: string;
   readonly value: number;
-  /** The bar, e.g. `<= 1.3`. Absent: the number is for information. */
+  /** The limit, e.g. `<= 1.3`. Absent: the number is for information. */
   readonly limit?: string;
   readonly holds: boolean;
-  /** What stands behind the number, for the table. */
+  /** Details of the number, for the table. */
   readonly note?: string;
 }
 
@@ -27,7 +27,7 @@ export function atLeast(section: string, figure: string, value: number, limit: n
   return { section, figure, value: round(value), limit: `>= ${limit}`, holds: value >= limit, ...(note && { note }) };
 }
 
-/** A figure without a bar. */
+/** A figure without a limit. */
 export function info(section: string, figure: string, value: number, note?: string): Figure {
   return { section, figure, value: round(value), holds: true, ...(note && { note }) };
 }
@@ -36,7 +36,7 @@ function round(value: number): number {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(4));
 }
 
-/** The middle of the samples: one slow round does not move it. */
+/** The median of the samples: one slow round does not change it. */
 export function median(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -2,18 +2,18 @@ import { replayCuration } from '../src/history/replay-curation.ts';
 import { slidingWindow } from '../src/history/sliding-window.ts';
 import { atLeast, atMost, type Figure, info, median, type Section } from './figure.ts';
 import { type GrowingConversation, growingConversation } from './history/growing-conversation.ts';
-import { runDocument, runOurs, runPrune, runTrim } from './history/window-runs.ts';
+import { runOurs, runPlain, runPrune, runTrim } from './history/window-runs.ts';
 
 /**
- * What curating costs, and what it does to the provider's prompt cache. Contestants take turns round by round, so that a busy
- * moment of the machine meets them all; the numbers are medians over the rounds.
+ * The cost of curating, and its effect on the provider's prompt cache. Contestants alternate round by round, so that a busy moment of
+ * the machine affects them all; the numbers are medians over the rounds.
  */
 
 const NAME = 'history';
 const LENGTH = 10_000;
 const TRIM_LENGTH = 2_000;
 const ROUNDS = 9;
-/** How many of their requests the slow ones are asked to make. */
+/** How many of the requests the slow contestants make. */
 const STRIDE = 50;
 
 export const section: Section = {
@@ -56,16 +56,16 @@ function* cacheFigures(): Iterable<Figure> {
 }
 
 async function* speedFigures(conversation: GrowingConversation): AsyncIterable<Figure> {
-  const times = { ours: [] as number[], document: [] as number[], prune: [] as number[], trim: [] as number[] };
+  const times = { ours: [] as number[], plain: [] as number[], prune: [] as number[], trim: [] as number[] };
   for (let round = -1; round < ROUNDS; round++) {
-    // The quick ones take several turns; the first round is for the compiler.
-    const quick = [...Array(round < 0 ? 30 : 9).keys()].map(() => [runOurs(conversation), runDocument(conversation)]);
+    // The fast ones run several times; the first round is for the compiler.
+    const quick = [...Array(round < 0 ? 30 : 9).keys()].map(() => [runOurs(conversation), runPlain(conversation)]);
     const prune = runPrune(conversation, STRIDE);
-    // A turn's cost is taken to grow with the messages no faster than linearly, which favours the one extrapolated.
+    // The cost of a turn is assumed to grow at most linearly with the messages, which favours the extrapolated contestant.
     const trim = (await runTrim(conversation, TRIM_LENGTH, STRIDE)) * (LENGTH / TRIM_LENGTH) ** 2;
     if (round < 0) continue;
     times.ours.push(median(quick.map(([ours = 0]) => ours)));
-    times.document.push(median(quick.map(([, document = 0]) => document)));
+    times.plain.push(median(quick.map(([, plain = 0]) => plain)));
     times.prune.push(prune);
     times.trim.push(trim);
   }
@@ -87,11 +87,11 @@ async function* speedFigures(conversation: GrowingConversation): AsyncIterable<F
   yield atLeast(NAME, 'times faster than trimMessages of @langchain/core', trim, 500, trimNote);
   const [prune, pruneNote] = against(times.prune, `every ${STRIDE}th request made`);
   yield atLeast(NAME, 'times faster than pruneMessages of ai', prune, 30, pruneNote);
-  const [document, documentNote] = against(times.document, 'which neither checks nor counts');
-  yield atLeast(NAME, 'times faster than the third document written literally', document, 2, documentNote);
+  const [plain, plainNote] = against(times.plain, 'which neither checks nor counts');
+  yield atLeast(NAME, 'times faster than a plain window manager', plain, 2, plainNote);
 }
 
-/** What a turn costs at 10,000 messages against 100: the same growing run, timed over its 50 turns from 100 and its last 50. */
+/** The cost of a turn at 10,000 messages compared with 100: the same growing run, timed over its 50 turns from 100 and its last 50. */
 function flatFigure(conversation: GrowingConversation): Figure {
   const early: number[] = [];
   const late: number[] = [];

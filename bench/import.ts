@@ -1,4 +1,4 @@
-/** What importing the built package costs a process, beside importing the AI SDK. */
+/** The time a process takes to import the built package, compared with importing the AI SDK. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -24,7 +24,7 @@ export const section: Section = {
     for (let round = 0; round < ROUNDS; round++) {
       for (const name of names) samples[name].push(importingMs(modules[name]));
     }
-    // Pairs of one round: the machine's speed drifts, the ratio does not.
+    // Ratios within one round: the machine's speed drifts, the ratio does not.
     const ratio = (name: keyof typeof modules): number =>
       median(samples[name].map((ms, round) => ms / (samples.ai[round] ?? Number.NaN)));
     const note = (name: keyof typeof modules): string =>
@@ -35,7 +35,7 @@ export const section: Section = {
   },
 };
 
-/** The time a fresh process takes to import a module; what the process itself takes to start is not part of it. */
+/** The time a new process takes to import a module, without the start of the process. */
 function importingMs(specifier: string): number {
   const script = `const began = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - began);`;
   return Number(

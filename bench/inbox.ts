@@ -1,4 +1,4 @@
-/** What the inbox costs: sending, placing, and watching from another process. Each part is a file in `inbox/`. */
+/** The cost of the inbox: sending, placing, and watching from another process. Each part is a file in `inbox/`. */
 import { inDirectory } from './append/workload.ts';
 import type { Section } from './figure.ts';
 import { deltaFigures } from './inbox/delta-cost.ts';

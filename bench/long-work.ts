@@ -1,4 +1,4 @@
-/** How long work on a session of a million events holds up everybody else: the longest lock and the longest block of the event loop. */
+/** How long work on a session of a million events blocks others: the longest lock and the longest block of the event loop. */
 import { type NewEvent, openSession } from '../src/index.ts';
 import { sqliteStore } from '../src/sqlite.ts';
 import { inDirectory, timed } from './append/workload.ts';
@@ -52,7 +52,7 @@ async function* figures(
   work: () => Promise<unknown>,
   limits?: 'info',
 ): AsyncIterable<Figure> {
-  await other.waits(); // what it measured before does not count
+  await other.waits(); // discards earlier measurements
   const eventLoop = watchEventLoop();
   const ms = await timed(work);
   const blocks = eventLoop.stop();

@@ -1,4 +1,4 @@
-/** What the loop costs beside the commits it cannot do without. */
+/** The cost of the loop compared with its commits. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ import { rawDatabase, rawInsert } from './raw-inserts.ts';
 
 const NAME = 'loop';
 const RESULT = 'x'.repeat(1024);
-/** Lengths of conversations, and what a turn may cost in raw inserts: a short one pays for its beginning. */
+/** Lengths of conversations, and the limit of a turn in raw inserts: a short one includes its start. */
 const TURNS = [
   [50, 1.6],
   [200, 1.5],
   [1000, 1.5],
 ] as const;
 const WARM_UP_TURNS = 600;
-/** Turns after which the code has been compiled for good: without them the shortest conversations measure the compiler. */
+/** Warm-up turns: without them the shortest conversations measure the compiler. */
 const COMPILED_TURNS = 10_000;
 
 export const section: Section = {
@@ -47,10 +47,10 @@ export const section: Section = {
   },
 };
 
-/** Turns and the raw inserts of what they committed by turns, this many at a time: the sync's cost drifts, the ratio does not. */
+/** Turns and the raw inserts of their commits alternate, this many at a time: the cost of a sync drifts, the ratio does not. */
 const STRETCH = 10;
 
-/** The time of one turn in a stretch, and of one raw insert for each commit that it made. */
+/** The time of one turn in a batch, and of one raw insert for each of its commits. */
 interface Stretch {
   readonly loopMs: number;
   readonly rawMs: number;
@@ -93,7 +93,7 @@ async function measure(dir: string, name: string, turns: number): Promise<readon
       return inner.append(sessionId, events, options);
     },
   };
-  // Both files past their first growth: until a write-ahead log is written over for the first time, a sync costs more.
+  // Both files past their first growth: a sync costs more until a write-ahead log is overwritten for the first time.
   await converse(inner, WARM_UP_TURNS, () => {}, 'warm-up');
   const filling = [{ type: 'warm/up', at: '', text: RESULT.repeat(2) }];
   for (let n = 0; n < 2 * WARM_UP_TURNS; n++) insert(n, filling);
@@ -103,7 +103,7 @@ async function measure(dir: string, name: string, turns: number): Promise<readon
   let began = performance.now();
   await converse(store, turns + 2, (turn) => {
     const ms = performance.now() - began;
-    // The first turn opens the evaluation.
+    // The first turn starts the evaluation.
     if (turn > 2) measured.push({ ms, appended });
     if (measured.length === STRETCH) {
       const inserts = measured.map((one, n) =>
@@ -123,7 +123,7 @@ async function measure(dir: string, name: string, turns: number): Promise<readon
   return stretches;
 }
 
-/** A conversation of so many turns with two calls each, then an answer. */
+/** A conversation of this many turns with two calls each, then a response. */
 async function converse(
   store: Store,
   turns: number,
@@ -152,7 +152,7 @@ async function converse(
 
 async function* byteFigures(dir: string): AsyncIterable<Figure> {
   const turns = 1000;
-  // The search index is apart: filled when nothing else is written, or when a search asks for it.
+  // Without the search index, which is updated when nothing else is written, or by a search.
   const store = await sqliteStore(join(dir, 'bytes.db'), { backgroundIndexing: false });
   const before = bytesWritten();
   await converse(store, turns);
@@ -160,7 +160,7 @@ async function* byteFigures(dir: string): AsyncIterable<Figure> {
   const messages = Buffer.byteLength(JSON.stringify(getMessages(session)));
   let log = 0;
   for await (const { seq: _, ...event } of store.read('bench')) log += Buffer.byteLength(JSON.stringify(event));
-  await store.close(); // writes the WAL back into the file: that counts, too
+  await store.close(); // includes writing the WAL back into the file
   if (before !== undefined) {
     const written = (bytesWritten() ?? 0) - before;
     yield atMost(
@@ -174,7 +174,7 @@ async function* byteFigures(dir: string): AsyncIterable<Figure> {
   yield atMost(NAME, `${turns} turns: bytes of the log / bytes of messages`, log / messages, 2);
 }
 
-/** Bytes this process has passed to write calls, where the system counts them (Linux). */
+/** The bytes that this process has passed to write calls, if the system counts them (Linux). */
 function bytesWritten(): number | undefined {
   try {
     return Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
@@ -183,7 +183,7 @@ function bytesWritten(): number | undefined {
   }
 }
 
-/** Resuming a conversation of 1,000 turns that was killed, against reading and parsing its rows. */
+/** Resuming a killed conversation of 1,000 turns, compared with reading and parsing its rows. */
 async function* resumeFigure(dir: string): AsyncIterable<Figure> {
   const path = join(dir, 'resume.db');
   const turns = 1000;

@@ -1,8 +1,8 @@
-/** What there is to compare with: inserts of the same bytes with the same settings, by node:sqlite alone. */
+/** The baseline: inserts of the same bytes with the same settings, by node:sqlite alone. */
 import { DatabaseSync } from 'node:sqlite';
 import type { NewEvent } from '../src/index.ts';
 
-/** A connection set as the store sets its own. */
+/** A connection with the store's settings. */
 export function rawDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   database.exec(
@@ -11,7 +11,7 @@ export function rawDatabase(path: string): DatabaseSync {
   return database;
 }
 
-/** Makes a table and answers how to insert events into it: those of one append as one row, written as JSON. */
+/** Creates a table and returns a function that inserts events into it: those of one append as one row of JSON. */
 export function rawInsert(database: DatabaseSync): (n: number, events: readonly NewEvent[]) => void {
   database.exec(`CREATE TABLE events (position INTEGER PRIMARY KEY, key INTEGER NOT NULL, seq INTEGER NOT NULL,
     append_id TEXT, at TEXT NOT NULL, type TEXT NOT NULL, data TEXT NOT NULL) STRICT`);

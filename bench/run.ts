@@ -1,6 +1,6 @@
 /**
  * `npm run bench [-- <section> …] [--json]`: measures, prints a table (or one JSON object per figure) and exits non-zero when
- * a figure misses its bar.
+ * a figure misses its limit.
  */
 import { readdirSync } from 'node:fs';
 import type { Figure, Section } from './figure.ts';

@@ -1,7 +1,7 @@
 /**
  * `npm run build`: src/ to dist/. Declarations come from tsc, one per source file. JavaScript is bundled into one file per
- * entry and shared chunks: Node loads a dozen files faster than three hundred. Nothing is minified and the comments that
- * name a function's purpose stay in the declarations, so stack traces are readable without source maps.
+ * entry and shared chunks: Node loads a dozen files faster than three hundred. Nothing is minified and TSDoc comments stay in the
+ * declarations, so stack traces are readable without source maps.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * `npm run chaos [-- --minutes <n>] [--seed <n>]`: kills and stops the processes of a mixed agent at random instants, prints a line
- * every few seconds and a report at the end, and exits with 1 when anything is wrong.
+ * every few seconds and a report at the end, and exits with 1 when it finds a defect.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,8 +1,8 @@
 /**
- * The package as users get it: packs it, installs it into an empty directory, and checks there that
+ * Checks the package as users get it: packs it, installs it into an empty directory, and checks there that
  *
  * - every entry loads without optional peers, and `holdfast/conversation` loads no module of Node
- * - the command runs, and the demo's advice is for someone who installed the package
+ * - the command runs, and the demo's advice is for users who installed the package
  * - every entry, and programs that rely on narrowing, compile with `skipLibCheck: false` under every supported TypeScript
  *   (`test/consumers`), with and without the Claude Agent SDK
  * - every link of a shipped document leads to a shipped file
@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { brokenLinks } from './package/broken-links.ts';
 import { typeErrors } from './package/type-errors.ts';
 
-/** Refuses every module of Node while the entry loads. */
+/** Rejects every module of Node while the entry loads. */
 const WITHOUT_NODE = `
 import { registerHooks } from 'node:module';
 registerHooks({

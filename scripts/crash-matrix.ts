@@ -1,6 +1,6 @@
 /**
  * `node scripts/crash-matrix.ts`: runs the crash matrix, publishes its summary as docs/crash-matrix.md and writes every cell to
- * crash-matrix-cells.md, which is not kept.
+ * crash-matrix-cells.md, which is not committed.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

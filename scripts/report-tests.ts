@@ -1,4 +1,4 @@
-/** Turns vitest's JSON reports into what CI reads: each failure by name, and how many tests passed and failed. */
+/** Converts vitest's JSON reports to CI's format: each failure by name, and the number of passed and failed tests. */
 import { existsSync, readFileSync } from 'node:fs';
 
 interface Report {
@@ -29,7 +29,7 @@ for (const path of paths) {
   }
   const report = JSON.parse(readFileSync(path, 'utf8')) as Report;
   passed += report.numPassedTests;
-  // A file that could not even be loaded has no tests to fail.
+  // A file that could not be loaded has no tests to fail.
   failed += report.numFailedTests || Math.min(1, report.numFailedTestSuites);
   for (const line of failuresIn(report)) console.log(line);
 }

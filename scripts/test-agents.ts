@@ -1,6 +1,6 @@
 /**
- * `npm run test:agents`: installs the agents that the adapters drive (large, so not among the project's own dependencies), then
- * tests against them. Arguments go to vitest.
+ * `npm run test:agents`: installs the agents that the adapters use (large, so not among the project's own dependencies), then runs
+ * their tests. Arguments are passed to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '..');
 const agents = join(root, 'test', 'agents');
 
-// Not `npm ci`: it refuses a lock file without the programs of platforms that the registry at hand does not carry. No package runs
-// an install script, whatever npm is configured to do; OpenCode needs its own, which puts this machine's program in place.
+// Not `npm ci`: it rejects a lock file without the programs of platforms that the registry does not have. No package runs an
+// install script, whatever npm is configured to do, except OpenCode, whose script installs the program for this machine.
 const STEPS: readonly (readonly [cwd: string, command: string, ...args: string[]])[] = [
   [agents, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund'],
   [join(agents, 'node_modules', 'opencode-ai'), process.execPath, 'postinstall.mjs'],

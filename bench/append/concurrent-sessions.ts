@@ -1,4 +1,4 @@
-/** What group commit gives: 32 sessions that append at the same time against one that appends alone. */
+/** The gain of group commit: 32 sessions that append concurrently, compared with one that appends alone. */
 import { sqliteStore } from '../../src/sqlite.ts';
 import { atLeast, type Figure, median } from '../figure.ts';
 import { inDirectory, message, timed } from './workload.ts';
@@ -11,7 +11,7 @@ export function concurrentSessions(section: string): AsyncIterable<Figure> {
   return inDirectory(async function* (path) {
     const store = await sqliteStore(path('store.db'));
     const seqs = new Map<string, number>();
-    /** One session appends a number of times, each after the one before was acknowledged. */
+    /** One session makes a number of appends, each after the previous one was acknowledged. */
     const appendSome = async (id: string): Promise<void> => {
       for (let i = 0; i < APPENDS; i++) {
         const expectedSeq = seqs.get(id) ?? 0;
@@ -19,7 +19,7 @@ export function concurrentSessions(section: string): AsyncIterable<Figure> {
         seqs.set(id, seq);
       }
     };
-    /** Appends per millisecond, alone and right after it together. */
+    /** Appends per millisecond, of one session and right after it of all. */
     const rounds: { readonly one: number; readonly many: number }[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const alone = await timed(() => appendSome('alone'));

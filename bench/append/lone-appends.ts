@@ -1,4 +1,4 @@
-/** A lone durable append against a raw insert of the same bytes, at the beginning of a log and at its end. */
+/** A single durable append compared with a raw insert of the same bytes, at the beginning of a log and at its end. */
 import { sqliteStore } from '../../src/sqlite.ts';
 import { atMost, type Figure, median } from '../figure.ts';
 import { rawDatabase } from '../raw-inserts.ts';
@@ -7,12 +7,12 @@ import { inDirectory, message, rawTable, timed } from './workload.ts';
 const APPENDS = 100_000;
 const TENTH = APPENDS / 10;
 const WARM_UP = 500;
-/** Ours and raw by turns, this many at a time: the sync's cost drifts, the ratio does not. */
+/** Ours and raw alternate, this many at a time: the cost of a sync drifts, the ratio does not. */
 const TURN = 10;
-/** How many appends of the eighty thousand in between share a commit: only the length they give the log matters. */
+/** How many appends of the eighty thousand in between share a commit: they only lengthen the log. */
 const FILL = 500;
 
-/** The time of one append or insert in each turn, ours and raw, in the same moment of the machine. */
+/** The time of one append or insert in each batch, ours and raw, measured close together. */
 interface Turn {
   readonly ours: number;
   readonly raw: number;

@@ -1,4 +1,4 @@
-/** Opening a long session against reading and parsing its rows; with a snapshot only what came after it is read. */
+/** Opening a long session compared with reading and parsing its rows; with a snapshot only the events after it are read. */
 import { DatabaseSync } from 'node:sqlite';
 import { type NewEvent, openSession, type Store } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
@@ -8,7 +8,7 @@ import { inDirectory, message, timed } from './workload.ts';
 const MESSAGES = 10_000;
 const TAIL = 100;
 const ROUNDS = 40;
-/** Rounds until both are compiled; not counted. */
+/** Warm-up rounds, not counted. */
 const WARM_UP = 10;
 const id = 'long';
 
@@ -25,7 +25,7 @@ const START: NewEvent = {
 
 export function opening(section: string): AsyncIterable<Figure> {
   return inDirectory(async function* (path) {
-    // The index of ten thousand new messages is filled in the background, and would be in whatever yields to it meanwhile.
+    // The index of ten thousand new messages is updated in the background, which would disturb the measurement.
     const store = await sqliteStore(path('store.db'), { backgroundIndexing: false });
     const messages = Array.from({ length: MESSAGES }, (_, n) => message(n));
     await store.append(id, [START, ...messages.slice(0, -TAIL)], { id: 'a', expectedSeq: 0 });
@@ -39,7 +39,7 @@ export function opening(section: string): AsyncIterable<Figure> {
     const whole: number[] = [];
     const floor: number[] = [];
     for (let round = -WARM_UP; round < ROUNDS; round++) {
-      // In either order by turns: whoever comes second also collects the other's garbage.
+      // In alternating order: the second also collects the first one's garbage.
       const read = async () =>
         floor.push(
           await timed(() => rows.all().map((row) => JSON.parse(String((row as unknown as readonly unknown[])[3])))),
@@ -72,7 +72,7 @@ export function opening(section: string): AsyncIterable<Figure> {
   });
 }
 
-/** The same store, counting the events that are read. */
+/** The same store, which counts the events that are read. */
 function countingStore(store: Store): { readonly store: Store; read(): number } {
   let read = 0;
   const counting: Store = Object.assign(Object.create(store), {

@@ -1,4 +1,4 @@
-/** What the page size changes, for information: the numbers behind the choice of 4096 (docs/storage.md). */
+/** The effect of the page size, for information: the numbers behind the choice of 4096 (docs/storage.md). */
 import { statSync } from 'node:fs';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { type Figure, info, median } from '../figure.ts';

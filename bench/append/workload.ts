@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { NewEvent } from '../../src/index.ts';
 import { rawInsert } from '../raw-inserts.ts';
 
-/** What every figure of the section writes: one recorded message of about 600 characters. */
+/** The event that every figure of the section writes: one recorded message of about 600 characters. */
 
 const SENTENCE = 'The quick brown fox jumps over the lazy dog and says so. ';
 const AT = '2026-01-01T00:00:00.000Z';
@@ -32,7 +32,7 @@ export function message(n: number): NewEvent {
 /** Raw inserts of the same messages. */
 export interface RawTable {
   insert(n: number): void;
-  /** Many in one transaction, to make the table long. */
+  /** Many in one transaction, to lengthen the table. */
   fill(from: number, to: number): void;
 }
 
@@ -54,7 +54,7 @@ export async function timed(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-/** Runs `work` in a directory that is gone afterwards. */
+/** Runs `work` in a directory that is removed afterwards. */
 export async function* inDirectory<T>(work: (path: (name: string) => string) => AsyncIterable<T>): AsyncIterable<T> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   try {

@@ -9,17 +9,17 @@ import { gunzipSync } from 'node:zlib';
 const FIXTURES = join(import.meta.dirname, '../../test/fixtures/claude-code-2.1.38');
 const SESSION = '4d5611e5-241a-462a-8d15-5122611a9569';
 const AGENT = 'a2898e3';
-/** Stands for what is fresh in each copy. */
+/** The placeholder for ids that are new in each copy. */
 const FRESH = '\u0001';
 
-/** A session on disk, and what it is known to hold. */
+/** A session on disk, and its known content. */
 export interface LargeTranscript {
   readonly path: string;
   readonly bytes: number;
   readonly copies: number;
 }
 
-/** Lines with places for fresh ids. */
+/** Lines with placeholders for new ids. */
 class Template {
   readonly bytes: number;
   readonly #parts: readonly string[];
@@ -36,7 +36,7 @@ class Template {
       .split(FRESH);
   }
 
-  /** A copy with ids of its own, told of one agent. */
+  /** A copy with its own ids, for one agent. */
   copy(id: number, agent: number): string {
     return this.#parts.join(id.toString(16).padStart(8, '0')).replaceAll(AGENT, `${AGENT}${agent}`);
   }
@@ -49,7 +49,7 @@ function linesOf(name: string): readonly string[] {
 
 const isProgress = (line: string): boolean => (JSON.parse(line) as { type: string }).type === 'progress';
 
-/** Whole copies of the real session, its subagent's file with each, until there are so many bytes. */
+/** Copies of the real session, each with its subagent's file, up to this many bytes. */
 export async function writeCopies(directory: string, bytes: number): Promise<LargeTranscript> {
   const session = new Template(linesOf(SESSION));
   const agent = new Template(linesOf(`agent-${AGENT}`));
@@ -57,7 +57,7 @@ export async function writeCopies(directory: string, bytes: number): Promise<Lar
   return await write(directory, copies, agent, (copy) => [session.copy(copy, copy)]);
 }
 
-/** So many bytes, of which this share is progress: a session whose hooks never stop. */
+/** This many bytes, of which this share is progress: a session with very active hooks. */
 export async function writeMostlyProgress(directory: string, bytes: number, share: number): Promise<LargeTranscript> {
   const lines = linesOf(SESSION);
   const said = new Template(lines.filter((line) => !isProgress(line)));

@@ -1,6 +1,6 @@
 /**
- * The reducer as the fourth document writes it: `findIndex`, and a spread of the whole list for every event. Only what the
- * comparison needs: the main conversation's blocks.
+ * A reducer in the simplest form: `findIndex`, and a spread of the whole list for every event. Only the part that the comparison
+ * needs: the main conversation's blocks.
  */
 import type { ConversationBlock, ConversationEvent } from '../../src/conversation.ts';
 

@@ -1,17 +1,17 @@
 /**
- * The AI SDK's React chat state, driven as `useChat` drives it. For every chunk of a stream, `Chat` appends to the text part of
- * the message it keeps, sets the status, looks the message up from the end and calls `replaceMessage`, which copies the
- * list and the message; the hook hears of it through its callback and takes `messages` as its next snapshot.
+ * The AI SDK's React chat state, used as `useChat` uses it. For every chunk of a stream, `Chat` appends to the text part of its
+ * message, sets the status, finds the message from the end and calls `replaceMessage`, which copies the list and the message; its
+ * callback notifies the hook, which takes `messages` as its next snapshot.
  */
 import { Chat } from '@ai-sdk/react';
 import type { ChatState, UIMessage } from 'ai';
 
 export interface ReactChat {
-  /** What `Chat` does for a `text-delta`; answers the list a component would now render. */
+  /** What `Chat` does for a `text-delta`; returns the list that a component would render. */
   write(delta: string): readonly UIMessage[];
 }
 
-/** A chat of the texts, each a message of its own; deltas go to the last. */
+/** A chat with one message for each text; deltas go to the last. */
 export function reactChat(texts: readonly string[]): ReactChat {
   const messages = texts.map(
     (text, i): UIMessage => ({ id: `block_${i}`, role: 'assistant', parts: [{ type: 'text', text, state: 'done' }] }),

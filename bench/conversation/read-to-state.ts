@@ -1,4 +1,4 @@
-/** A process of its own, so that its memory is its own: reads a transcript to state and prints what that took. */
+/** A separate process, to measure its memory: reads a transcript to state and prints time and memory. */
 import {
   type ConversationEvent,
   createConversationState,

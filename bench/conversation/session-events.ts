@@ -1,4 +1,4 @@
-/** A made-up but plausible session as conversation events: the same on every machine. */
+/** A generated, plausible session as conversation events: the same on every machine. */
 import type { ConversationBlock, ConversationEvent } from '../../src/conversation.ts';
 
 const WORDS = 'the file that reads a line and then writes it back where tests look for what was asked of them'.split(
@@ -60,7 +60,7 @@ export function sessionEvents(count: number): ConversationEvent[] {
   return events.slice(0, count);
 }
 
-/** `count` finished texts and a last one that is being streamed. */
+/** `count` finished texts and a last one that is streaming. */
 export function longConversation(count: number): ConversationEvent[] {
   return Array.from({ length: count }, (_, i): ConversationEvent => {
     const last = i === count - 1;

@@ -1,4 +1,4 @@
-/** Transcripts: how fast a large one becomes a conversation, and what a huge one takes in memory. */
+/** Transcripts: how fast a large one becomes a conversation, and how much memory a huge one takes. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export async function* transcriptFigures(section: string): AsyncGenerator<Figure
   yield* inDirectory((directory) => memory(section, directory));
 }
 
-/** Both ways of parsing 100 MB against `JSON.parse` of every line over buffers. */
+/** Both ways of parsing 100 MB, compared with `JSON.parse` of every line over buffers. */
 async function* speed(section: string, directory: string): AsyncGenerator<Figure> {
   const transcript = await writeCopies(directory, SPEED_BYTES);
   const buffers = await readAll(transcript);
@@ -73,7 +73,7 @@ async function* memory(section: string, directory: string): AsyncGenerator<Figur
   yield info(section, 'MB/s of that', transcript.bytes / 1000 / told.milliseconds);
 }
 
-/** What nobody who wants every line can be faster than. */
+/** The lower limit for any parser that reads every line. */
 function parseLines(buffers: readonly Buffer[]): number {
   let lines = 0;
   for (const buffer of buffers) {
@@ -109,7 +109,7 @@ async function time(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-/** Runs a body on a folder of its own, which is gone afterwards. */
+/** Runs a function on its own folder, which is removed afterwards. */
 async function* inDirectory(body: (directory: string) => AsyncGenerator<Figure>): AsyncGenerator<Figure> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-bench-'));
   try {

@@ -1,12 +1,12 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
 import type { ModelMessage } from 'ai';
 import type { ConversationMessage } from '../../src/core/messages.ts';
-import type { Message } from './third-document.ts';
+import type { Message } from './plain-window.ts';
 
-/** One long tool loop, told in everyone's own messages: instructions, a question, then a call and its result for each turn. */
+/** One long tool loop, in each contestant's own messages: instructions, a question, then a call and its result for each turn. */
 export interface GrowingConversation {
   readonly ours: readonly ConversationMessage[];
-  readonly document: readonly Message[];
+  readonly plain: readonly Message[];
   readonly langchain: readonly BaseMessage[];
   readonly aiSdk: readonly ModelMessage[];
 }
@@ -28,7 +28,7 @@ export function growingConversation(length: number): GrowingConversation {
   ];
   ours.push({ ...place(0), role: 'system', content: text(INSTRUCTIONS) });
   ours.push({ ...place(0), role: 'user', content: text(QUESTION) });
-  const document: Message[] = [
+  const plain: Message[] = [
     { role: 'system', content: INSTRUCTIONS },
     { role: 'user', content: QUESTION },
   ];
@@ -56,8 +56,8 @@ export function growingConversation(length: number): GrowingConversation {
       content: text(result),
       isError: false,
     });
-    document.push({ role: 'assistant', content: null, tool_calls: [{ id, name: 'read_file', arguments: args }] });
-    document.push({ role: 'tool', content: result, tool_call_id: id });
+    plain.push({ role: 'assistant', content: null, tool_calls: [{ id, name: 'read_file', arguments: args }] });
+    plain.push({ role: 'tool', content: result, tool_call_id: id });
     langchain.push(new AIMessage({ content: '', tool_calls: [{ id, name: 'read_file', args: input }] }));
     langchain.push(new ToolMessage({ content: result, tool_call_id: id }));
     aiSdk.push({ role: 'assistant', content: [{ type: 'tool-call', toolCallId: id, toolName: 'read_file', input }] });
@@ -68,10 +68,10 @@ export function growingConversation(length: number): GrowingConversation {
       ],
     });
   }
-  return { ours: flat(ours), document: flat(document), langchain, aiSdk: flat(aiSdk) };
+  return { ours: flat(ours), plain: flat(plain), langchain, aiSdk: flat(aiSdk) };
 }
 
-/** The same as if it had been read from a log or a network: strings in one piece each, and not slices of others. */
+/** The same as if it had been read from a log or a network: flat strings, not slices of others. */
 function flat<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }

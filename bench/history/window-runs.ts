@@ -5,7 +5,7 @@ import { checkCoherence } from '../../src/history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
 import { slidingWindow } from '../../src/history/sliding-window.ts';
 import type { GrowingConversation } from './growing-conversation.ts';
-import { type Message, SlidingWindowManager } from './third-document.ts';
+import { type Message, SlidingWindowManager } from './plain-window.ts';
 
 /**
  * A window of 50 groups, a call and its result each, before every request of a conversation that grows by two messages a turn.
@@ -21,7 +21,7 @@ function expectWindow(who: string, sent: readonly unknown[], extra: number, firs
   }
 }
 
-/** Ours, by the path that the loop takes: select, check, mend, count tokens, compare with the request before. */
+/** Ours, as in the loop: select, check, repair, count tokens, compare with the previous request. */
 export function runOurs(
   { ours }: Pick<GrowingConversation, 'ours'>,
   at: (messages: number) => void = () => {},
@@ -43,23 +43,23 @@ export function runOurs(
   return elapsed;
 }
 
-/** The third document's manager, as it is written there. */
-export function runDocument({ document }: GrowingConversation): number {
+/** The plain window manager. */
+export function runPlain({ plain }: GrowingConversation): number {
   const manager = new SlidingWindowManager(MESSAGES);
-  const grown: Message[] = document.slice(0, 2);
+  const grown: Message[] = plain.slice(0, 2);
   let sent: readonly Message[] = [];
   const start = performance.now();
   for (let i = 2; ; i += 2) {
     sent = manager.curate(grown);
-    if (i >= document.length) break;
-    grown.push(document[i] as Message, document[i + 1] as Message);
+    if (i >= plain.length) break;
+    grown.push(plain[i] as Message, plain[i + 1] as Message);
   }
   const elapsed = performance.now() - start;
-  expectWindow('the document', sent, 1, sent[0]?.role ?? '', sent.at(-1) === document.at(-1));
+  expectWindow('the plain window', sent, 1, sent[0]?.role ?? '', sent.at(-1) === plain.at(-1));
   return elapsed;
 }
 
-/** `pruneMessages` of the AI SDK, at every `stride`th request, as if at all of them. */
+/** `pruneMessages` of the AI SDK, at every `stride`th request, extrapolated to all of them. */
 export function runPrune({ aiSdk }: GrowingConversation, stride: number): number {
   let elapsed = 0;
   let sent: readonly ModelMessage[] = [];

@@ -1,4 +1,4 @@
-/** What one piece costs a reader, from the commit to the state of its conversation. */
+/** The cost of one piece for a reader, from the commit to the state of its conversation. */
 import {
   createConversationState,
   type LogConverter,
@@ -29,7 +29,7 @@ export async function* deltaFigures(section: string, path: (name: string) => str
     };
     const costs: Record<keyof typeof followed, number[]> = { few: [], many: [], long: [] };
     const names = Object.keys(costs) as (keyof typeof followed)[];
-    // One after the other, so that whatever else the machine does meets all of them.
+    // One after the other, so that disturbances affect all of them.
     for (let i = -WARM_UP; i < PIECES; i++) {
       for (const name of names) {
         const ms = await followed[name].piece();
@@ -82,7 +82,7 @@ class Followed {
     this.#items = session.events({ live: true, drafts: true })[Symbol.asyncIterator]();
   }
 
-  /** Writes a piece; returns the milliseconds from its commit until the reader shows it. */
+  /** Writes a piece; returns the milliseconds from its commit until the reader has it. */
   async piece(): Promise<number> {
     await this.#write(1);
     const began = performance.now();

@@ -1,4 +1,4 @@
-/** What a hundred readers in another process cost the agent that they read. */
+/** The cost of a hundred readers in another process for the agent that they read. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ async function run(database: string): Promise<Cost> {
   return { ms, cpuMs: (user + system) / 1000 };
 }
 
-/** Says so many pieces a second, calls a tool after each response, and ends after some turns. */
+/** Streams this many pieces a second, calls a tool after each response, and ends after some turns. */
 function pacedModel(): Model {
   return {
     provider: 'bench',

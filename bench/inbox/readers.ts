@@ -1,6 +1,6 @@
 /**
- * `readers.ts <database> <count>`: follows a session as a server does for so many clients, each with a handle of its own. It says when all
- * of them follow; for a message from its parent it replies with what they read, and ends.
+ * `readers.ts <database> <count>`: tails a session like a server for this many clients, each with its own handle. It reports when all of
+ * them are tailing; for a message from its parent it replies with what they read, and ends.
  */
 import { openSession } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';

@@ -1,4 +1,4 @@
-/** Sending an input against a raw insert of the same bytes, and how soon another process has placed it. */
+/** Sending an input compared with a raw insert of the same bytes, and the time until another process has placed it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { rawDatabase, rawInsert } from '../raw-inserts.ts';
 const TEXT = 'x'.repeat(600);
 const WARM_UP = 300;
 const SENDS = 3_000;
-/** Ours and raw by turns, this many at a time: the sync's cost drifts, the ratio does not. */
+/** Ours and raw alternate, this many at a time: the cost of a sync drifts, the ratio does not. */
 const TURN = 10;
 
 export function sending(section: string): AsyncIterable<Figure> {
@@ -54,7 +54,7 @@ export function sending(section: string): AsyncIterable<Figure> {
 
 const ROUNDS = 30;
 
-/** A steer that is sent here while a tool runs in another process, which ends as soon as it sees the input. */
+/** A steer that is sent here while a tool runs in another process, which ends as soon as it receives the input. */
 export function placing(section: string): AsyncIterable<Figure> {
   return inDirectory(async function* (path) {
     const file = path('store.db');

@@ -1,11 +1,11 @@
 /**
- * Another process that appends to a session of its own, again and again: `appender.ts <database>`. For each message from its parent
- * it replies with the longest and the number of its appends since the message before.
+ * Another process that appends to its own session repeatedly: `appender.ts <database>`. For each message from its parent it replies with
+ * the longest and the number of its appends since the previous message.
  */
 import { setTimeout } from 'node:timers/promises';
 import { sqliteStore } from '../../src/sqlite.ts';
 
-/** An agent that is busy, not one that keeps the lock for itself. */
+/** A busy agent, but not one that always holds the lock. */
 const PAUSE_MS = 3;
 const [path = ''] = process.argv.slice(2);
 const store = await sqliteStore(path);

@@ -1,8 +1,8 @@
-/** The longest time that nothing else could run in this process. */
+/** The longest block of this process's event loop. */
 export interface Blocks {
   /** Milliseconds by the clock. */
   readonly longest: number;
-  /** Milliseconds of this thread's processor time: what a busy machine does not add to. */
+  /** Milliseconds of this thread's processor time, which a busy machine does not increase. */
   readonly longestCpu: number;
 }
 

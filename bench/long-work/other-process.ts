@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** What another process measured since it was asked before. */
+/** The measurements of another process since the previous request. */
 export interface Waits {
-  /** Milliseconds that its slowest append took. */
+  /** Milliseconds of its slowest append. */
   readonly longest: number;
   readonly appends: number;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** The relative links in the Markdown files of a directory that lead to no file, or to no heading of one. */
+/** The relative links in the Markdown files of a directory whose file or heading does not exist. */
 export function brokenLinks(root: string, files: readonly string[]): readonly string[] {
   return files
     .filter((file) => file.endsWith('.md'))
@@ -26,7 +26,7 @@ function leadsSomewhere(root: string, from: string, link: string): boolean {
   return heading === undefined || headingsIn(readFileSync(target, 'utf8')).includes(heading);
 }
 
-/** As GitHub and npm name them. */
+/** The ids of headings on GitHub and npm. */
 function headingsIn(markdown: string): readonly string[] {
   return Array.from(markdown.matchAll(/^#+ +(.+)$/gm), ([, title = '']) =>
     title

@@ -1,6 +1,6 @@
-/** Programs that every supported TypeScript compiles against the packed package: types that depend on how a compiler narrows. */
+/** Programs that every supported TypeScript compiles against the packed package: they depend on how a compiler narrows. */
 
-/** Events narrow by their type, also where an old compiler does it. */
+/** Events narrow by their type, also with the oldest compiler. */
 export const EVENTS = `
 import { createAdapter, definePrompt, defineSlice, memoryStore, openSession, scriptedModel, type SessionEvent } from 'holdfast';
 
@@ -46,16 +46,16 @@ export async function main(): Promise<void> {
 }
 `;
 
-/** A Claude Agent SDK that is installed gives its options their types. */
+/** With the Claude Agent SDK installed, its options are typed. */
 export const CLAUDE = `
 import { claudeAgentAdapter } from 'holdfast/claude-agent';
 
 claudeAgentAdapter({ query: { permissionMode: 'acceptEdits' } });
-// @ts-expect-error: there is no such mode
+// @ts-expect-error: unknown mode
 claudeAgentAdapter({ query: { permissionMode: 'maybe' } });
 // @ts-expect-error: the adapter sets it
 claudeAgentAdapter({ query: { resume: 'x' } });
 `;
 
-/** As much of the SDK's declarations as that program needs. */
+/** The part of the SDK's declarations that the program needs. */
 export const CLAUDE_SDK = `export type Options = { permissionMode?: 'default' | 'acceptEdits'; resume?: string };\n`;

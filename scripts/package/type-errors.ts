@@ -39,7 +39,7 @@ const CONSUMERS: readonly Consumer[] = [
   },
 ];
 
-/** What each supported TypeScript has to say about projects in `place`, where the package is installed. */
+/** The errors of each supported TypeScript for projects in `place`, where the package is installed. */
 export async function typeErrors(root: string, place: string, entries: readonly string[]): Promise<readonly string[]> {
   const projects = CONSUMERS.map((consumer) => writeProject(place, consumer, entries));
   const runs = compilersIn(root).flatMap((compiler) =>

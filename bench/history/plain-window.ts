@@ -1,6 +1,6 @@
 /**
- * The managers of the third document written literally in TypeScript: dictionaries become records, `list(x)` a copy, slices
- * slices. Only what a window needs; it checks nothing, counts no tokens and remembers nothing.
+ * A sliding window manager in its simplest form: copies and slices of arrays. It checks nothing, counts no tokens and caches
+ * nothing.
  */
 export interface Message {
   readonly role: string;
