@@ -183,5 +183,5 @@ function deltasIntoMany(count: number): {
 }
 
 function same(who: string, answer: string, expected: string): void {
-  if (answer !== expected) throw new Error(`${who} gives another answer: ${answer.slice(0, 80)} …`);
+  if (answer !== expected) throw new Error(`${who} gives another result: ${answer.slice(0, 80)} …`);
 }

@@ -133,7 +133,7 @@ async function converse(
   const tools = ['read_a', 'read_b'].map((name) =>
     defineTool({
       name,
-      description: 'Answers at once',
+      description: 'Returns at once',
       input: z.object({ path: z.string() }),
       effect: 'idempotent',
       execute: () => RESULT,

@@ -9,6 +9,7 @@ const STEPS: readonly (readonly [what: string, command: string, ...args: string[
   ['format and lint', 'biome', 'check', '.'],
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['pure folders without Node and DOM', 'tsc', '-p', 'tsconfig.pure.json'],
+  ['terms of the glossary', 'node', 'scripts/check-words.ts'],
   ['build', 'node', 'scripts/build.ts'],
   ['unused code', 'knip'],
   ['package shape (publint)', 'publint', '--strict'],

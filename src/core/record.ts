@@ -1,6 +1,6 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
-import { approved, denied, requested, requestedBySuspension, settled } from './call-words.ts';
+import { approved, denied, requested, requestedBySuspension, settled } from './call-decisions.ts';
 import { erased, erasedCall } from './erased.ts';
 import { type CallState, type Evaluation, isOpen, type RaisedLimits } from './evaluations.ts';
 import type {

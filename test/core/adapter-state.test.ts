@@ -32,7 +32,7 @@ test.for<readonly [string, () => unknown]>([
   ['that is too large', () => open.parse({ adapterType: 'open', text: 'x'.repeat(MAX_ADAPTER_STATE_BYTES) })],
   ['of too many bytes in few characters', () => open.parse({ adapterType: 'open', text: '漢'.repeat(6_000) })],
   [
-    'whose schema answers later',
+    'whose schema is asynchronous',
     () =>
       defineAdapterState<AdapterState>({
         adapterType: 'slow',

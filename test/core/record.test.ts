@@ -238,9 +238,9 @@ describe('D58: an erased message', () => {
 
 test.for<readonly [string, Draft]>([
   ['a description', { type: 'session/described', title: 't' }],
-  ['a word on nobody’s call', { type: 'tool/approved', ...refOf('nobody') }],
-  ['the end of nobody’s evaluation', { type: 'evaluation/completed', evaluationId: 'nobody' }],
-  ['an erasure of nobody’s message', { type: 'message/erased', messageId: 'nobody' }],
+  ['a decision on an unknown call', { type: 'tool/approved', ...refOf('nobody') }],
+  ['the end of an unknown evaluation', { type: 'evaluation/completed', evaluationId: 'nobody' }],
+  ['an erasure of an unknown message', { type: 'message/erased', messageId: 'nobody' }],
   ['a message that is there', answer(0, ['a'])],
   ['a start that is there', started()],
 ])('%s returns the same record', ([, draft]) => {

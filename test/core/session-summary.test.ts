@@ -45,7 +45,7 @@ test.for<readonly [string, readonly Draft[], string | undefined]>([
   ['it goes on', [started(), suspended, user('x', 0)], 'running'],
   ['it ended', [started(), { type: 'evaluation/completed', evaluationId: 'e1' }], 'completed'],
   [
-    'it ended, and someone came late',
+    'it ended, and a late event followed',
     [started(), { type: 'evaluation/completed', evaluationId: 'e1' }, suspended],
     'completed',
   ],

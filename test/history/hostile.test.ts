@@ -168,7 +168,7 @@ describe('repairs are reported (D32)', () => {
   };
 
   const cases: readonly { name: string; history: History; codes: readonly string[] }[] = [
-    { name: 'nothing to mend', history: (given) => given, codes: [] },
+    { name: 'nothing to repair', history: (given) => given, codes: [] },
     { name: 'a good selection', history: (given) => [...given.slice(0, 2), ...given.slice(-3)], codes: [] },
     {
       name: 'it throws',
@@ -181,7 +181,7 @@ describe('repairs are reported (D32)', () => {
     { name: 'call without result', history: (given) => given.toSpliced(3, 1), codes: ['call-without-result'] },
     { name: 'result without call', history: (given) => given.toSpliced(2, 1), codes: ['result-without-call'] },
     { name: 'newest lost', history: (given) => given.slice(0, -1), codes: ['newest-lost'] },
-    { name: 'begins with an answer', history: (given) => given.toSpliced(1, 1), codes: ['opening-lost'] },
+    { name: 'starts with a response', history: (given) => given.toSpliced(1, 1), codes: ['opening-lost'] },
     { name: 'reordered', history: (given) => given.toSpliced(5, 2).concat(given.slice(5, 7)), codes: ['reordered'] },
     { name: 'duplicated', history: (given) => given.concat(given.slice(-1)), codes: ['reordered'] },
     {

@@ -30,7 +30,7 @@ async function run(history: HistoryManager): Promise<Agent> {
 describe('"Unit tests for each built-in manager with various message configurations"', () => {
   const configurations: readonly { name: string; messages: readonly ConversationMessage[] }[] = [
     { name: 'only a system message', messages: new Conversation().system('s').messages },
-    { name: 'a question and an answer', messages: new Conversation().system('s').user('q').says('a').messages },
+    { name: 'a question and a response', messages: new Conversation().system('s').user('q').says('a').messages },
     {
       name: 'a tool loop',
       messages: new Conversation().system('s').user('q').calls('a').calls('b', 'c').says('d').messages,

@@ -41,7 +41,7 @@ describe('estimateTokens', () => {
   });
 
   test.for(['<|endoftext|>', 'a'.repeat(100_000), '\ud800'.repeat(50), '\0\t\r', '🚀'.repeat(1000)])(
-    'has a price for what real tokenizers choke on (%#)',
+    'estimates texts that real tokenizers fail on (%#)',
     (text) => {
       const tokens = estimateTokens(text);
       expect(tokens).toBeGreaterThan(0);

@@ -220,7 +220,7 @@ describe('tool() objects', () => {
       'with a JSON Schema that is a promise',
       () => ({ a: aiTool({ inputSchema: jsonSchema(Promise.resolve({})), execute: async () => 1 }) }),
     ],
-    ['that a provider defines and nobody runs', () => ({ memory: anthropic.tools.memory_20250818({}) })],
+    ['that a provider defines and that has no execute', () => ({ memory: anthropic.tools.memory_20250818({}) })],
   ] as const)('%s: rejected by definePrompt', ([, tools]) => {
     expect(() => definePrompt({ ns: 'a', key: 'b', instructions: '', tools: tools() as never })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

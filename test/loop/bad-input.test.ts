@@ -186,7 +186,7 @@ describe('D11: ids of calls', () => {
 
   test.for<readonly [string, readonly string[], readonly string[]]>([
     ['empty ones are made up', ['', ''], ['call_1_1', 'call_1_2']],
-    ['repeated ones are told apart', ['a', 'a', 'a'], ['a', 'a_2', 'a_3']],
+    ['repeated ones are distinguished', ['a', 'a', 'a'], ['a', 'a_2', 'a_3']],
     ['a made-up one does not take another’s', ['a', 'a', 'a_2'], ['a', 'a_2', 'a_2_2']],
     ['an empty one does not take another’s', ['call_1_2', ''], ['call_1_2', 'call_1_2_2']],
   ])('in one turn: %s', async ([, given, recorded]) => {

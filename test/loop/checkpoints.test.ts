@@ -115,7 +115,7 @@ describe('fileCheckpoints', () => {
     ['save', async (directory) => fileCheckpoints(directory).save('r', await snapshot('x'))],
     ['clear', (directory) => fileCheckpoints(join(directory, '..')).clear('folder')],
   ] satisfies [string, (directory: string) => Promise<unknown>][])(
-    'a directory that cannot be used: %s says so',
+    'a directory that cannot be used: %s rejects with CHECKPOINT_INVALID',
     async ([, act]) => {
       writeFileSync(join(dir, 'file'), '');
       mkdirSync(join(dir, 'folder.json'));

@@ -109,7 +109,7 @@ test.for([
   ['every point', 1, undefined],
   ['every third point, one call at a time', 3, 1],
 ] as const)(
-  'I2, I3, I4: at %s of a rich conversation, and again in the process that goes on',
+  'I2, I3, I4: killed at %s of a rich conversation, and again in the process that resumes',
   async ([, step, maxParallelCalls]) => {
     const scenario = { ...rich, maxParallelCalls };
     const expected = await live(scenario, []);

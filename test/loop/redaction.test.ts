@@ -543,7 +543,7 @@ describe('D77: a call whose exact arguments are missing', () => {
   });
 
   test.for(['idempotent', 'once'] as const)(
-    'is unknown if it was started, and a re-run is refused, with effect %s',
+    'has an unknown outcome if it was started, and a rerun is rejected, with effect %s',
     async (effect) => {
       const reconcile = (): never => {
         throw new Error('without arguments nobody is asked');

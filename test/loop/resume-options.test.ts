@@ -167,7 +167,7 @@ describe('D4: a changed prompt', () => {
     ['a tool less', { tools: [] }],
     ['a tool more', { tools: [ask(), tool('more', () => '')] }],
   ] as const)(
-    '%s: strict refuses and changes nothing, relaxed goes on with the recorded system message',
+    '%s: strict rejects and changes nothing, relaxed continues with the recorded system message',
     async ([, change]) => {
       const first = await suspended();
       const { seq } = first.session;

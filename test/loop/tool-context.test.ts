@@ -47,7 +47,7 @@ describe('D19: the context of every tool', () => {
   });
 
   test.for(['idempotent', 'once'] as const)(
-    'isResume and attempt tell a call that an earlier process had started (%s)',
+    'isResume and attempt are set for a call that an earlier process had started (%s)',
     async (effect) => {
       const { act, seen } = noting(effect, () => (seen.length === 1 ? new Promise(() => {}) : 'done'));
       const first = await dies(act);

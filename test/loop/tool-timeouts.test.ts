@@ -66,7 +66,7 @@ describe('D20: a tool that times out', () => {
 
   test.for([
     ['says so', () => ({ happened: 'unknown' as const })],
-    ['answers nonsense', () => undefined as never],
+    ['returns an invalid value', () => undefined as never],
     [
       'throws',
       () => {

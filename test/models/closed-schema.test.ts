@@ -82,7 +82,7 @@ describe('structured output', () => {
   const prompt = definePrompt({ ns: 'n', key: 'k', instructions: 'Answer.', output });
 
   test.for(['openai.chat', 'openai.responses'] as const)(
-    '%s is asked for a strict response to a z.object',
+    'the request to %s for a z.object is strict',
     async (provider) => {
       const server = await serve(['{"n":1,"inner":{"ok":true}}']);
       const adapter = createAdapter({ model: modelOf(provider, server.url) });

@@ -241,7 +241,7 @@ describe('an event is recorded as it was when it was dispatched', () => {
   });
 
   test.for([{ seq: 77 }, { at: '2026-05-01' }, { discarded: true }, { discarded: false }])(
-    'D21: with a field of its own that only the session sets, %j, it is refused: neither lost nor hidden',
+    'D21: with a field that only the session may set, %j, it is rejected',
     async (field) => {
       const store = memoryStore();
       const session = await openSession({ store, id: 's1', slices: [things] });

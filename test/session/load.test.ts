@@ -64,7 +64,7 @@ describe('D6: a snapshot of other slices', () => {
     ['one in an older version', [as(plan, 0), notes, audit]],
     ['one in a newer version', [plan, as(notes, 2), audit]],
     ['all in other versions', SLICES.map((slice) => as(slice, 7))],
-    ['others that nobody here knows', [defineSlice({ name: 'foreign', initial: [1], on: {} }), plan]],
+    ['others that this process does not define', [defineSlice({ name: 'foreign', initial: [1], on: {} }), plan]],
     ['one that persists now and did not', [{ ...focus, persist: true }]],
   ])('that contained %s: every slice is folded from the whole log', async ([, before]) => {
     await fc.assert(

@@ -112,7 +112,7 @@ describe('contents (D58)', () => {
 
 describe('forks', () => {
   test.for(['deleted', 'erased'] as const)(
-    'a fork whose origin is %s meanwhile has all its events or is refused, and nothing that was erased',
+    'a fork whose origin is %s meanwhile has all its events or is rejected, and has no erased text',
     async (fate) => {
       const path = temporaryDatabase();
       const store = await openStore(path, { busyTimeoutMs: 20_000 });

@@ -327,7 +327,7 @@ export function inboxContract(agent: InboxAgent): void {
         releases: true,
       },
     ] satisfies readonly { when: string; script: AgentScript; releases: boolean }[])(
-      'D61: $when: each input is told once, in its place',
+      'D61: $when: the agent receives each input once, in order',
       async ({ script, releases }) => {
         const server = await startModelServer({ main: script });
         servers.push(server);

@@ -1,0 +1,41 @@
+/**
+ * `node scripts/check-words.ts [--all]`: rejects synonyms of the glossary's terms (ARCHITECTURE.md) in comments, messages, test titles and
+ * documents. Prints one line for each and exits non-zero if there is one. With `--all` it also searches the folders that are not clean yet.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { findBannedWords } from './words/find-banned-words.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PLACES = ['src', 'test', 'scripts', 'bench', 'docs', 'README.md', 'SPEC.md', 'ARCHITECTURE.md', 'CHANGELOG.md'];
+const NOT_OURS = new Set(['node_modules', 'fixtures']);
+/** Folders whose comments still contain synonyms. Remove an entry once its folder is clean. */
+const NOT_CHECKED_YET = [
+  'src/agents',
+  'src/conversation',
+  'src/history',
+  'src/importers',
+  'src/loop',
+  'src/models',
+  'src/session',
+  'src/stores/sqlite',
+  'src/transcripts',
+  'test/conversation',
+  'test/importers',
+  'test/transcripts',
+  'docs',
+  'README.md',
+];
+const everything = process.argv.includes('--all');
+
+const problems = PLACES.flatMap((place) => filesIn(join(ROOT, place)))
+  .map((file) => relative(ROOT, file))
+  .filter((path) => everything || !NOT_CHECKED_YET.some((place) => path === place || path.startsWith(`${place}/`)))
+  .flatMap((path) => findBannedWords(path, readFileSync(join(ROOT, path), 'utf8')));
+for (const problem of problems) console.log(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;
+
+function filesIn(path: string): readonly string[] {
+  if (!statSync(path).isDirectory()) return /\.(?:ts|md)$/.test(path) ? [path] : [];
+  return readdirSync(path).flatMap((name) => (NOT_OURS.has(name) ? [] : filesIn(join(path, name))));
+}

@@ -1,0 +1,19 @@
+import { BANNED_WORDS } from './banned-words.ts';
+import { lineAt, type Prose, proseOfDocument, proseOfSource } from './prose-of.ts';
+
+/** Words that belong to a foreign format, by the file that quotes them. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {};
+
+/** The banned words in the prose of a file, each as `file:line: "word": use …`. `path` is relative to the repository. */
+export function findBannedWords(path: string, content: string): readonly string[] {
+  const prose = path.endsWith('.md') ? proseOfDocument(content) : proseOfSource(content, path.startsWith('test/'));
+  return prose.flatMap((piece) => bannedIn(path, piece));
+}
+
+function bannedIn(path: string, { text, line }: Prose): readonly string[] {
+  return BANNED_WORDS.flatMap(({ word, use }) =>
+    Array.from(text.matchAll(word))
+      .filter(([found]) => !ALLOWED[path]?.includes(found))
+      .map(({ 0: found, index }) => `${path}:${line + lineAt(text, index) - 1}: "${found}": use ${use}`),
+  );
+}
