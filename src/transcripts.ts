@@ -1,4 +1,4 @@
-/** `holdfast/transcripts`: finds, loads, parses and continues the sessions of other agents, and exports ours. Node only. */
+/** `holdfast/transcripts`: the sessions of other agents, found, loaded, read and continued, and exporters. Node only. */
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export type { TranscriptOptions } from './importers/locate-transcript.ts';

@@ -32,7 +32,7 @@ test('the first agent calls its tool and responds; run again, it returns the rec
   expect(run()).toBe('completed Clear in Lisbon.\n');
 });
 
-test('the program of docs/conversation.md shows a recorded conversation', async () => {
+test('the program of docs/conversation.md shows a conversation that was recorded', async () => {
   const store = await sqliteStore(join(directory, 'chat.db'));
   const session = await openSession({ store, id: 'ada' });
   const prompt = definePrompt({ ns: 'chat', key: 'assistant', instructions: '' });

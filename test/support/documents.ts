@@ -10,7 +10,7 @@ export function examplesIn(page: string): readonly string[] {
 
 const SOURCES = pathToFileURL(join(import.meta.dirname, '../../src/')).href;
 
-/** A program whose imports of `holdfast` are replaced by the sources: it runs unchanged from any directory, without a build. */
+/** A program that imports the sources where it says `holdfast`, from any directory: it runs as written, and needs no build. */
 export function withSources(program: string): string {
   return program
     .replace(/from 'holdfast(?:\/([a-z-]+))?'/g, (_, entry = 'index') => `from '${SOURCES}${entry}.ts'`)
@@ -19,7 +19,7 @@ export function withSources(program: string): string {
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Compiles programs with strict options, and returns the compiler's output: empty if there are no errors. */
+/** Compiles programs as a strict user would, and returns what the compiler says: nothing, when all is well. */
 export function compilerProblems(directory: string, programs: readonly string[]): string {
   const options = {
     strict: true,
