@@ -18,7 +18,6 @@ const NOT_CHECKED_YET = [
   'src/loop',
   'src/models',
   'src/session',
-  'src/stores/sqlite',
   'src/transcripts',
   'test/conversation',
   'test/importers',

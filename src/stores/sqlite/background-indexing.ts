@@ -50,7 +50,7 @@ export class BackgroundIndexing {
       this.#timer = undefined;
       if (!done) this.schedule(PAUSE_MS);
     } catch {
-      // Locked or full. Nobody asked for this work; a search will, and reads what is not indexed if it has to.
+      // Locked or full. The next search indexes what is missing, or reads what is not indexed if it cannot.
       this.#timer = undefined;
     }
   }

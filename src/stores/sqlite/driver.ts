@@ -137,7 +137,7 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** Runs a pragma and returns the first value of its answer. */
+  /** Runs a pragma and returns its first value. */
   pragma(sql: string): SqliteValue | undefined {
     return this.prepareValue<[], SqliteValue>(`PRAGMA ${sql}`).get();
   }

@@ -162,7 +162,7 @@ export class EventTable {
     return this.#readStretch.all(start, end);
   }
 
-  /** Rows with their append ids, to tell whether an append was made before. */
+  /** Rows with their append ids, which show whether an append was made before. */
   readAppended(key: number, after: number, until: number): readonly AppendedRow[] {
     return this.#appended.all({ key, after, until });
   }

@@ -93,7 +93,7 @@ export class LeaseTable {
   }
 }
 
-/** A lease as callers see it: its end is told by the time of day as it is now. */
+/** A lease as callers see it: its end is a time of day, by the clock as it is set now. */
 export function leaseFromRow(row: LeaseRow, clock: Clock): Lease {
   const expiresAt = expiryNow(termOf(row), clock);
   return { fence: row.fence, holder: holderOf(row), expiresAt, renewals: row.lease_renewals };

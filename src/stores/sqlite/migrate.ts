@@ -11,7 +11,7 @@ const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEven
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;
 
-/** "Hold": marks a file as ours, so that nobody else's database is ever written to. */
+/** "Hold": marks a file as ours, so that the database of another program is never written to. */
 const APPLICATION_ID = 0x486f6c64;
 
 /**

@@ -44,7 +44,7 @@ export const DEFAULT_BUSY_TIMEOUT_MS = 5000;
 
 /**
  * Opens or creates a database of ours with every setting durability needs, and brings it to the present layout. Every step may
- * find the file locked, even one that only asks: the first statement after a crash waits for whoever recovers the log.
+ * find the file locked, even one that only asks: the first statement after a crash waits for the process that recovers the log.
  */
 export async function openDatabase(path: string, options: OpenOptions = {}): Promise<Database> {
   const { readOnly = false, busyTimeoutMs = DEFAULT_BUSY_TIMEOUT_MS, maxBytes, pageSize = PAGE_SIZE } = options;

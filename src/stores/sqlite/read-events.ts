@@ -48,7 +48,7 @@ export function readEvents(
       // Deleted while it was read: keys are never used again, so what follows cannot be another session's.
       const isDeleted = (await query(() => sessions.find(sessionId)))?.key !== key;
       if (!isDeleted) throw gap(sessionId, after + 1);
-      // A caller that named the life it reads must not take a part of it for the whole.
+      // A caller that names an incarnation must not take a part of it for the whole.
       if (options.incarnation !== undefined) throw sessionGone(sessionId);
       return [];
     }

@@ -6,8 +6,8 @@ import type { SessionTable } from './session-table.ts';
 const POLL_MS = 100;
 
 /**
- * Notices what other connections commit, while anyone watches. SQLite tells nobody; but `data_version` changes with every
- * commit of another connection, and asking for it costs a few microseconds.
+ * Notices what other connections commit, while a session is watched. SQLite sends no notice, but `data_version` changes with every
+ * commit of another connection, and reading it costs a few microseconds.
  */
 export class RemoteCommits {
   readonly #watchers: Watchers;
@@ -27,7 +27,7 @@ export class RemoteCommits {
     this.#askVersion = () => statement.get();
   }
 
-  /** Begins to look, if nobody did: called when a watcher arrives. */
+  /** Starts to poll with the first watcher. */
   watch(sessionId: string): void {
     // In this order: a commit in between is looked at once too often, not missed.
     if (!this.#timer) this.#version = this.#askVersion();

@@ -57,7 +57,7 @@ export class SearchIndex {
     this.#indexedSeq = database.prepareValue('SELECT indexed_seq FROM sessions WHERE key = ?');
     this.#progress = database.prepare('UPDATE sessions SET indexed_seq = ? WHERE key = ?');
     this.#add = database.prepare('INSERT INTO search (rowid, words) VALUES ((? << 32) | ?, ?)');
-    // The index keeps no text, so it must be told the words it is to forget.
+    // The index keeps no text, so removing an entry takes its words.
     this.#remove = database.prepare("INSERT INTO search (search, rowid, words) VALUES ('delete', (? << 32) | ?, ?)");
     this.#find = database.prepare(
       `SELECT search.rowid >> 32 AS key, search.rowid & 0xffffffff AS seq, sessions.id AS id

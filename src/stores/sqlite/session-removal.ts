@@ -71,7 +71,7 @@ export class SessionRemoval {
     ];
   }
 
-  /** In a write transaction: ends a session's life. Its rows wait for `removeAll`. */
+  /** In a write transaction: deletes a session. Its rows wait for `removeAll`. */
   end(sessionId: string, session: SessionRow): void {
     // Read before the row is gone: which events have words in the index.
     this.#sessions.end(sessionId, session, this.#index.indexedSeq(session.key));

@@ -31,7 +31,7 @@ export class SessionTable {
   readonly #findAtHead: Statement<[string], SessionAtHead>;
   readonly #recent: Statement<[], readonly [key: number, seq: number]>;
   readonly #create: ValueStatement<[string, number], number>;
-  readonly #deletedLives: ValueStatement<[string], number>;
+  readonly #deletedIncarnations: ValueStatement<[string], number>;
   readonly #countDeleted: Statement<[string, number]>;
   readonly #doom: Statement<[number, number]>;
   readonly #doomedIndex: ValueStatement<[number], number>;
@@ -45,7 +45,7 @@ export class SessionTable {
     this.#findAtHead = database.prepare(`SELECT ${ROW_COLUMNS}, ${HEAD} AS seq FROM sessions WHERE id = ?`);
     this.#recent = database.prepareRows(`SELECT key, seq FROM ${RECENT}`);
     this.#create = database.prepareValue('INSERT INTO sessions (id, incarnation) VALUES (?, ?) RETURNING key');
-    this.#deletedLives = database.prepareValue('SELECT incarnation FROM deleted_sessions WHERE id_hash = ?');
+    this.#deletedIncarnations = database.prepareValue('SELECT incarnation FROM deleted_sessions WHERE id_hash = ?');
     this.#countDeleted = database.prepare(
       'INSERT OR REPLACE INTO deleted_sessions (id_hash, incarnation) VALUES (?, ?)',
     );
@@ -80,22 +80,22 @@ export class SessionTable {
     return this.#create.get(sessionId, this.nextIncarnation(sessionId)) as number;
   }
 
-  /** Which life of a session begins when it is created now. */
+  /** The incarnation that begins when the session is created now. */
   nextIncarnation(sessionId: string): number {
-    return (this.#deletedLives.get(idHash(sessionId)) ?? 0) + 1;
+    return (this.#deletedIncarnations.get(idHash(sessionId)) ?? 0) + 1;
   }
 
-  /** The session in the life that the caller means; undefined when that life has no row yet. */
+  /** The session in the incarnation that the caller names; undefined when that one has no row yet. */
   findLiving(sessionId: string, incarnation: number | undefined): SessionRow | undefined {
-    return this.#inLife(sessionId, incarnation, this.find(sessionId));
+    return this.#inIncarnation(sessionId, incarnation, this.find(sessionId));
   }
 
   /** As `findLiving`, with the seq of the last event. */
   findLivingAtHead(sessionId: string, incarnation: number | undefined): SessionAtHead | undefined {
-    return this.#inLife(sessionId, incarnation, this.findAtHead(sessionId));
+    return this.#inIncarnation(sessionId, incarnation, this.findAtHead(sessionId));
   }
 
-  #inLife<R extends SessionRow>(
+  #inIncarnation<R extends SessionRow>(
     sessionId: string,
     incarnation: number | undefined,
     session: R | undefined,
@@ -139,7 +139,7 @@ export class SessionTable {
     return found === 1;
   }
 
-  /** Ends a session's life: its row is gone at once, its events are removed in slices. */
+  /** Deletes a session: its row is gone at once, its events are removed in slices. */
   end(sessionId: string, { key, incarnation }: SessionRow, indexedSeq: number): void {
     this.#countDeleted.run(idHash(sessionId), incarnation);
     this.doom(key, indexedSeq);

@@ -1,5 +1,5 @@
 /**
- * How much of a long work one transaction may do. Whoever appends waits for it, and so does the event loop: a slice ends before
+ * How much of a long work one transaction may do. Appends wait for it, and so does the event loop: a slice ends before
  * it exceeds a number of events or an amount of text, and after a short time, whichever comes first.
  */
 

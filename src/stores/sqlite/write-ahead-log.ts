@@ -15,11 +15,11 @@ export function emptyIfFree(database: Database): void {
   try {
     emptyWriteAheadLog(database);
   } catch {
-    // Somebody reads or writes. What was deleted is deleted; only its old pages stay in the log a while longer.
+    // Another connection reads or writes. The rows are deleted; their old pages stay in the log until it is written over.
   }
 }
 
-/** What an eraser is told when a reader keeps the log alive: the new event stands, the old bytes do too. */
+/** Thrown to the caller that erases while a reader keeps the log: the new event is stored, and the old bytes are still there. */
 export function stillInLog(sessionId: string, seq: number, cause: unknown): HoldfastError {
   return new HoldfastError(
     'STORE_BUSY',

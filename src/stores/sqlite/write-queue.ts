@@ -5,16 +5,15 @@ import type { Database } from './driver.ts';
 import { storeError } from './sqlite-errors.ts';
 
 /**
- * Group commit: what is asked for within one turn of the event loop is written in one transaction, and so with one sync.
- * Nobody waits for a timer, and a session that writes alone not even for the turn to end: its next write cannot come before
- * this one is answered.
+ * Group commit: what is submitted within one turn of the event loop is written in one transaction, and so with one sync. No timer is
+ * involved. A session that writes alone does not wait for the turn to end, because its next write comes after this one resolves.
  *
- *     submit ─▶ waiting ──end of turn──▶ BEGIN IMMEDIATE · work, work, work · COMMIT ─▶ everyone's answer
+ *     submit ─▶ waiting ──end of turn──▶ BEGIN IMMEDIATE · work, work, work · COMMIT ─▶ each promise resolves
  *                  ▲                          │ locked                │ failed
- *                  └────────── pause ─────────┘                       └─▶ undone; each work again, by itself
+ *                  └────────── pause ─────────┘                       └─▶ rolled back; each work again, by itself
  *
- * One work's refusal never fails another's (D51): a refusal comes before that work has written anything, and whatever else
- * goes wrong undoes the whole transaction and is then met by the culprit alone.
+ * A work that is refused never fails another (D51): a refusal comes before that work has written anything. Any other error rolls the
+ * whole transaction back, and then only the work that causes it fails.
  */
 
 const MAX_BATCH = 512;
@@ -120,7 +119,7 @@ export class WriteQueue {
     return this.#enqueue(this.#waiting, work, writer);
   }
 
-  /** As `submit`, in a transaction of its own and after everyone who waits: for long work that nobody should wait behind. */
+  /** As `submit`, in a transaction of its own and after everyone who waits: for long work, which others should not wait for. */
   async submitAlone<T>(work: () => T, mayBeUndone = false): Promise<T> {
     if (this.#longWorkMs >= LONG_WORK_MS) this.#lockFree ??= this.#leaveLockFree();
     await this.#lockFree;
@@ -159,15 +158,8 @@ export class WriteQueue {
       await (this.#isAlone() ? undefined : this.#endOfTurn());
       const lane = this.#waiting.length > 0 && !this.#isOverdue() ? this.#waiting : this.#alone;
       const jobs = lane.splice(0, lane === this.#alone ? 1 : MAX_BATCH);
-      if (lane === this.#alone) this.#aloneSince = performance.now();
-      const [first] = jobs;
-      this.#lastWriter = jobs.every(({ writer }) => writer === first?.writer) ? first?.writer : undefined;
-      const began = performance.now();
-      const unserved = this.#commitTogether(jobs);
-      if (lane === this.#alone) {
-        this.#lastAloneMs = performance.now() - began;
-        this.#longWorkMs += this.#lastAloneMs;
-      }
+      this.#lastWriter = onlyWriter(jobs);
+      const unserved = lane === this.#alone ? this.#commitAlone(jobs) : this.#commitTogether(jobs);
       if (unserved.length > 0) {
         lane.unshift(...unserved);
         await pause();
@@ -176,25 +168,34 @@ export class WriteQueue {
     this.#running = undefined;
   }
 
+  #commitAlone(jobs: readonly Job[]): readonly Job[] {
+    const began = performance.now();
+    this.#aloneSince = began;
+    const unserved = this.#commitTogether(jobs);
+    this.#lastAloneMs = performance.now() - began;
+    this.#longWorkMs += this.#lastAloneMs;
+    return unserved;
+  }
+
   /** Whether long work has waited for long: behind a session that writes without a pause it would wait for ever. */
   #isOverdue(): boolean {
     const enough = Math.min(SHARE_OF_OTHERS * this.#lastAloneMs, LONG_ENOUGH_MS);
     return this.#alone.length > 0 && performance.now() - this.#aloneSince > enough;
   }
 
-  /** Whether nobody else writes, and timers and input have not waited for long. */
+  /** Whether no other session writes, and timers and input have not waited for long. */
   #isAlone(): boolean {
     const writer = this.#waiting[0]?.writer;
     return writer !== undefined && writer === this.#lastWriter && this.#inThisTurn++ < MAX_IN_A_TURN;
   }
 
-  /** Waits for whoever else writes in this turn of the event loop. */
+  /** Waits for what else is submitted in this turn of the event loop. */
   #endOfTurn(): Promise<void> {
     this.#inThisTurn = 0;
     return new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Writes the jobs and answers them; returns those to try again because the database is locked. */
+  /** Writes the jobs and settles their promises; returns those to try again because the database is locked. */
   #commitTogether(jobs: readonly Job[]): readonly Job[] {
     try {
       this.#sync.set(jobs.every(({ mayBeUndone }) => mayBeUndone) ? 'NORMAL' : 'FULL');
@@ -213,7 +214,7 @@ export class WriteQueue {
       const outcomes = jobs.length === 1 && only ? [runJob(only)] : jobs.map(runJob);
       this.#commit.run();
       this.#sync.set('FULL');
-      for (let i = 0; i < outcomes.length; i++) answer(jobs[i], outcomes[i] as Outcome);
+      for (let i = 0; i < outcomes.length; i++) settle(jobs[i], outcomes[i] as Outcome);
       return [];
     } catch (error) {
       this.#undo();
@@ -222,7 +223,7 @@ export class WriteQueue {
         for (const job of jobs) job.reject(error.refusal);
         return [];
       }
-      answer(jobs[0], { error: error instanceof RefusedAfterWriting ? error.refusal : storeError(error, this.#path) });
+      settle(jobs[0], { error: error instanceof RefusedAfterWriting ? error.refusal : storeError(error, this.#path) });
       return [];
     }
   }
@@ -237,6 +238,13 @@ export class WriteQueue {
   }
 }
 
+/** The session that all jobs are for, if it is one. */
+function onlyWriter(jobs: readonly Job[]): string | undefined {
+  const writer = jobs[0]?.writer;
+  for (let i = 1; i < jobs.length; i++) if (jobs[i]?.writer !== writer) return undefined;
+  return writer;
+}
+
 function runJob(job: Job): Outcome {
   try {
     return { value: job.work() };
@@ -246,7 +254,7 @@ function runJob(job: Job): Outcome {
   }
 }
 
-function answer(job: Job | undefined, outcome: Outcome): void {
+function settle(job: Job | undefined, outcome: Outcome): void {
   if ('error' in outcome) job?.reject(outcome.error);
   else job?.resolve(outcome.value);
 }

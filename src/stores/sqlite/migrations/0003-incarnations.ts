@@ -1,7 +1,7 @@
 /**
- * Lives of a session are told apart; contents belong to events; drafts are numbered by fence; long work is done in slices.
+ * Incarnations of a session are distinguished; contents belong to events; drafts are numbered by fence; long work is done in slices.
  *
- * - `deleted_sessions` counts the lives that have ended. It holds a hash of the id, not the id: a deleted session leaves no name.
+ * - `deleted_sessions` counts the incarnations that were deleted. It holds a hash of the id, not the id: a deleted session leaves no name.
  * - `doomed` holds the keys of sessions that are deleted and whose rows are still being removed.
  * - `sessions.building_until` marks a fork that is being copied, under an id that no session can have.
  */
