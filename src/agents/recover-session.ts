@@ -6,6 +6,7 @@ import { openSession } from '../session/session.ts';
 import { findResumableState } from './adapter-states.ts';
 import type { StatefulAdapter } from './stateful-adapter.ts';
 
+/** Options of `recoverSession`. */
 export interface RecoverOptions<Output> extends Omit<EvaluateOptions, 'session' | 'resume'> {
   /** Any adapter; one that keeps everything in the log is resumed from the log. */
   readonly adapter: ProviderAdapter | StatefulAdapter;

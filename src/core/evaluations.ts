@@ -82,6 +82,7 @@ export interface ResumeRequest {
   readonly by?: string;
 }
 
+/** One run of a prompt, as the log describes it. */
 export interface Evaluation {
   readonly id: string;
   readonly conversationId: string;

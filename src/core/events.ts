@@ -35,6 +35,7 @@ export type SuspendReason = Extract<
 /** A person's decision on a call whose outcome is unknown: its result, or permission to run it again. */
 export type Settlement = { readonly result: unknown; readonly isError?: boolean } | { readonly rerun: true };
 
+/** Title, tags or metadata of the session were set. */
 export type SessionDescribed = EventEnvelope & {
   readonly type: 'session/described';
   readonly title?: string;
@@ -42,10 +43,12 @@ export type SessionDescribed = EventEnvelope & {
   /** Merged key by key; `null` removes a key. */
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
+/** The session began as a copy of another one. */
 export type SessionForked = EventEnvelope & {
   readonly type: 'session/forked';
   readonly origin: { readonly sessionId: string; readonly seq: number };
 };
+/** A snapshot was restored into the session. */
 export type SessionRestored = EventEnvelope & {
   readonly type: 'session/restored';
   /** The items of every slice that rolls back; a slice that holds a value has one item. */
@@ -53,6 +56,7 @@ export type SessionRestored = EventEnvelope & {
   /** The versions of slices that the restoring process does not define: it stores them for other processes (D6). */
   readonly versions?: Readonly<Record<string, number>>;
 };
+/** An evaluation of a prompt started. */
 export type EvaluationStarted = EventEnvelope & {
   readonly type: 'evaluation/started';
   readonly evaluationId: string;
@@ -72,6 +76,7 @@ export type EvaluationStarted = EventEnvelope & {
   /** The adapter that runs it, unless it is our own loop. */
   readonly adapterType?: string;
 };
+/** A message became part of the conversation. */
 export type MessageRecorded = EventEnvelope & {
   readonly type: 'message/recorded';
   readonly message: ConversationMessage;
@@ -107,6 +112,7 @@ export interface DraftKind {
   readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly toolName?: string;
 }
+/** A response was cut off by a crash or a cancellation. */
 export type MessageInterrupted = EventEnvelope & {
   readonly type: 'message/interrupted';
   readonly evaluationId: string;
@@ -116,11 +122,13 @@ export type MessageInterrupted = EventEnvelope & {
   /** The text that had arrived when the stream broke: shown, never sent (D53). */
   readonly blocks: readonly ({ readonly blockId: string; readonly text: string } & DraftKind)[];
 };
+/** The content of a message was removed from the log; its place stays. */
 export type MessageErased = EventEnvelope & {
   readonly type: 'message/erased';
   readonly messageId: string;
   readonly reason?: string;
 };
+/** A tool call is about to run: recorded before its handler is called. */
 export type ToolStarted = EventEnvelope &
   CallRef & {
     readonly type: 'tool/started';
@@ -141,6 +149,7 @@ export type ToolApprovalRequested = EventEnvelope &
     /** Why an approval was rejected: its edited arguments do not fit the tool's schema. The call waits again. */
     readonly problem?: string;
   };
+/** A person approved a call. */
 export type ToolApproved = EventEnvelope &
   CallRef & {
     readonly type: 'tool/approved';
@@ -151,8 +160,10 @@ export type ToolApproved = EventEnvelope &
     /** The same for a session or a call with redaction: the edited arguments are stored outside the log (D77). */
     readonly edited?: true;
   };
+/** A person denied a call. */
 export type ToolDenied = EventEnvelope &
   CallRef & { readonly type: 'tool/denied'; readonly reason?: string; readonly by?: string };
+/** A person settled a call whose outcome was unknown. */
 export type ToolSettled = EventEnvelope & CallRef & { readonly type: 'tool/settled'; readonly how: Settlement };
 /** Another process, or another call of `evaluate`, continues an evaluation (D68). */
 export type EvaluationResumed = EventEnvelope & {
@@ -196,6 +207,7 @@ export interface ProviderFailure {
   readonly status?: number;
 }
 
+/** An evaluation waits: for a person, a limit or its provider. */
 export type EvaluationSuspended = EventEnvelope & {
   readonly type: 'evaluation/suspended';
   readonly evaluationId: string;
@@ -205,15 +217,18 @@ export type EvaluationSuspended = EventEnvelope & {
   /** The provider that failed, if that is the reason. */
   readonly failure?: ProviderFailure;
 };
+/** An evaluation ended with its final response. */
 export type EvaluationCompleted = EventEnvelope & {
   readonly type: 'evaluation/completed';
   readonly evaluationId: string;
 };
+/** An evaluation ended with an error. */
 export type EvaluationFailed = EventEnvelope & {
   readonly type: 'evaluation/failed';
   readonly evaluationId: string;
   readonly error: { readonly code: ErrorCode; readonly message: string };
 };
+/** A newer evaluation replaced this one, or a person abandoned it. */
 export type EvaluationSuperseded = EventEnvelope & {
   readonly type: 'evaluation/superseded';
   readonly evaluationId: string;
@@ -223,10 +238,12 @@ export type EvaluationSuperseded = EventEnvelope & {
   readonly reason?: string;
   readonly abandonedBy?: string;
 };
+/** An agent that runs its own loop captured its state. */
 export type AdapterCaptured = EventEnvelope & {
   readonly type: 'adapter/captured';
   readonly snapshot: AdapterStateSnapshot;
 };
+/** A history manager chose what a request holds. */
 export type HistoryCurated = EventEnvelope & {
   readonly type: 'history/curated';
   readonly evaluationId: string;
@@ -251,6 +268,7 @@ export interface RequestRefusal {
   /** The maximum of estimated tokens for later requests to this model. */
   readonly maxTokens: number;
 }
+/** A model summarized a part of the conversation for later requests. */
 export type HistorySummarized = EventEnvelope & {
   readonly type: 'history/summarized';
   readonly evaluationId: string;

@@ -30,6 +30,7 @@ export interface ProviderData {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Text in a message. */
 export type TextPart = {
   readonly type: 'text';
   readonly text: string;
@@ -37,6 +38,7 @@ export type TextPart = {
   readonly synthetic?: true;
   readonly providerData?: ProviderData;
 };
+/** An image or a file in a message. */
 export type MediaPart = {
   readonly type: 'image' | 'file';
   readonly mediaType: string;
@@ -47,6 +49,7 @@ export type MediaPart = {
   readonly standsFor?: 'text';
   readonly providerData?: ProviderData;
 };
+/** What a model wrote before its response, with the proof that its provider attached. */
 export type ReasoningPart = {
   readonly type: 'reasoning';
   readonly text: string;
@@ -56,8 +59,10 @@ export type ReasoningPart = {
   readonly provider?: string;
   readonly providerData?: ProviderData;
 };
+/** One part of a message: text, media or reasoning. */
 export type ContentPart = TextPart | MediaPart | ReasoningPart;
 
+/** A call that a model made, with its arguments as JSON text. */
 export interface ToolCall {
   readonly callId: string;
   readonly name: string;
@@ -72,13 +77,17 @@ export interface ToolCall {
   readonly providerData?: ProviderData;
 }
 
+/** The instructions of an evaluation, with their parameters bound. */
 export type SystemMessage = MessageBase & { readonly role: 'system'; readonly content: readonly TextPart[] };
+/** What a user wrote. */
 export type UserMessage = MessageBase & { readonly role: 'user'; readonly content: readonly (TextPart | MediaPart)[] };
+/** A response of a model, with its tool calls. */
 export type AssistantMessage = MessageBase & {
   readonly role: 'assistant';
   readonly content: readonly (TextPart | MediaPart | ReasoningPart)[];
   readonly toolCalls?: readonly ToolCall[];
 };
+/** The result of a tool call. */
 export type ToolMessage = MessageBase & {
   readonly role: 'tool';
   readonly toolCallId: string;

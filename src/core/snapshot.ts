@@ -29,6 +29,7 @@ export interface Snapshot {
 /** Hashes a text. Passed in, because this folder imports nothing from Node. */
 export type HashText = (text: string) => string;
 
+/** The state of one slice in a snapshot. */
 export interface SliceSnapshot {
   readonly version: number;
   readonly seq: number;
@@ -114,6 +115,7 @@ function stringify(snapshot: Snapshot): string {
   }
 }
 
+/** Options of `parseSnapshot`. */
 export interface ParseSnapshotOptions {
   /** Refuse slices that this process does not define, instead of keeping them (D6). */
   readonly strict?: boolean;

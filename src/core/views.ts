@@ -103,6 +103,7 @@ export interface ConversationTurn {
   readonly providerPayload?: Readonly<Record<string, unknown>>;
 }
 
+/** A conversation as turns, computed from its messages (D1). */
 export interface ConversationState {
   readonly evaluationId: string;
   readonly promptNs: string;

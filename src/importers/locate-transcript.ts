@@ -8,6 +8,7 @@ import type { OpenCodeSource } from './opencode-source.ts';
 import { openOpenCodeStorage } from './opencode-storage.ts';
 import { checkSessionId, openFile, resolvePath } from './safe-files.ts';
 
+/** Options of `loadTranscript` and `readTranscript`. */
 export interface TranscriptOptions {
   /** Which session, where a path holds several: a database, a storage folder, a folder of projects. */
   readonly sessionId?: string;

@@ -18,6 +18,7 @@ import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { runSession } from './run-session.ts';
 import { slicesOf } from './tool-slices.ts';
 
+/** Options of `createAdapter`. */
 export interface AdapterOptions {
   /** Any AI SDK language model, or a model of our own port such as `scriptedModel`. */
   readonly model: Parameters<typeof toModel>[0];

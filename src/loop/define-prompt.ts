@@ -16,6 +16,7 @@ export interface Prompt<Output = undefined> extends PromptIdentity {
   readonly output?: { readonly schema: StandardSchemaV1<unknown, Output>; readonly jsonSchema: JsonSchema };
 }
 
+/** What `definePrompt` takes. */
 export interface PromptDefinition<Schema extends StandardSchemaV1 | undefined> {
   readonly ns: string;
   readonly key: string;

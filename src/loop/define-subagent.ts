@@ -5,6 +5,7 @@ import { defineTool, type Tool, type ToolDefinition } from './define-tool.ts';
 import { anything, type JsonSchema } from './json-schema.ts';
 import type { ChildOptions } from './provider-adapter.ts';
 
+/** What `defineSubagent` takes. */
 export interface SubagentDefinition<Output, Schema extends StandardSchemaV1>
   extends Pick<ToolDefinition<Schema, unknown>, 'name' | 'description' | 'needsApproval' | 'timeoutMs'> {
   /** What the subagent runs. */

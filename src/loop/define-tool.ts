@@ -83,6 +83,7 @@ export interface Tool<Input = unknown, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a tool is contravariant in its input; lists of tools need the top type
 export type AnyTool = Tool<any, any>;
 
+/** What `defineTool` takes. */
 export interface ToolDefinition<
   Schema extends StandardSchemaV1,
   Output,

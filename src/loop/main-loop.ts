@@ -29,6 +29,7 @@ export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session'
   readonly slices?: readonly AnySlice[];
 }
 
+/** Options of `MainLoop`. */
 export interface MainLoopOptions<Request, Output> {
   readonly adapter: ProviderAdapter;
   /** Turns a request into a prompt. Called again after a crash: the same request must give the same answer. */

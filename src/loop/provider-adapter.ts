@@ -41,6 +41,7 @@ export type ResumeOption =
   | { readonly evaluationId: string }
   | { readonly adapterState: AdapterState };
 
+/** Options of `evaluate` and `stream`. */
 export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]> {
   /** Without one the conversation lives in memory. */
   readonly session?: AnySession | Session<Slices>;

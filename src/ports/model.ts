@@ -10,6 +10,7 @@ export interface ModelTool {
   readonly provider?: { readonly id: string; readonly args: Readonly<Record<string, unknown>> };
 }
 
+/** One request to a model. */
 export interface ModelRequest {
   readonly messages: readonly ConversationMessage[];
   /** The turn that this request is for, from 1, counted from the log and never from the messages (D15). */
@@ -29,6 +30,7 @@ export type ModelPart =
   | { readonly type: 'tool-input-delta'; readonly blockId: string; readonly delta: string; readonly toolName: string }
   | { readonly type: 'finish'; readonly answer: ModelAnswer };
 
+/** The complete response of a model. */
 export interface ModelAnswer {
   readonly content: AssistantMessage['content'];
   readonly toolCalls: readonly ToolCall[];

@@ -38,6 +38,7 @@ export interface CallContents {
   readonly drop?: readonly string[];
 }
 
+/** Options of `Store.append`. */
 export interface AppendOptions extends IncarnationOption {
   /** Identifies this append: repeating it after a lost acknowledgement writes nothing. */
   readonly id: string;
@@ -52,6 +53,7 @@ export interface AppendOptions extends IncarnationOption {
   readonly endsDrafts?: readonly string[];
 }
 
+/** Options of `Store.read`. */
 export interface ReadOptions extends IncarnationOption {
   /** Only events with a greater seq. */
   readonly after?: number;
@@ -81,6 +83,7 @@ export interface LeaseHolder {
   readonly runs?: true;
 }
 
+/** The right to run a session, and the process that holds it. */
 export interface Lease {
   readonly fence: number;
   readonly holder: LeaseHolder;
@@ -90,6 +93,7 @@ export interface Lease {
   readonly renewals: number;
 }
 
+/** Options of `Store.acquireLease`. */
 export interface AcquireLeaseOptions {
   readonly holder: LeaseHolder;
   readonly ttlMs: number;
@@ -114,6 +118,7 @@ export interface LeaseKeeper {
   stop(): void;
 }
 
+/** Options of `Store.keepLease`. */
 export interface KeepLeaseOptions {
   readonly ttlMs: number;
   /** Renewing ends when the event loop has been blocked for this long: a hung process loses its lease. */
@@ -138,6 +143,7 @@ export interface DraftChunk extends DraftKind, DraftPosition {
   readonly after?: number;
 }
 
+/** Options of `Store.readDraft`. */
 export interface ReadDraftOptions extends IncarnationOption {
   /** Only chunks after this position. */
   readonly after?: DraftPosition;
@@ -151,17 +157,20 @@ export interface StoredSnapshot {
   readonly data: string;
 }
 
+/** Options of `Store.writeSnapshot`. */
 export interface WriteSnapshotOptions extends IncarnationOption {
   /** The revision of the log that was folded. The store drops a snapshot of another revision: it may hold erased text. */
   readonly revision?: number;
   readonly fence?: number;
 }
 
+/** Options of `Store.replaceEvent`. */
 export interface ReplaceEventOptions extends IncarnationOption {
   /** The external contents that the event still refers to. The others lose its reference, in the same transaction. */
   readonly contents?: readonly string[];
 }
 
+/** Options of `Store.forkSession`. */
 export interface ForkOptions extends IncarnationOption {
   /** How many of the origin's events are copied. */
   readonly at: number;
@@ -169,6 +178,7 @@ export interface ForkOptions extends IncarnationOption {
   readonly events: readonly NewEvent[];
 }
 
+/** A session as a listing shows it. */
 export interface SessionInfo extends SessionSummary {
   readonly id: string;
   readonly seq: number;
@@ -177,6 +187,7 @@ export interface SessionInfo extends SessionSummary {
   readonly lease?: Lease;
 }
 
+/** Options of `Store.listSessions`: which sessions, and which page of them. */
 export interface ListSessionsOptions {
   /** Only sessions that have all of these tags. */
   readonly tags?: readonly string[];
@@ -199,11 +210,13 @@ export interface SessionPage {
   readonly next?: string;
 }
 
+/** Options of `Store.search`. */
 export interface SearchOptions {
   readonly sessionId?: string;
   readonly limit?: number;
 }
 
+/** An event whose text matches a search. */
 export interface SearchHit {
   readonly sessionId: string;
   readonly seq: number;
@@ -213,6 +226,7 @@ export interface SearchHit {
   readonly excerpt: string;
 }
 
+/** What `Store.check` found. */
 export interface IntegrityReport {
   readonly ok: boolean;
   /** The problems, as sentences: a gap in a log, a damaged page, missing content. */

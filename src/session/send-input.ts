@@ -22,6 +22,7 @@ export interface InboxAccess {
   readonly append: (accepted: AcceptedEvents, guard: AppendGuard) => Promise<{ readonly seq: number }>;
 }
 
+/** Options of `session.send`. */
 export interface SendOptions {
   /** Names the input, so that sending it again sends it once; a random one unless given. */
   readonly id?: string;

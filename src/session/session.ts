@@ -27,6 +27,7 @@ import { SessionHandle } from './session-handle.ts';
 import { checkSessionId } from './session-id.ts';
 import type { StagedSession } from './staged-session.ts';
 
+/** Options of `openSession`. */
 export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonly AnySlice[]> {
   readonly store: Store;
   readonly id: string;
@@ -65,6 +66,7 @@ export type Dispatched<Slices extends readonly AnySlice[], Type extends string> 
       ? Extract<EventOf<Slices[number]>, { readonly type: Type }>
       : Readonly<Record<string, unknown>>);
 
+/** Options of `session.subscribe`. */
 export interface SubscribeOptions {
   /** Only events of these types. */
   readonly types?: readonly string[];
@@ -72,6 +74,7 @@ export interface SubscribeOptions {
   readonly from?: number;
 }
 
+/** Options of `session.events`. */
 export interface EventsOptions {
   /** The first seq wanted; 1, the beginning, unless given. */
   readonly from?: number;

@@ -24,6 +24,7 @@ export function checkId(what: string, id: string): void {
   }
 }
 
+/** Throws `INVALID_ARGUMENT` unless the text can be the id of a session. */
 export function checkSessionId(sessionId: string): void {
   checkId('a session id', sessionId);
   if (sessionId.length > MAX_SESSION_ID_LENGTH) {
@@ -38,6 +39,7 @@ export function checkCount(what: string, value: number, least = 0): void {
   }
 }
 
+/** Throws `INVALID_ARGUMENT` unless the arguments of `append` are valid. */
 export function checkAppend(sessionId: string, count: number, options: AppendOptions): void {
   checkSessionId(sessionId);
   checkId('an append id', options.id);
@@ -59,18 +61,21 @@ export function checkAppend(sessionId: string, count: number, options: AppendOpt
   }
 }
 
+/** Throws `INVALID_ARGUMENT` unless the arguments of `read` are valid. */
 export function checkRead(sessionId: string, options: ReadOptions): void {
   checkSessionId(sessionId);
   if (options.after !== undefined) checkCount('after', options.after);
   if (options.limit !== undefined) checkCount('limit', options.limit);
 }
 
+/** Throws `INVALID_ARGUMENT` unless the number can be the length of a lease in milliseconds. */
 export function checkTtl(ttlMs: AcquireLeaseOptions['ttlMs']): void {
   if (!Number.isFinite(ttlMs) || ttlMs <= 0) {
     throw new HoldfastError('INVALID_ARGUMENT', `ttlMs must be a positive number of milliseconds, not ${ttlMs}`);
   }
 }
 
+/** Throws `INVALID_ARGUMENT` unless the arguments of `appendDraft` are valid. */
 export function checkDraft(chunks: readonly DraftChunk[], fence: number): void {
   checkCount('fence', fence);
   for (const chunk of chunks) {
@@ -85,6 +90,7 @@ export function checkDraft(chunks: readonly DraftChunk[], fence: number): void {
   }
 }
 
+/** Throws `INVALID_ARGUMENT` unless the arguments of `readDraft` are valid. */
 export function checkReadDraft({ after, limit }: ReadDraftOptions): void {
   if (limit !== undefined) checkCount('limit', limit);
   if (after === undefined) return;
@@ -92,6 +98,7 @@ export function checkReadDraft({ after, limit }: ReadDraftOptions): void {
   checkCount('the number of a position', after.n);
 }
 
+/** Throws `INVALID_ARGUMENT` unless the arguments of `writeSnapshot` are valid. */
 export function checkSnapshot({ seq, data }: StoredSnapshot): void {
   checkCount('the seq of a snapshot', seq);
   if (typeof data !== 'string' || !data.isWellFormed()) {

@@ -21,6 +21,7 @@ import { snapshotCases } from './conformance/snapshot-cases.ts';
 
 const DEFAULT_RUNS = 60;
 
+/** Options of `storeConformance`: how the suite opens your store. */
 export interface StoreConformanceOptions {
   /** A new and empty store, whose leases follow `clock`. */
   create(options: { readonly clock: Clock }): Promise<Store>;

@@ -28,6 +28,7 @@ function fenceProblem(actual: number | undefined, fence: number): string {
     : `is under fence ${actual} and never had fence ${fence}; write under the fence of the lease that was granted`;
 }
 
+/** The error of an append whose id was used for other events: `APPEND_ID_REUSED`. */
 export function appendIdReused(sessionId: string, id: string): HoldfastError {
   return new HoldfastError(
     'APPEND_ID_REUSED',
@@ -35,10 +36,12 @@ export function appendIdReused(sessionId: string, id: string): HoldfastError {
   );
 }
 
+/** The error of every method after `close`: `SESSION_CLOSED`. */
 export function storeClosed(): HoldfastError {
   return new HoldfastError('SESSION_CLOSED', 'the store is closed; open it again');
 }
 
+/** The error for a session without events: `SESSION_NOT_FOUND`. */
 export function sessionNotFound(sessionId: string): HoldfastError {
   return new HoldfastError(
     'SESSION_NOT_FOUND',
@@ -46,10 +49,12 @@ export function sessionNotFound(sessionId: string): HoldfastError {
   );
 }
 
+/** The error for a seq that the log does not have: `INVALID_ARGUMENT`. */
 export function eventNotFound(sessionId: string, seq: number): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', `session ${sessionId} has no event ${seq} to replace`);
 }
 
+/** The error for a snapshot of a later seq than the log has: `INVALID_ARGUMENT`. */
 export function snapshotBeyondLog(sessionId: string, seq: number, head: number): HoldfastError {
   return new HoldfastError(
     'INVALID_ARGUMENT',
@@ -80,6 +85,7 @@ export function contentMissing(sessionId: string, hash: string): HoldfastError {
   );
 }
 
+/** The error of a fork into a session that has events: `SESSION_CONFLICT`. */
 export function forkTargetExists(target: string): HoldfastError {
   return new HoldfastError('SESSION_CONFLICT', `there is a session ${target} already; choose another id for the fork`);
 }

@@ -12,6 +12,7 @@ import type { SessionEvent } from '../core/events.ts';
 /** Raise it when the words of an event change: an index of another version is rebuilt. */
 export const SEARCH_VERSION = 1;
 
+/** How many hits a search returns unless `limit` is given. */
 export const DEFAULT_HITS = 20;
 
 /** Longer runs (base64, hashes) are cut to this length. */

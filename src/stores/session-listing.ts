@@ -53,6 +53,7 @@ export function listPage(sessions: readonly SessionInfo[], options: ListSessions
   return { sessions: page, ...(last && matching.length > limit && { next: encodeCursor(last) }) };
 }
 
+/** The cursor of the page that follows this place in a listing. */
 export function encodeCursor({ updatedAt, id }: ListPosition): string {
   return encodeURIComponent(JSON.stringify([updatedAt, id]));
 }

@@ -12,6 +12,7 @@ export interface CrashPoints {
   readonly passed: readonly string[];
 }
 
+/** Options of `crashPoints`. */
 export interface CrashPointsOptions {
   /** Crash at the nth point, counted from 1. Absent: at none. */
   readonly crashAt?: number;

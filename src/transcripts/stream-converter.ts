@@ -2,6 +2,7 @@ import type { ConversationEvent } from '../conversation/events.ts';
 import type { EndReason } from './block-writer.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';
 
+/** Options of a stream converter. */
 export interface StreamConverterOptions {
   /** ISO time for what the source gives none; absent: the newest time the source gave. */
   readonly now?: () => string;

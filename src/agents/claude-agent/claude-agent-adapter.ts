@@ -41,6 +41,7 @@ export const CLAUDE_AGENT: ClaudeAgentState['adapterType'] = 'claude-agent-sdk';
 /** The kind of adapter state that the Claude Agent SDK has. */
 export const claudeAgentState: AdapterStateType<ClaudeAgentState> = defineAgentState<ClaudeAgentState>(CLAUDE_AGENT);
 
+/** Options of `claudeAgentAdapter`. */
 export interface ClaudeAgentOptions extends StatefulOptions {
   /** Where the agent works. A stable directory, so that a resume finds the same files. */
   readonly cwd?: string;

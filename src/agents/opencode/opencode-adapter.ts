@@ -23,6 +23,7 @@ export const OPENCODE: OpenCodeState['adapterType'] = 'opencode';
 /** The kind of adapter state that OpenCode has. */
 export const openCodeState: AdapterStateType<OpenCodeState> = defineAgentState<OpenCodeState>(OPENCODE);
 
+/** Options of `openCodeAdapter`. */
 export interface OpenCodeOptions extends StatefulOptions {
   /** Where the agent works. */
   readonly cwd?: string;

@@ -12,6 +12,7 @@ import {
 } from './open-database.ts';
 import { storeOnDatabase } from './store-on-database.ts';
 
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions extends OpenOptions {
   /** What leases expire by. */
   readonly clock?: Clock;

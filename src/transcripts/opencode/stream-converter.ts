@@ -6,6 +6,7 @@ import type { StreamConverter, StreamConverterOptions } from '../stream-converte
 import { OpenCodeConversation } from './conversation.ts';
 import { isoTime } from './time.ts';
 
+/** Options of `openCodeStreamConverter`. */
 export interface OpenCodeStreamConverterOptions extends StreamConverterOptions {
   /** The session to follow, with its children; absent: the first one that is nobody's child. */
   readonly sessionId?: string;
