@@ -1,12 +1,12 @@
 /** The chat server of README.md: killed between any two lines, restarted, the same message sent twice: one response. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from 'vitest';
-import { examplesIn, withSources } from '../support/documents.ts';
+import { programIn, withSources } from '../support/documents.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-chat-'));
 const running = new Set<ChildProcess>();
@@ -15,8 +15,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const page = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-const [program = ''] = examplesIn(page).filter((example) => example.startsWith('// chat-server.mts'));
+const program = programIn('README.md', 'chat-server.mts');
 
 /** Each line that ends a statement, except the last line of a function. */
 const STATEMENTS = program

@@ -1,14 +1,14 @@
 /** docs/writing-a-store.md names the building blocks of a store, and its programs run as they are written. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import * as store from '../../src/store.ts';
-import { examplesIn, withSources } from '../support/documents.ts';
+import { programIn, ROOT, readPage, withSources } from '../support/documents.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
-const page = readFileSync(join(ROOT, 'docs/writing-a-store.md'), 'utf8');
+const PAGE = 'docs/writing-a-store.md';
+const page = readPage(PAGE);
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-writing-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -17,13 +17,24 @@ test('every function and constant of holdfast/store is named in the page', () =>
 });
 
 test('the program that kills a store at every point finds every acknowledged event', () => {
-  const [program] = examplesIn(page).filter((example) => example.startsWith('// kill.ts'));
   const path = join(directory, 'kill.ts');
-  writeFileSync(path, withSources(program ?? ''));
+  writeFileSync(path, withSources(programIn(PAGE, 'kill.ts')));
   const output = execFileSync(process.execPath, ['--no-warnings', path], {
     encoding: 'utf8',
     env: { ...process.env, TMPDIR: directory },
   });
   expect(output).toContain('killed at point 6: 2 acknowledged, 3 there');
   expect(output).toContain('no point left');
+});
+
+test('the test of a store passes as it is written', () => {
+  const place = mkdtempSync(join(directory, 'suite-'));
+  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'), 'dir');
+  writeFileSync(join(place, 'my-store.test.ts'), withSources(programIn(PAGE, 'my-store.test.ts')));
+  const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
+  const output = execFileSync(process.execPath, ['--no-warnings', vitest, 'run', '--root', place], {
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  expect(output).toMatch(/Tests +\d+ passed/);
 });

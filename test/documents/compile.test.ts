@@ -1,0 +1,22 @@
+/** Every example of TypeScript in README.md, SPEC.md and docs compiles against the sources. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { compilerProblems } from '../support/compile-examples.ts';
+import { examples, fencesIn } from '../support/documents.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-examples-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+test('every ts and tsx fence compiles', () => {
+  const all = examples();
+  expect(all.length).toBeGreaterThan(30);
+  expect(compilerProblems(directory, all)).toBe('');
+});
+
+test('an example that does not compile is reported with its page and line', () => {
+  const place = mkdtempSync(join(directory, 'broken-'));
+  const page = '# Page\n\n<!-- context: declare const user: string; -->\n\n```ts\nsession.sent(user);\n```\n';
+  expect(compilerProblems(place, fencesIn('docs/page.md', page))).toMatch(/docs\.page\.md\.6\.mts\(6,9\): error TS2339/);
+});
