@@ -13,6 +13,14 @@ declare const prompt: import('holdfast').Prompt;
 declare const messages: readonly import('holdfast').ConversationMessage[];
 `;
 
+/** What the examples use of an optional peer that only `npm run test:agents` installs. */
+const CLAUDE_SDK = `
+declare module '@anthropic-ai/claude-agent-sdk' {
+  type Options = { permissionMode?: 'default' | 'acceptEdits'; sessionStore?: object; sessionStoreFlush?: 'batched' | 'eager' };
+  function query(request: { prompt: string; options?: Options }): AsyncIterable<{ type: string }>;
+}
+`;
+
 /** As a strict user compiles. */
 const OPTIONS = {
   strict: true,
@@ -58,9 +66,9 @@ function fileName({ page, line, language }: Fence): string {
   return `${page.replaceAll('/', '.')}.${line}.${language === 'tsx' ? 'tsx' : 'mts'}`;
 }
 
-/** The code on the lines that it has in its page, then what it needs beside it. */
+/** What the code needs on the first line, and the code on the lines that it has in its page. */
 function moduleOf({ code, context, line }: Fence): string {
-  return `${'\n'.repeat(line - 1)}${code}${context}\nexport {};\n`;
+  return `${context.replaceAll('\n', ' ')} export {};${'\n'.repeat(line - 1)}${code}`;
 }
 
 /** Every value that Holdfast exports, and the names of `FRAGMENT_GLOBALS` in the place of those with the same name. */
@@ -75,5 +83,5 @@ function globals(): string {
       lines.push(`declare const ${name}: typeof import('${entry}').${name};`);
     }
   }
-  return `${FRAGMENT_GLOBALS}${lines.join('\n')}\n`;
+  return `${FRAGMENT_GLOBALS}${CLAUDE_SDK}${lines.join('\n')}\n`;
 }
