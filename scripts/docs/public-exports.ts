@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 // TypeScript 7 has no stable API; the consumers' tests bring TypeScript 6.
 import ts from '../../test/consumers/typescript-6/node_modules/typescript/lib/typescript.js';
 
@@ -20,7 +21,7 @@ export interface PublicEntry {
 const SOURCES = join(import.meta.dirname, '../../src');
 
 /** Every file directly in `src` is an entry of the package: reads what each of them exports, with the compiler. */
-export function publicEntries(): readonly PublicEntry[] {
+export async function publicEntries(): Promise<readonly PublicEntry[]> {
   const files = readdirSync(SOURCES)
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join(SOURCES, name));
@@ -33,11 +34,12 @@ export function publicEntries(): readonly PublicEntry[] {
     noLib: true, // names and comments need no library
     types: [],
   });
-  const checker = program.getTypeChecker();
-  return files.map((file) => ({
-    entry: entryName(file),
-    exports: exportsOf(program, checker, file),
-  }));
+  return Promise.all(
+    files.map(async (file) => {
+      const loaded = (await import(pathToFileURL(file).href)) as object;
+      return { entry: entryName(file), exports: exportsOf(program, file, new Set(Object.keys(loaded))) };
+    }),
+  );
 }
 
 function entryName(file: string): string {
@@ -45,32 +47,33 @@ function entryName(file: string): string {
   return name === 'index' ? 'holdfast' : `holdfast/${name}`;
 }
 
-function exportsOf(program: ts.Program, checker: ts.TypeChecker, file: string): readonly PublicExport[] {
+/** `values` are the names that exist at runtime; a class may be exported as a type alone. */
+function exportsOf(program: ts.Program, file: string, values: ReadonlySet<string>): readonly PublicExport[] {
+  const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);
   const module = source && checker.getSymbolAtLocation(source);
   if (!module) throw new Error(`${file} exports nothing`);
   return checker
     .getExportsOfModule(module)
-    .map((symbol) => describe(checker, symbol))
+    .map((symbol) => describe(checker, symbol, values.has(symbol.name)))
     .sort((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
 }
 
-function describe(checker: ts.TypeChecker, symbol: ts.Symbol): PublicExport {
+function describe(checker: ts.TypeChecker, symbol: ts.Symbol, isValue: boolean): PublicExport {
   const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
   const text = ts.displayPartsToString(target.getDocumentationComment(checker));
-  return { name: symbol.name, kind: kindOf(target.flags), summary: firstSentence(text) };
+  return { name: symbol.name, kind: isValue ? kindOf(target.flags) : 'type', summary: firstSentence(text) };
 }
 
 function kindOf(flags: ts.SymbolFlags): PublicExport['kind'] {
   if (flags & ts.SymbolFlags.Function) return 'function';
-  if (flags & ts.SymbolFlags.Class) return 'class';
-  return flags & ts.SymbolFlags.Variable ? 'constant' : 'type';
+  return flags & ts.SymbolFlags.Class ? 'class' : 'constant';
 }
 
-/** Up to the first full stop, or to the colon of a list, that ends a sentence outside code and parentheses. */
+/** Up to the first full stop that ends a sentence, outside code and parentheses, without the codes of decisions. */
 function firstSentence(text: string): string {
   const [paragraph = ''] = text.trim().split(/\n\s*\n/);
   const line = paragraph.replace(/\s*\n\s*/g, ' ');
   const [sentence = line] = /^(?:`[^`]*`|\([^)]*\)|[^`(.]|\.(?!\s|$))*\./.exec(line) ?? [];
-  return sentence.trim();
+  return sentence.replace(/ \([DI]\d+(?:, [DI]\d+)*\)/g, '').trim();
 }

@@ -9,14 +9,16 @@ import { examples, fencesIn } from '../support/documents.ts';
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-examples-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-test('every ts and tsx fence compiles', () => {
+test('every ts and tsx fence compiles', async () => {
   const all = examples();
   expect(all.length).toBeGreaterThan(30);
-  expect(compilerProblems(directory, all)).toBe('');
+  expect(await compilerProblems(directory, all)).toBe('');
 });
 
-test('an example that does not compile is reported with its page and line', () => {
+test('an example that does not compile is reported with its page and line', async () => {
   const place = mkdtempSync(join(directory, 'broken-'));
   const page = '# Page\n\n<!-- context: declare const user: string; -->\n\n```ts\nsession.sent(user);\n```\n';
-  expect(compilerProblems(place, fencesIn('docs/page.md', page))).toMatch(/docs\.page\.md\.6\.mts\(6,9\): error TS2339/);
+  expect(await compilerProblems(place, fencesIn('docs/page.md', page))).toMatch(
+    /docs\.page\.md\.6\.mts\(6,9\): error TS2339/,
+  );
 });

@@ -15,6 +15,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/conversation.md watch.mts': 'test/documents/conversation.test.ts',
   'docs/conversation.md events-server.mts': 'test/documents/conversation.test.ts',
   'docs/conversation.md conversation.tsx': 'test/documents/conversation.test.ts',
+  'docs/testing.md agent.test.mts': 'test/documents/testing.test.ts',
   'docs/writing-a-store.md my-store.test.ts': 'test/stores/writing-a-store.test.ts',
   'docs/writing-a-store.md kill.ts': 'test/stores/writing-a-store.test.ts',
 };
@@ -29,9 +30,7 @@ test.for(transcripts.map((fence) => [placeOf(fence), fence] as const))(
 );
 
 test('every program of a page is run: by a command on its page, or by a test of its own', () => {
-  const run = new Set(
-    transcripts.flatMap((fence) => filesRunBy(fence).map((file) => `${fence.page} ${file}`)),
-  );
+  const run = new Set(transcripts.flatMap((fence) => filesRunBy(fence).map((file) => `${fence.page} ${file}`)));
   const programs = examples().flatMap(({ page, file }) => (file === undefined ? [] : [`${page} ${file}`]));
   expect(programs.filter((program) => !run.has(program) && !(program in RUN_ELSEWHERE))).toEqual([]);
   expect(Object.keys(RUN_ELSEWHERE).filter((program) => !programs.includes(program))).toEqual([]);

@@ -39,14 +39,14 @@ const OPTIONS = {
 };
 
 /** Compiles the examples in a directory; returns what the compiler reports: nothing when all is well. */
-export function compilerProblems(directory: string, examples: readonly Fence[]): string {
+export async function compilerProblems(directory: string, examples: readonly Fence[]): Promise<string> {
   const programs = examples.filter(({ file, language }) => file !== undefined && language === 'ts');
   const fragments = examples.filter(({ file, language }) => file === undefined && language === 'ts');
   const screens = examples.filter(({ language }) => language === 'tsx');
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'), 'dir');
   return [
     compile(join(directory, 'programs'), programs, OPTIONS),
-    compile(join(directory, 'fragments'), fragments, OPTIONS, globals()),
+    compile(join(directory, 'fragments'), fragments, OPTIONS, await globals()),
     compile(join(directory, 'screens'), screens, { ...OPTIONS, lib: [...OPTIONS.lib, 'dom'], jsx: 'react-jsx' }),
   ].join('');
 }
@@ -72,10 +72,10 @@ function moduleOf({ code, context, line }: Fence): string {
 }
 
 /** Every value that Holdfast exports, and the names of `FRAGMENT_GLOBALS` in the place of those with the same name. */
-function globals(): string {
+async function globals(): Promise<string> {
   const named = new Set(Array.from(FRAGMENT_GLOBALS.matchAll(/const (\w+)/g), ([, name]) => name));
   const lines: string[] = [];
-  const entries = publicEntries().toSorted((a, b) => a.entry.length - b.entry.length); // `holdfast` itself first
+  const entries = (await publicEntries()).toSorted((a, b) => a.entry.length - b.entry.length); // `holdfast` itself first
   for (const { entry, exports } of entries) {
     for (const { name, kind } of exports) {
       if (kind === 'type' || named.has(name)) continue;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fence, fencesIn, withSources } from './documents.ts';
+import { type Fence, fencesIn, ROOT, withSources } from './documents.ts';
 
 /** A command of a `text` fence, such as `$ CRASH=1 node pay.mts`, and what the page says that it prints. */
 interface Command {
@@ -21,14 +21,19 @@ export function filesRunBy({ code }: Fence): readonly string[] {
   return code.split('\n').flatMap((line) => commandIn(line)?.args.slice(0, 1) ?? []);
 }
 
-/** Runs the commands of the fence with the page's programs, in a directory of their own; returns the fence as it should be. */
+/**
+ * Runs the commands of the fence with the page's programs, in a directory of their own and with a home that holds one session of
+ * Claude Code; returns the fence as it should be.
+ */
 export function actualTranscript(directory: string, { page, code }: Fence): string {
   const place = mkdtempSync(join(directory, 'page-'));
   for (const { file, code: program } of fencesIn(page)) {
     if (file !== undefined) writeFileSync(join(place, file), withSources(program));
   }
   const home = join(place, 'home');
-  mkdirSync(home);
+  cpSync(join(ROOT, 'test/fixtures/claude-code-2.1.325/tools/projects'), join(home, '.claude/projects'), {
+    recursive: true,
+  });
   return code
     .split('\n')
     .flatMap((line) => {
@@ -37,7 +42,7 @@ export function actualTranscript(directory: string, { page, code }: Fence): stri
       const { stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', ...command.args], {
         cwd: place,
         encoding: 'utf8',
-        env: { ...process.env, HOME: home, ...command.environment },
+        env: { ...process.env, HOME: home, TMPDIR: place, ...command.environment },
       });
       return [`${line}\n${stdout}${stderr}`];
     })

@@ -1,0 +1,115 @@
+/** The pages that are made from others: `npm run docs` writes them, and a test compares them. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type IndexedPage, indexedPages } from './index-pages.ts';
+import { type PublicEntry, type PublicExport, publicEntries } from './public-exports.ts';
+
+const REFERENCE = 'docs/reference.md';
+/** The entries in the order of README.md, each with the page that explains most of it. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  holdfast: '',
+  'holdfast/sqlite': 'docs/storage.md',
+  'holdfast/history': 'docs/history.md',
+  'holdfast/conversation': 'docs/conversation.md',
+  'holdfast/transcripts': 'docs/transcripts.md',
+  'holdfast/claude-agent': 'docs/agents.md',
+  'holdfast/opencode': 'docs/agents.md',
+  'holdfast/store': 'docs/writing-a-store.md',
+  'holdfast/testing': 'docs/testing.md',
+};
+
+/** Their texts, by path. */
+export async function generatedPages(root: string): Promise<Readonly<Record<string, string>>> {
+  const pages = indexedPages(root);
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const prose = pages.filter(({ path }) => path !== REFERENCE && existsSync(join(root, path)));
+  const reference = referencePage(await publicEntries(), [
+    ...prose.map(({ path, title }) => ({ path, title, code: codeIn(read(path)) })),
+  ]);
+  const summary =
+    /^\*\*(.+?)\*\* ([\s\S]+?)\n\n/m.exec(read('README.md'))?.slice(1).join(' ').replaceAll('\n', ' ') ?? '';
+  return {
+    [REFERENCE]: reference,
+    'llms.txt': llmsText(summary, pages),
+    'llms-full.txt': fullText(summary, pages, (path) => (path === REFERENCE ? reference : read(path))),
+  };
+}
+
+/** What a page says in code: its fences and code spans. Words of the prose that are also names are not mentions. */
+export function codeIn(page: string): string {
+  return Array.from(page.matchAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm), ([code]) => code).join('\n');
+}
+
+/** Whether a code text holds a name as a whole word. */
+export function names(code: string, name: string): boolean {
+  return new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(code);
+}
+
+interface Prose {
+  readonly path: string;
+  readonly title: string;
+  readonly code: string;
+}
+
+function referencePage(entries: readonly PublicEntry[], prose: readonly Prose[]): string {
+  const order = (entry: string): number => Object.keys(ENTRIES).indexOf(entry);
+  const sections = entries
+    .toSorted((a, b) => order(a.entry) - order(b.entry))
+    .map(({ entry, exports }) => {
+      const ownFirst = prose.toSorted((a, b) => Number(b.path === ENTRIES[entry]) - Number(a.path === ENTRIES[entry]));
+      const values = exports.filter(({ kind }) => kind !== 'type');
+      const types = exports.filter(({ kind }) => kind === 'type');
+      return [
+        `## \`${entry}\``,
+        ...(values.length > 0 ? [table(values, ownFirst)] : []),
+        ...(types.length > 0 ? [`### Types of \`${entry}\``, table(types, ownFirst)] : []),
+      ].join('\n\n');
+    });
+  return `# Reference
+
+Every export of every entry, the first sentence of its documentation, and the page that explains it. The types that your editor shows have
+the rest. This page is generated from the sources (\`npm run docs\`).
+
+${sections.join('\n\n')}
+`;
+}
+
+function table(exports: readonly PublicExport[], prose: readonly Prose[]): string {
+  const rows = exports.map(({ name, summary }) => {
+    const page = prose.find(({ code }) => names(code, name));
+    const link = page
+      ? `[${page.title}](${page.path.startsWith('docs/') ? page.path.slice(5) : `../${page.path}`})`
+      : '';
+    return `| \`${name}\` | ${summary.replaceAll('|', '\\|')} | ${link} |`;
+  });
+  return ['| export | what it is | explained in |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** The index by the convention of llms.txt: title, summary, links with one line each. */
+function llmsText(summary: string, pages: readonly IndexedPage[]): string {
+  const sections = [...Map.groupBy(pages, ({ section }) => section)].map(([section, listed]) => {
+    const links = listed.map(({ title, path, question }) => `- [${title}](${path}): ${question}`);
+    return `## ${section}\n\n${links.join('\n')}`;
+  });
+  return `# Holdfast
+
+> ${summary}
+
+Everything below in one file: [llms-full.txt](llms-full.txt). The overview with an installation guide: [README.md](README.md).
+
+${sections.join('\n\n')}
+`;
+}
+
+/** README.md and every page of the index in one Markdown file. */
+function fullText(summary: string, pages: readonly IndexedPage[], read: (path: string) => string): string {
+  const parts = ['README.md', ...pages.map(({ path }) => path)].map(
+    (path) => `---\n\nFile: ${path}\n\n${withoutContext(read(path)).trim()}\n`,
+  );
+  return `# Holdfast: all documentation in one file\n\n> ${summary}\n\n${parts.join('\n')}`;
+}
+
+/** Declarations that only the compiler needs are not for readers. */
+function withoutContext(page: string): string {
+  return page.replace(/<!-- context:(?:(?!-->)[\s\S])*-->\n/g, '');
+}
