@@ -1,6 +1,6 @@
 /**
- * `npm run check`: all checks that do not run the code. Runs every step, names those that failed, and exits non-zero if one
- * did.
+ * `npm run check`: static checks of the code, the pages with their examples, and the package. Runs every step, prints which
+ * failed, and exits non-zero if one did.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ const STEPS: readonly (readonly [what: string, command: string, ...args: string[
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['pure folders without Node and DOM', 'tsc', '-p', 'tsconfig.pure.json'],
   ['terms of the glossary', 'node', 'scripts/check-words.ts'],
+  ['pages: examples compile and run, exports are documented, links', 'vitest', 'run', 'test/documents'],
   ['build', 'node', 'scripts/build.ts'],
   ['unused code', 'knip'],
   ['package shape (publint)', 'publint', '--strict'],
