@@ -14,6 +14,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'holdfast/transcripts': 'docs/transcripts.md',
   'holdfast/claude-agent': 'docs/agents.md',
   'holdfast/opencode': 'docs/agents.md',
+  'holdfast/agent': 'docs/agents.md',
   'holdfast/store': 'docs/writing-a-store.md',
   'holdfast/testing': 'docs/testing.md',
 };
