@@ -2,11 +2,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examples, pages, placeOf, ROOT } from '../support/documents.ts';
-import { actualTranscript, filesRunBy, transcriptsIn } from '../support/shell-transcript.ts';
+import { actualTranscript, filesRunBy, installPackage, transcriptsIn } from '../support/shell-transcript.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-programs-'));
+beforeAll(() => installPackage(directory));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Programs that listen, watch or are tests have a test of their own, which names the page and the file. */

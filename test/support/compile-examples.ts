@@ -54,6 +54,7 @@ export async function compilerProblems(directory: string, examples: readonly Fen
 function compile(directory: string, examples: readonly Fence[], options: object, declarations = ''): string {
   mkdirSync(directory);
   for (const example of examples) writeFileSync(join(directory, fileName(example)), moduleOf(example));
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
   writeFileSync(join(directory, 'globals.d.ts'), declarations);
   const files = ['globals.d.ts', ...examples.map(fileName)];
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));

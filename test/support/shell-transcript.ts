@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Fence, fencesIn, ROOT, withSources } from './documents.ts';
+import { cpSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'rolldown';
+import { type Fence, fencesIn, ROOT } from './documents.ts';
 
 /** A command of a `text` fence, such as `$ CRASH=1 node pay.mts`, and what the page says that it prints. */
 interface Command {
@@ -21,30 +22,47 @@ export function filesRunBy({ code }: Fence): readonly string[] {
   return code.split('\n').flatMap((line) => commandIn(line)?.args.slice(0, 1) ?? []);
 }
 
+/** Bundles the sources as the package that programs in this directory import: one file starts in a tenth of the time of hundreds. */
+export async function installPackage(directory: string): Promise<void> {
+  const place = join(directory, 'node_modules/holdfast');
+  const entries = readdirSync(join(ROOT, 'src')).filter((name) => name.endsWith('.ts'));
+  await build({
+    input: Object.fromEntries(entries.map((name) => [basename(name, '.ts'), join(ROOT, 'src', name)])),
+    platform: 'node',
+    external: /^[^./]/,
+    output: { dir: join(place, 'dist') },
+  });
+  cpSync(join(ROOT, 'package.json'), join(place, 'package.json'));
+  symlinkSync(join(ROOT, 'node_modules/zod'), join(directory, 'node_modules/zod'), 'dir');
+}
+
 /**
- * Runs the commands of the fence with the page's programs, in a directory of their own and with a home that holds one session of
- * Claude Code; returns the fence as it should be.
+ * Runs the commands of the fence with the page's programs, in a directory of their own below the one with the package, and with a home
+ * that holds one session of Claude Code. Returns the fence as it should be.
  */
 export function actualTranscript(directory: string, { page, code }: Fence): string {
   const place = mkdtempSync(join(directory, 'page-'));
   for (const { file, code: program } of fencesIn(page)) {
-    if (file !== undefined) writeFileSync(join(place, file), withSources(program));
+    if (file !== undefined) writeFileSync(join(place, file), program);
   }
   const home = join(place, 'home');
   cpSync(join(ROOT, 'test/fixtures/claude-code-2.1.325/tools/projects'), join(home, '.claude/projects'), {
     recursive: true,
   });
+  const run = ({ args, environment }: Command): string => {
+    const env = { ...process.env, HOME: home, TMPDIR: place, ...environment };
+    const { stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', ...args], {
+      cwd: place,
+      encoding: 'utf8',
+      env,
+    });
+    return `${stdout}${stderr}`;
+  };
   return code
     .split('\n')
     .flatMap((line) => {
       const command = commandIn(line);
-      if (!command) return [];
-      const { stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', ...command.args], {
-        cwd: place,
-        encoding: 'utf8',
-        env: { ...process.env, HOME: home, TMPDIR: place, ...command.environment },
-      });
-      return [`${line}\n${stdout}${stderr}`];
+      return command ? [`${line}\n${run(command)}`] : [];
     })
     .join('');
 }
