@@ -7,7 +7,7 @@ export interface IndexedPage {
   readonly title: string;
   /** Its path from the root of the repository. */
   readonly path: string;
-  /** The question that it answers. */
+  /** The question that a reader has. */
   readonly question: string;
 }
 
