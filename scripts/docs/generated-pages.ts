@@ -41,9 +41,9 @@ export function codeIn(page: string): string {
   return Array.from(page.matchAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm), ([code]) => code).join('\n');
 }
 
-/** Whether a code text holds a name as a whole word. */
-export function names(code: string, name: string): boolean {
-  return new RegExp(`(?<![\\w$])${name}(?![\\w$])`).test(code);
+/** How often a code text holds a name as a whole word. */
+export function mentionsIn(code: string, name: string): number {
+  return Array.from(code.matchAll(new RegExp(`(?<![\\w$])${name}(?![\\w$])`, 'g'))).length;
 }
 
 interface Prose {
@@ -57,13 +57,14 @@ function referencePage(entries: readonly PublicEntry[], prose: readonly Prose[])
   const sections = entries
     .toSorted((a, b) => order(a.entry) - order(b.entry))
     .map(({ entry, exports }) => {
-      const ownFirst = prose.toSorted((a, b) => Number(b.path === ENTRIES[entry]) - Number(a.path === ENTRIES[entry]));
+      // The entry's own page explains what it mentions, however often others do.
+      const own = prose.filter(({ path }) => path === ENTRIES[entry]);
       const values = exports.filter(({ kind }) => kind !== 'type');
       const types = exports.filter(({ kind }) => kind === 'type');
       return [
         `## \`${entry}\``,
-        ...(values.length > 0 ? [table(values, ownFirst)] : []),
-        ...(types.length > 0 ? [`### Types of \`${entry}\``, table(types, ownFirst)] : []),
+        ...(values.length > 0 ? [table(values, own, prose)] : []),
+        ...(types.length > 0 ? [`### Types of \`${entry}\``, table(types, own, prose)] : []),
       ].join('\n\n');
     });
   return `# Reference
@@ -75,15 +76,22 @@ ${sections.join('\n\n')}
 `;
 }
 
-function table(exports: readonly PublicExport[], prose: readonly Prose[]): string {
+function table(exports: readonly PublicExport[], own: readonly Prose[], prose: readonly Prose[]): string {
   const rows = exports.map(({ name, summary }) => {
-    const page = prose.find(({ code }) => names(code, name));
+    const page = explaining(own, name) ?? explaining(prose, name);
     const link = page
       ? `[${page.title}](${page.path.startsWith('docs/') ? page.path.slice(5) : `../${page.path}`})`
       : '';
     return `| \`${name}\` | ${summary.replaceAll('|', '\\|')} | ${link} |`;
   });
   return ['| export | what it is | explained in |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** The page that mentions a name most often; of two, the first. */
+function explaining(prose: readonly Prose[], name: string): Prose | undefined {
+  const mentions = prose.map(({ code }) => mentionsIn(code, name));
+  const most = Math.max(...mentions);
+  return most === 0 ? undefined : prose[mentions.indexOf(most)];
 }
 
 /** The index by the convention of llms.txt: title, summary, links with one line each. */
