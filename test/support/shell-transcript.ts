@@ -50,7 +50,7 @@ export function actualTranscript(directory: string, { page, code }: Fence): stri
     recursive: true,
   });
   const run = ({ args, environment }: Command): string => {
-    const env = { ...process.env, HOME: home, TMPDIR: place, ...environment };
+    const env = { ...process.env, FORCE_COLOR: '0', HOME: home, TMPDIR: place, ...environment };
     const { stdout, stderr } = spawnSync(process.execPath, ['--no-warnings', ...args], {
       cwd: place,
       encoding: 'utf8',
