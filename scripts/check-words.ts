@@ -22,8 +22,7 @@ const NOT_CHECKED_YET = [
   'test/conversation',
   'test/importers',
   'test/transcripts',
-  'docs',
-  'README.md',
+  'docs/reference.md', // generated from the TSDoc of the folders above
 ];
 const everything = process.argv.includes('--all');
 

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: everything that can be told without running the code. Runs every step, says which failed, and exits
- * non-zero if one did.
+ * `npm run check`: static checks of the code, the examples of the pages, and the package. Runs every step, names those that
+ * failed, and exits non-zero if one did.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
