@@ -86,6 +86,16 @@ export {
   getQueuedInputs,
   type QueuedInput,
 } from './core/views.ts';
+export {
+  type AnthropicConversation,
+  type AnthropicInput,
+  type AnthropicMessage,
+  fromAnthropic,
+  toAnthropic,
+} from './formats/anthropic-messages.ts';
+export type { ImportOptions } from './formats/imported-messages.ts';
+export type { FormatLoss, FormatOptions } from './formats/losses.ts';
+export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
 export { readCallArguments } from './loop/call-arguments.ts';
 export { readCallProgress } from './loop/call-progress.ts';
 export { type CancelOptions, cancelEvaluation } from './loop/cancel-evaluation.ts';
@@ -129,15 +139,6 @@ export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
 export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
-export {
-  type AnthropicConversation,
-  type AnthropicInput,
-  type AnthropicMessage,
-  fromAnthropic,
-  toAnthropic,
-} from './models/anthropic.ts';
-export type { ImportOptions } from './models/imported-messages.ts';
-export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './models/openai-chat.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';
 export type { Clock } from './ports/clock.ts';
 export {

@@ -1,4 +1,6 @@
 /** `holdfast/transcripts`: the sessions of other agents, found, loaded, read and continued, and exporters. Node only. */
+
+export type { Loss } from './formats/losses.ts';
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export type { TranscriptOptions } from './importers/locate-transcript.ts';
@@ -11,7 +13,6 @@ export {
   type ExportSource,
   exportConversation,
 } from './transcripts/export/export-conversation.ts';
-export type { Loss } from './transcripts/export/losses.ts';
 export {
   type RedactOptions,
   redactSecrets,

@@ -12,6 +12,7 @@ const ROOT = join(import.meta.dirname, '../src');
 const FOLDERS = [
   'core',
   'conversation',
+  'formats',
   'history',
   'transcripts',
   'ports',
@@ -31,7 +32,7 @@ const FOLDERS = [
 const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
 /** Packages that only one folder may import, except their types. */
 const OWNED: Readonly<Record<string, string>> = { 'node:sqlite': 'stores/sqlite/driver.ts' };
-const PURE = new Set(['core', 'conversation', 'history', 'transcripts']);
+const PURE = new Set(['core', 'conversation', 'formats', 'history', 'transcripts']);
 /** What a pure folder may import from a package: the types of a standard. */
 const PURE_TYPES = new Set(['@standard-schema/spec']);
 

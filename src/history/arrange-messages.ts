@@ -1,12 +1,7 @@
-import {
-  type AssistantMessage,
-  type CallRef,
-  type ConversationMessage,
-  callKey,
-  callsOf,
-  type ToolMessage,
-} from '../core/messages.ts';
-import { asks, isAddition, isBlank, isVersionOf, type Origin } from './origin.ts';
+import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
+import { asks, CallResults, missingResult } from '../formats/pair-calls.ts';
+import { DROPPED_RESULT } from '../formats/placeholders.ts';
+import { isAddition, isBlank, isVersionOf, type Origin } from './origin.ts';
 
 /** The two halves of a repair: everything that was said, in its order, and for each call the result that belongs to it. */
 
@@ -44,100 +39,58 @@ export function arrange(messages: readonly ConversationMessage[], origin: Origin
   return [...head.flatMap(runOf), ...added, ...rest.flatMap(runOf)];
 }
 
-const missing = new WeakMap<AssistantMessage, Map<string, ToolMessage>>();
-
-/** A result for a call that has none, so that the request can be read; it says what it is. The same object each time. */
-export function missingResult(
-  asking: AssistantMessage,
-  call: { readonly callId: string; readonly name: string },
-): ToolMessage {
-  const known = missing.get(asking)?.get(call.callId);
-  if (known) return known;
-  const { evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt } = asking;
-  const result: ToolMessage = {
-    id: `${asking.id}/${call.callId}`,
-    role: 'tool',
-    synthetic: true,
-    toolCallId: call.callId,
-    toolName: call.name,
-    content: [{ type: 'text', text: 'No result was recorded for this call.' }],
-    isError: true,
-    ...{ evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
-  };
-  missing.set(asking, new Map([...(missing.get(asking) ?? []), [call.callId, result]]));
-  return result;
-}
-
-const DROPPED = '[result left out]';
 const dropped = new WeakMap<ToolMessage, ToolMessage>();
 
 /** A recorded result that a manager dropped while it kept the call: a short placeholder (D65). The same object each time. */
 function droppedResult(result: ToolMessage): ToolMessage {
-  const known = dropped.get(result) ?? { ...result, content: [{ type: 'text', text: DROPPED }] };
+  const known = dropped.get(result) ?? { ...result, content: [{ type: 'text', text: DROPPED_RESULT }] };
   dropped.set(result, known);
   return known;
 }
 
 /** Where the result of a call is found: beside it, elsewhere in the list, in the record, or nowhere. */
 export class Results {
-  readonly #byOwner = new Map<string, ToolMessage[]>();
-  readonly #strays = new Map<string, ToolMessage[]>();
+  readonly #found = new CallResults();
   /** Calls that stand beside the result of another call of the same id: their own was confused, not dropped. */
   readonly #confused = new Map<string, Set<string>>();
-  readonly #origin: Origin | undefined;
+  readonly #origin: Origin;
 
-  constructor(messages: readonly ConversationMessage[], origin: Origin | undefined) {
+  constructor(messages: readonly ConversationMessage[], origin: Origin) {
     this.#origin = origin;
     const taken = new Set<number>();
     let nearest: AssistantMessage | undefined;
     for (const message of messages) {
       if (message.role === 'assistant') nearest = message;
       if (message.role !== 'tool') continue;
-      const position = origin ? origin.positionOf(message, taken) : -1;
-      const recorded = origin?.messages[position];
-      if (taken.has(position) || (origin && !recorded && !message.synthetic)) continue;
+      const position = origin.positionOf(message, taken);
+      const recorded = origin.messages[position];
+      if (taken.has(position) || (!recorded && !message.synthetic)) continue;
       if (recorded) taken.add(position);
       if (recorded && recorded.role !== 'tool') continue;
       const result = recorded && !isVersionOf(message, recorded) ? recorded : message;
       const beside = nearest && asks(nearest, result.toolCallId) ? nearest : undefined;
-      const owner = origin?.ownerOf(position) ?? beside;
+      const owner = origin.ownerOf(position) ?? beside;
       if (owner && beside && owner.id !== beside.id) {
         const calls = this.#confused.get(beside.id) ?? new Set();
         this.#confused.set(beside.id, calls.add(result.toolCallId));
       }
-      if (owner) push(this.#byOwner, owner.id, result);
-      else push(this.#strays, keyOf(result, result.toolCallId), result);
+      this.#found.add(result, owner?.id);
     }
   }
 
   /** One result for each call of the message, in call order. */
   of(message: AssistantMessage): readonly ToolMessage[] {
-    const near = this.#byOwner.get(message.id) ?? [];
-    const recorded =
-      this.#origin?.resultsOf(message).filter((result) => !near.some(({ id }) => id === result.id)) ?? [];
+    const { id } = message;
+    const near = this.#found.ownedBy(id);
+    const recorded = this.#origin.resultsOf(message).filter((result) => !near.some((one) => one.id === result.id));
     return callsOf(message).map((call) => {
-      const strays = this.#strays.get(keyOf(message, call.callId)) ?? [];
       const { callId } = call;
-      const kept = take(near, callId) ?? take(strays, callId);
+      const kept = this.#found.take(id, message, callId);
       if (kept) return kept;
-      const left = take(recorded, callId);
+      const at = recorded.findIndex((result) => result.toolCallId === callId);
+      const [left] = at < 0 ? [] : recorded.splice(at, 1);
       if (!left) return missingResult(message, call);
-      return this.#confused.get(message.id)?.has(callId) ? left : droppedResult(left);
+      return this.#confused.get(id)?.has(callId) ? left : droppedResult(left);
     });
   }
-}
-
-function keyOf(message: Omit<CallRef, 'callId'>, callId: string): string {
-  return callKey({ evaluationId: message.evaluationId, turn: message.turn, callId });
-}
-
-function push(map: Map<string, ToolMessage[]>, key: string, value: ToolMessage): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-}
-
-function take(results: ToolMessage[], callId: string): ToolMessage | undefined {
-  const at = results.findIndex((result) => result.toolCallId === callId);
-  return at < 0 ? undefined : results.splice(at, 1)[0];
 }

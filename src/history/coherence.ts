@@ -1,4 +1,5 @@
 import { type AssistantMessage, type ConversationMessage, callsOf } from '../core/messages.ts';
+import { pairCalls } from '../formats/pair-calls.ts';
 import { arrange, Results } from './arrange-messages.ts';
 import { isAddition, isBlank, isVersionOf, Origin } from './origin.ts';
 import { findBreaches, mendFor, type Provider, type ProviderViolation } from './provider-rules.ts';
@@ -99,9 +100,10 @@ export function repair(
 ): { readonly messages: readonly ConversationMessage[]; readonly violations: readonly Violation[] } {
   const { ok, violations } = check(messages, origin);
   if (ok) return { messages, violations };
+  if (!origin) return { messages: pairCalls(messages.filter((message) => !isBlank(message))), violations };
   const results = new Results(messages, origin);
   const repaired: ConversationMessage[] = [];
-  for (const message of origin ? arrange(messages, origin) : messages) {
+  for (const message of arrange(messages, origin)) {
     if (message.role === 'tool' || isBlank(message)) continue;
     repaired.push(message);
     if (message.role === 'assistant') repaired.push(...results.of(message));

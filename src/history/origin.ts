@@ -1,4 +1,6 @@
-import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
+import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
+import { asks } from '../formats/pair-calls.ts';
+import { hasContent } from '../formats/placeholders.ts';
 
 /**
  * The conversation that a list of messages was made from, ready to be asked where a message stands in it. It grows with the
@@ -83,13 +85,7 @@ export class Origin {
 export function isBlank(message: ConversationMessage): boolean {
   if (message.role === 'tool') return false;
   if (message.role === 'assistant' && message.toolCalls !== undefined && message.toolCalls.length > 0) return false;
-  for (const part of message.content) if (part.type !== 'text' || /\S/.test(part.text)) return false;
-  return true;
-}
-
-/** Whether an assistant message asks for this call. */
-export function asks(message: AssistantMessage, callId: string): boolean {
-  return callsOf(message).some((call) => call.callId === callId);
+  return !message.content.some(hasContent);
 }
 
 /** Whether a message is a recorded one, perhaps shortened: the same role, and no call that was not made. */

@@ -1,13 +1,16 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf, type UserMessage } from '../core/messages.ts';
+import { isSignedByAnthropic } from '../formats/anthropic-messages.ts';
+import { API_RULES } from '../formats/api-rules.ts';
+import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, hasContent } from '../formats/placeholders.ts';
 import { withParts } from './message-parts.ts';
 import { isBlank } from './origin.ts';
-import { type Breach, badIds, badNames, renameCalls, renameTools, repeatedIds } from './rename-calls.ts';
+import { type Breach, badIds, badNames, renameCalls, repeatedIds } from './rename-calls.ts';
 
 /**
  * What OpenAI's chat API and Anthropic's messages API refuse beyond incoherence (coherence.ts): ids, names, empty content, who
- * speaks first and last, and reasoning without its signature. Each rule finds what breaks it and mends it, so that a check can say
- * what a repair would do. Models apply most of these mends when they translate messages; here they are as a table.
+ * speaks first and last, and reasoning without its signature. Each rule finds the messages that break it and repairs them, so that a
+ * check can say what a repair would do. Limits and texts are those of the codecs (formats/).
  */
 
 /** The APIs whose rules are known. */
@@ -57,22 +60,25 @@ function perMessage(
   };
 }
 
-/** Finds calls; mends all ids or names of the request at once. */
-function perCall(
-  code: ProviderCode,
-  repair: string,
-  find: (messages: readonly ConversationMessage[]) => readonly Breach[],
-  mend: (messages: readonly ConversationMessage[]) => readonly ConversationMessage[],
-): ProviderRule {
-  return { code, repair, find, mend: (messages) => (find(messages).length > 0 ? mend(messages) : messages) };
+/** The rules about call ids and tool names; one repair changes all of them. */
+function callRules(provider: Provider): readonly ProviderRule[] {
+  const rules = API_RULES[provider];
+  const rule = (code: ProviderCode, repair: string, find: ProviderRule['find']): ProviderRule => ({
+    ...{ code, repair, find },
+    mend: (messages) => (find(messages).length > 0 ? renameCalls(messages, rules) : messages),
+  });
+  const sentWith = 'call and result are sent under an id that is allowed';
+  return [
+    rule('name-invalid', 'the name is sent with what is allowed in it', (messages) => badNames(messages, rules)),
+    rule('id-invalid', sentWith, (messages) => badIds(messages, rules)),
+    rule('id-repeated', 'the later call and its result are sent under another id', repeatedIds),
+  ];
 }
 
 const isUnsigned = (part: ConversationMessage['content'][number]): boolean =>
-  part.type === 'reasoning' &&
-  ((part.signature === undefined && part.redacted === undefined) || (part.provider ?? 'anthropic') !== 'anthropic');
+  part.type === 'reasoning' && !isSignedByAnthropic(part);
 
-const isEmptyText = (part: ConversationMessage['content'][number]): boolean =>
-  part.type === 'text' && !/\S/.test(part.text);
+const isEmptyText = (part: ConversationMessage['content'][number]): boolean => !hasContent(part);
 
 /** Whether reasoning is the last thing in an assistant message: no text and no call comes after it. */
 function endsInReasoning(message: ConversationMessage): boolean {
@@ -114,11 +120,8 @@ function endsWithAnswer(messages: readonly ConversationMessage[]): boolean {
 
 const NO_MESSAGES: Pick<ProviderRule, 'code' | 'repair'> = {
   code: 'no-messages',
-  repair: 'a user message that says "Continue." is added',
+  repair: `a user message that says "${BEGIN}" is added`,
 };
-
-const anthropicId = (id: string): boolean => id.length <= 64 && /^[a-zA-Z0-9_-]+$/.test(id);
-const openAiId = (id: string): boolean => id !== '' && id.length <= 40;
 
 const ANTHROPIC: readonly ProviderRule[] = [
   perMessage(
@@ -134,7 +137,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
     'empty-content',
     'a failure without a word gets one',
     (message) => message.role === 'tool' && message.isError && message.content.length === 0,
-    (message) => ({ ...message, content: [{ type: 'text', text: 'failed' }] }) as ConversationMessage,
+    (message) => ({ ...message, content: [{ type: 'text', text: EMPTY_FAILURE }] }) as ConversationMessage,
   ),
   perMessage(
     'reasoning-unsigned',
@@ -162,8 +165,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (opening(messages) < 0 ? [{ index: messages.length }] : []),
-    mend: (messages) =>
-      opening(messages) < 0 ? [...messages, says('Continue.', 'opening', messages.at(-1))] : messages,
+    mend: (messages) => (opening(messages) < 0 ? [...messages, says(BEGIN, 'opening', messages.at(-1))] : messages),
   },
   {
     code: 'opens-with-assistant',
@@ -172,25 +174,17 @@ const ANTHROPIC: readonly ProviderRule[] = [
     mend(messages) {
       const first = opening(messages);
       if (messages[first]?.role !== 'assistant') return messages;
-      return messages.toSpliced(first, 0, says('[The beginning was left out.]', 'opening', messages[first]));
+      return messages.toSpliced(first, 0, says(BEGINNING_LEFT_OUT, 'opening', messages[first]));
     },
   },
   {
     code: 'ends-with-assistant',
-    repair: 'a user message that says "Continue." is added',
+    repair: `a user message that says "${CONTINUE}" is added`,
     find: (messages) => (endsWithAnswer(messages) ? [{ index: messages.length - 1 }] : []),
     mend: (messages) =>
-      endsWithAnswer(messages) ? [...messages, says('Continue.', 'closing', messages.at(-1))] : messages,
+      endsWithAnswer(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
   },
-  perCall('name-invalid', 'the name is sent with what is allowed in it', badNames(128), (messages) =>
-    renameTools(messages, 128),
-  ),
-  perCall('id-invalid', 'call and result are sent under an id that is allowed', badIds(anthropicId), (messages) =>
-    renameCalls(messages, anthropicId),
-  ),
-  perCall('id-repeated', 'the later call and its result are sent under another id', repeatedIds, (messages) =>
-    renameCalls(messages, anthropicId),
-  ),
+  ...callRules('anthropic'),
 ];
 
 const OPENAI: readonly ProviderRule[] = [
@@ -215,17 +209,9 @@ const OPENAI: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (messages.length === 0 ? [{ index: 0 }] : []),
-    mend: (messages) => (messages.length === 0 ? [says('Continue.', 'opening', undefined)] : messages),
+    mend: (messages) => (messages.length === 0 ? [says(BEGIN, 'opening', undefined)] : messages),
   },
-  perCall('name-invalid', 'the name is sent with what is allowed in it', badNames(64), (messages) =>
-    renameTools(messages, 64),
-  ),
-  perCall('id-invalid', 'call and result are sent under an id that is allowed', badIds(openAiId), (messages) =>
-    renameCalls(messages, openAiId),
-  ),
-  perCall('id-repeated', 'the later call and its result are sent under another id', repeatedIds, (messages) =>
-    renameCalls(messages, openAiId),
-  ),
+  ...callRules('openai'),
 ];
 
 /** The rules of each provider, in the order in which they are mended. */

@@ -1,5 +1,5 @@
 import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
-import { missingResult } from './arrange-messages.ts';
+import { missingResult } from '../formats/pair-calls.ts';
 import type { Violation } from './coherence.ts';
 import type { TokenEstimator } from './estimate-tokens.ts';
 import type { MessageIndex } from './message-index.ts';

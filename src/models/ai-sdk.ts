@@ -247,7 +247,7 @@ function callOptionsFor(
     else tools.push({ type: 'function', name, description, inputSchema: { ...inputSchema } });
   }
   for (const [name, tool] of Object.entries(providerTools)) fromProvider(name, tool);
-  const offered = tools.length > 0 || !context.rules.wantsTools ? tools : formerTools(prompt);
+  const offered = tools.length > 0 || !context.rules.api.declaredTools ? tools : formerTools(prompt);
   const merged = { ...defaultsOf(provider, request) };
   for (const [key, value] of Object.entries(providerOptions ?? {})) merged[key] = { ...merged[key], ...value };
   const hasOptions = Object.values(merged).some((fields) => Object.keys(fields).length > 0);

@@ -15,6 +15,7 @@ import type {
   ToolCall,
   UserMessage,
 } from '../core/messages.ts';
+import { hasContent, NO_RESULT } from '../formats/placeholders.ts';
 
 /** What the messages of an import are filed under. */
 export interface ImportedMessagesOptions {
@@ -28,9 +29,6 @@ export interface ImportedMessagesOptions {
    */
   readonly from?: 'start' | 'compaction';
 }
-
-/** What a call's result is when there is none. */
-export const NO_RESULT = 'No result was recorded: the session ended before this call did. Its outcome is unknown.';
 
 type AssistantPart = AssistantMessage['content'][number];
 type UserPart = UserMessage['content'][number];
@@ -70,7 +68,7 @@ export class MessageBuilder {
   }
 
   user(id: string, createdAt: string, content: readonly UserPart[]): void {
-    if (!content.some((part) => part.type !== 'text' || /\S/.test(part.text))) return;
+    if (!content.some(hasContent)) return;
     this.#waiting.push({ id, createdAt, content });
     if (!this.#answer?.calls.some(isOpen)) this.#close();
   }
@@ -127,11 +125,10 @@ export class MessageBuilder {
 
   #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
     // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
-    const isKept = (part: AssistantPart): boolean => part.type !== 'text' || /\S/.test(part.text);
-    const content = parts.filter(isKept);
+    const content = parts.filter(hasContent);
     if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
     const toolCalls = calls.map(({ call, partsBefore }): ToolCall => {
-      const after = parts.slice(0, partsBefore).filter(isKept).length;
+      const after = parts.slice(0, partsBefore).filter(hasContent).length;
       return after === content.length ? call : { ...call, after };
     });
     const turn = ++this.#turn;

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage, ReasoningPart } from '../../src/core/messages.ts';
+import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
+import { API_RULES } from '../../src/formats/api-rules.ts';
+import { toOpenAIChat } from '../../src/formats/openai-chat.ts';
 import { canSend } from '../../src/history/can-send.ts';
 import { repairCoherence } from '../../src/history/coherence.ts';
 import type { Provider } from '../../src/history/provider-rules.ts';
@@ -13,8 +16,9 @@ import { toWire } from './wire.ts';
 const chat = (): Conversation => new Conversation().system('Be brief.').user('hello');
 const call = (callId: string, name = 'read') => ({ callId, name, arguments: '{}' });
 const thought = (more: Partial<ReasoningPart> = {}): ReasoningPart => ({ type: 'reasoning', text: 'hm', ...more });
-const signed = thought({ signature: 'sig' });
+const signed = thought({ signature: 'sig', provider: 'anthropic' });
 const long = 'x'.repeat(41);
+const idFor = API_RULES.openai.callIds.make;
 
 interface Case {
   readonly name: string;
@@ -150,21 +154,21 @@ const cases: readonly Case[] = [
     provider: 'openai',
     messages: chat().asks(call('')).result('').messages,
     codes: ['id-invalid', 'id-invalid'],
-    repaired: 'system user ask(call_2) call_2',
+    repaired: `system user ask(${idFor('')}) ${idFor('')}`,
   },
   {
     name: 'ids: too long',
     provider: 'openai',
     messages: chat().calls(long).messages,
     codes: ['id-invalid', 'id-invalid'],
-    repaired: `system user ask(${long.slice(0, 38)}_2) ${long.slice(0, 38)}_2`,
+    repaired: `system user ask(${idFor(long)}) ${idFor(long)}`,
   },
   {
     name: 'ids: characters',
     provider: 'anthropic',
     messages: chat().calls('a.b/c').messages,
     codes: ['id-invalid', 'id-invalid', 'name-invalid'],
-    repaired: 'system user ask(a_b_c_2) a_b_c_2',
+    repaired: `system user ask(${idFor('a.b/c')}) ${idFor('a.b/c')}`,
   },
   {
     name: 'names: characters',
@@ -319,6 +323,23 @@ describe('with a server that rejects what the real ones reject', () => {
           if (refusal(messages, provider) !== undefined) expect(canSend(messages, provider).ok).toBe(false);
         }),
         { numRuns: 400 },
+      );
+    },
+  );
+
+  const idsIn = (messages: readonly ConversationMessage[], provider: Provider): readonly string[] => {
+    const written = JSON.stringify(provider === 'anthropic' ? toAnthropic(messages) : toOpenAIChat(messages));
+    return Array.from(written.matchAll(/"(?:tool_use_id|tool_call_id)":"([^"]*)"/g), ([, id]) => id ?? '');
+  };
+
+  test.for<Provider>(['openai', 'anthropic'])(
+    '%s: repair and codec change the same ids in the same way',
+    (provider) => {
+      fc.assert(
+        fc.property(scene, (messages) => {
+          expect(idsIn(repairCoherence(messages, { provider }).messages, provider)).toEqual(idsIn(messages, provider));
+        }),
+        { numRuns: 200 },
       );
     },
   );

@@ -90,7 +90,7 @@ describe('D50: many user turns are one session, one evaluation each', () => {
       'system: Do it.',
       'user: pay',
       'assistant: ',
-      'tool: No result was recorded for this call.',
+      'tool: No result was recorded for this call. Its outcome is unknown.',
       'tool: seen',
       'user: never mind',
     ]);

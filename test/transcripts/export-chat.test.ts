@@ -16,7 +16,10 @@ function openai(source: Parameters<typeof exportConversation>[0]): { messages: u
 }
 
 function anthropic(source: Parameters<typeof exportConversation>[0]): {
-  conversation: { system?: string; messages: { role: string; content: Record<string, unknown>[] }[] };
+  conversation: {
+    system?: { type: 'text'; text: string }[];
+    messages: { role: string; content: Record<string, unknown>[] }[];
+  };
   lost: string[];
 } {
   const { content, losses } = exportConversation(source, { format: 'anthropic' });
@@ -53,17 +56,20 @@ describe('OpenAI messages', () => {
         },
         {
           role: 'assistant',
-          content: 'Look: there',
+          content: [
+            { type: 'text', text: 'Look: ' },
+            { type: 'text', text: 'there' },
+          ],
           tool_calls: [
             { id: 'c1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } },
             { id: 'c2', type: 'function', function: { name: 'read', arguments: '{"path":"b"}' } },
           ],
         },
-        { role: 'tool', tool_call_id: 'c1', content: 'no such file' },
+        { role: 'tool', tool_call_id: 'c1', content: '[tool error] no such file' },
         { role: 'tool', tool_call_id: 'c2', content: 'text of b' },
         { role: 'assistant', content: 'Done' },
       ],
-      lost: ['place of a call in its answer', 'that a tool failed'],
+      lost: ['place of a call in its answer'],
     });
   });
 
@@ -109,7 +115,7 @@ describe('OpenAI messages', () => {
     expect(openai([m.assistant('', [toolCall('x')])]).messages.at(-1)).toEqual({
       role: 'tool',
       tool_call_id: 'x',
-      content: 'No result was recorded.',
+      content: '[tool error] No result was recorded for this call. Its outcome is unknown.',
     });
   });
 
@@ -123,15 +129,15 @@ describe('OpenAI messages', () => {
     const ids = openai(messages).messages.flatMap(
       (message) => (message as { tool_call_id?: string }).tool_call_id ?? [],
     );
-    expect(ids).toEqual(['c', 'call_2']);
+    expect(ids).toEqual(['c', 'c_2']);
   });
 });
 
 describe('Anthropic messages', () => {
-  test('hold a conversation: instructions apart, results in one message, calls where they were made', () => {
+  test('hold a conversation: instructions apart, results in one message, calls behind the text', () => {
     expect(anthropic(conversation)).toEqual({
       conversation: {
-        system: 'Be brief',
+        system: [{ type: 'text', text: 'Be brief' }],
         messages: [
           {
             role: 'user',
@@ -144,8 +150,8 @@ describe('Anthropic messages', () => {
             role: 'assistant',
             content: [
               { type: 'text', text: 'Look: ' },
-              { type: 'tool_use', id: 'c1', name: 'read', input: { path: 'a' } },
               { type: 'text', text: 'there' },
+              { type: 'tool_use', id: 'c1', name: 'read', input: { path: 'a' } },
               { type: 'tool_use', id: 'c2', name: 'read', input: { path: 'b' } },
             ],
           },
@@ -159,21 +165,24 @@ describe('Anthropic messages', () => {
           { role: 'assistant', content: [{ type: 'text', text: 'Done' }] },
         ],
       },
-      lost: [],
+      lost: ['place of a call in its answer'],
     });
   });
 
   test('hold signed and sealed reasoning, and no other', () => {
     const content = [
-      { type: 'reasoning', text: 'signed', signature: 's' },
+      { type: 'reasoning', text: 'signed', signature: 's', provider: 'anthropic' },
       { type: 'reasoning', text: '', redacted: 'opaque', provider: 'anthropic' },
       { type: 'reasoning', text: 'unsigned' },
       { type: 'reasoning', text: 'theirs', signature: 's', provider: 'openai' },
+      { type: 'reasoning', text: 'of unknown origin', signature: 's' },
+      { type: 'text', text: 'Yes' },
     ] as const;
     const { conversation: exported, lost } = anthropic([m.user('x'), m.assistant('', [], { content })]);
     expect(exported.messages[1]?.content).toEqual([
       { type: 'thinking', thinking: 'signed', signature: 's' },
       { type: 'redacted_thinking', data: 'opaque' },
+      { type: 'text', text: 'Yes' },
     ]);
     expect(lost).toEqual(['reasoning']);
   });
@@ -196,10 +205,9 @@ describe('Anthropic messages', () => {
 describe('from what a screen shows', () => {
   test('the same chat as from the messages, but for the names of calls', () => {
     const fromState = openai(stateOf(messagesToEvents(conversation, { machinery: true })));
-    const rename = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll('ev/1/', ''));
     const fromMessages = openai(conversation);
     const named = (messages: unknown[]): unknown =>
-      rename(JSON.parse(JSON.stringify(messages).replaceAll('call_1', 'c1').replaceAll('call_2', 'c2')));
+      JSON.parse(JSON.stringify(messages).replaceAll(/ev_1_(c\d)_[0-9a-f]{8}/g, '$1'));
     expect(named(fromState.messages)).toEqual(fromMessages.messages);
     expect(fromState.lost).toEqual(expect.arrayContaining(fromMessages.lost));
   });

@@ -8,6 +8,7 @@ import {
   reduceConversationEvents,
   type SessionConversationState,
 } from '../../src/conversation.ts';
+import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { type UIMessage, uiMessagesToEvents } from '../../src/transcripts/ai-sdk-ui.ts';
 import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
@@ -87,7 +88,7 @@ describe('out', () => {
   test.for<[string, ConversationBlock, object]>([
     ['being written', call('c', { inputText: '{"a' }), { state: 'input-streaming', rawInput: '{"a' }],
     ['running', call('c', { input: { a: 1 } }), { state: 'input-available', input: { a: 1 } }],
-    ['given up', call('c', { input: {}, status: 'error' }), { state: 'output-error', errorText: 'It did not end.' }],
+    ['given up', call('c', { input: {}, status: 'error' }), { state: 'output-error', errorText: NO_RESULT }],
   ])('a call that is %s', async ([, block, expected]) => {
     const { messages } = exported(stateOf([upsert(block)]));
     expect(messages[0]?.parts[0]).toMatchObject(expected);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type ConversationMessage, callsOf, textOf } from '../../src/core/messages.ts';
+import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
-import { type ImportedMessagesOptions, NO_RESULT } from '../../src/transcripts/message-builder.ts';
+import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
 import type { Architecture, RawTranscript } from '../../src/transcripts/source.ts';
 import { transcriptToMessages } from '../../src/transcripts/transcript-to-messages.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';

@@ -1,7 +1,7 @@
 import type { AssistantMessage, MediaPart, TextPart, ToolCall } from '../../core/messages.ts';
 import type { Usage } from '../../core/usage.ts';
+import { readUserBlock, userBlocks } from '../../formats/anthropic-blocks.ts';
 import type { ToolOutcome } from '../../loop/tool-result.ts';
-import { readUserBlock, userBlock } from '../../models/anthropic-blocks.ts';
 import { originalName, recordedName } from './built-in-tools.ts';
 import type { ClaudeBlock } from './sdk-types.ts';
 
@@ -69,7 +69,7 @@ export function writeAnswer(message: AssistantMessage, ours: ReadonlySet<string>
 
 /** What a user or a tool said, as blocks. */
 export function writeContent(content: readonly (TextPart | MediaPart)[]): readonly ClaudeBlock[] {
-  return content.map((part) => ({ ...userBlock(part) }));
+  return content.flatMap((part) => userBlocks(part).map((block) => ({ ...block })));
 }
 
 /** What a tool result says. */

@@ -1,8 +1,8 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { MediaPart, ProviderData, ReasoningPart, TextPart, ToolCall } from '../../core/messages.ts';
 import { addUsage, type Usage } from '../../core/usage.ts';
+import { mediaPart } from '../../formats/media.ts';
 import { type ModelAnswer, ModelError, type ModelPart } from '../../ports/model.ts';
-import { mediaKind } from '../media.ts';
 import { executorOf, type ProviderRules, reasoningPart, tidyMetadata } from './provider-rules.ts';
 import { type FinishPart, finishOf, readFile, type StreamFile } from './versions.ts';
 
@@ -117,12 +117,7 @@ export class AnswerCollector {
       }
       case 'file': {
         const { mediaType, data } = readFile(part);
-        this.#content.push({
-          type: mediaKind(mediaType),
-          mediaType,
-          data,
-          ...this.#data(tidyMetadata(part.providerMetadata)),
-        });
+        this.#content.push({ ...mediaPart(mediaType, data), ...this.#data(tidyMetadata(part.providerMetadata)) });
         return;
       }
       case 'tool-approval-request':

@@ -6,6 +6,7 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
+import { HoldfastError } from '../../core/errors.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -16,10 +17,17 @@ import type {
   ToolMessage,
 } from '../../core/messages.ts';
 import { textOf } from '../../core/messages.ts';
-import { SentCallIds, sentName } from '../call-ids.ts';
-import { mediaOf } from '../media.ts';
-import { BEGIN, FAILED_SILENTLY, isSaid, NOTHING_SAID } from '../sent-text.ts';
-import { objectOf } from '../tool-input.ts';
+import { readArguments } from '../../formats/call-arguments.ts';
+import { mediaOf } from '../../formats/media.ts';
+import {
+  BEGIN,
+  BEGINNING_LEFT_OUT,
+  EMPTY_FAILURE,
+  EMPTY_MESSAGE,
+  hasContent,
+  MEDIA_FOLLOWS,
+} from '../../formats/placeholders.ts';
+import { partsAndCalls, SentCalls } from '../../formats/sent-calls.ts';
 import { executorOf, mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
 
 /**
@@ -35,14 +43,14 @@ export function toPrompt(
   options: { readonly reasoning?: boolean } = {},
 ): LanguageModelV4Message[] {
   const { reasoning = true } = options;
-  const ids = new SentCallIds(rules.callIds);
+  const calls = new SentCalls(rules.api);
   const provided = new ProvidedCalls(messages);
   const system: LanguageModelV4Message[] = [];
   const rest: LanguageModelV4Message[] = [];
   let results: ToolMessage[] = [];
-  let answered = new Map<string, ToolCall>();
+  let called = new Map<string, ToolCall>();
   const flush = (): void => {
-    if (results.length > 0) rest.push(...resultMessages(results, { ids, rules, calls: answered }));
+    if (results.length > 0) rest.push(...resultMessages(results, { calls, rules, called }));
     results = [];
   };
   for (const message of messages) {
@@ -56,20 +64,21 @@ export function toPrompt(
       const text = textOf(message).toWellFormed();
       if (text.trim() !== '') system.push({ role: 'system', content: text });
     } else if (message.role === 'user') {
-      const said = message.content.filter(isSaid);
+      const said = message.content.filter(hasContent);
       rest.push({
         role: 'user',
-        content: said.length > 0 ? said.map((part) => content(part, rules)) : [{ type: 'text', text: NOTHING_SAID }],
+        content: said.length > 0 ? said.map((part) => content(part, rules)) : [{ type: 'text', text: EMPTY_MESSAGE }],
       });
     } else {
-      answered = new Map(message.toolCalls?.map((call) => [call.callId, call]));
-      const said = assistantContent(message, { ids, rules, provided, reasoning });
+      called = new Map(message.toolCalls?.map((call) => [call.callId, call]));
+      const said = assistantContent(message, { calls, rules, provided, reasoning });
       if (said.length > 0) rest.push({ role: 'assistant', content: said });
     }
   }
   flush();
-  if (rules.wantsUserFirst && rest[0]?.role !== 'user') {
-    rest.unshift({ role: 'user', content: [{ type: 'text', text: BEGIN }] });
+  const [first] = rest;
+  if (rules.api.userFirst && first?.role !== 'user') {
+    rest.unshift({ role: 'user', content: [{ type: 'text', text: first ? BEGINNING_LEFT_OUT : BEGIN }] });
   }
   return [...system, ...rest];
 }
@@ -79,44 +88,31 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 function assistantContent(
   message: AssistantMessage,
   context: {
-    readonly ids: SentCallIds;
+    readonly calls: SentCalls;
     readonly rules: ProviderRules;
     readonly provided: ProvidedCalls;
     readonly reasoning: boolean;
   },
 ): AssistantContent {
   const { rules, provided } = context;
-  const { content: said, toolCalls = [] } = message;
-  const calls = toolCalls.filter((call) => call.providerExecuted === undefined);
-  const sent = new Map<ToolCall, string>();
-  for (const [i, id] of context.ids.open(calls).entries()) sent.set(calls[i] as ToolCall, id);
-
+  const sentCalls = context.calls.open(message);
   const parts: AssistantContent = [];
-  const pushCalls = (place: number): void => {
-    for (const call of toolCalls) {
-      if (Math.min(call.after ?? said.length, said.length) !== place) continue;
-      if (call.providerExecuted) parts.push(...providerExecuted(call, rules, provided));
+  for (const step of partsAndCalls(message)) {
+    if ('call' in step) {
+      const { call } = step;
+      const sent = sentCalls.get(call);
+      if (!sent) parts.push(...providerExecuted(call, rules, provided));
       else {
-        parts.push({
-          type: 'tool-call',
-          toolCallId: sent.get(call) as string,
-          toolName: sentName(call.name, rules.notInNames),
-          input: objectOf(call.arguments),
-          ...given(call.providerData, rules),
-        });
+        const { id: toolCallId, name: toolName, input } = sent;
+        parts.push({ type: 'tool-call', toolCallId, toolName, input, ...given(call.providerData, rules) });
       }
-    }
-  };
-  for (const [i, part] of said.entries()) {
-    pushCalls(i);
-    if (part.type === 'reasoning') {
-      const options = context.reasoning ? reasoningOptions(part, rules) : undefined;
+    } else if (step.part.type === 'reasoning') {
+      const options = context.reasoning ? reasoningOptions(step.part, rules) : undefined;
       // Word for word: a signature covers the text.
       if (options)
-        parts.push({ type: 'reasoning', text: part.text, providerOptions: options as SharedV4ProviderOptions });
-    } else if (isSaid(part)) parts.push(content(part, rules));
+        parts.push({ type: 'reasoning', text: step.part.text, providerOptions: options as SharedV4ProviderOptions });
+    } else if (hasContent(step.part)) parts.push(content(step.part, rules));
   }
-  pushCalls(said.length);
   // A thought that led to nothing: providers refuse one at the end of a message.
   while (parts.at(-1)?.type === 'reasoning') parts.pop();
   return parts;
@@ -136,7 +132,7 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
       type: 'tool-call',
       toolCallId: call.callId,
       toolName: call.name,
-      input: objectOf(call.arguments),
+      input: readArguments(call.arguments).input,
       providerExecuted: true,
       ...options,
     });
@@ -192,9 +188,13 @@ class ProvidedCalls {
 
 function resultMessages(
   results: readonly ToolMessage[],
-  context: { readonly ids: SentCallIds; readonly rules: ProviderRules; readonly calls: ReadonlyMap<string, ToolCall> },
+  context: {
+    readonly calls: SentCalls;
+    readonly rules: ProviderRules;
+    readonly called: ReadonlyMap<string, ToolCall>;
+  },
 ): LanguageModelV4Message[] {
-  const { ids, rules, calls } = context;
+  const { calls, rules, called } = context;
   const apart: MediaPart[] = [];
   const content = results.map((message): LanguageModelV4ToolResultPart => {
     const media = message.content.filter((part) => part.type !== 'text');
@@ -203,10 +203,10 @@ function resultMessages(
     let output: LanguageModelV4ToolResultOutput;
     if (message.isError) {
       apart.push(...media);
-      output = { type: 'error-text', value: value.trim() === '' ? FAILED_SILENTLY : value };
+      output = { type: 'error-text', value: value.trim() === '' ? EMPTY_FAILURE : value };
     } else if (media.length === 0) output = { type: 'text', value };
-    else if (rules.mediaInResults) {
-      const parts = message.content.filter(isSaid);
+    else if (rules.api.mediaInResults) {
+      const parts = message.content.filter(hasContent);
       output = {
         type: 'content',
         value: parts.map((part) =>
@@ -215,15 +215,11 @@ function resultMessages(
       };
     } else {
       apart.push(...media);
-      output = { type: 'text', value: value.trim() === '' ? 'The result is in the next message.' : value };
+      output = { type: 'text', value: value.trim() === '' ? MEDIA_FOLLOWS : value };
     }
-    return {
-      type: 'tool-result',
-      toolCallId: ids.resultOf(message.toolCallId),
-      toolName: sentName(message.toolName, rules.notInNames),
-      output,
-      ...given(calls.get(message.toolCallId)?.providerData, rules),
-    };
+    const { id: toolCallId, name: toolName } = calls.resultOf(message);
+    const data = given(called.get(message.toolCallId)?.providerData, rules);
+    return { type: 'tool-result', toolCallId, toolName, output, ...data };
   });
   const messages: LanguageModelV4Message[] = [{ role: 'tool', content }];
   if (apart.length > 0) messages.push({ role: 'user', content: apart.map(file) });
@@ -240,9 +236,15 @@ function file(part: MediaPart): LanguageModelV4FilePart {
   return {
     type: 'file',
     mediaType: media.mediaType,
-    data: media.kind === 'url' ? { type: 'url', url: new URL(media.url) } : { type: 'data', data: media.base64 },
+    data: media.kind === 'url' ? { type: 'url', url: urlOf(media.url) } : { type: 'data', data: media.base64 },
     ...(part.filename === undefined ? {} : { filename: part.filename }),
   };
+}
+
+function urlOf(text: string): URL {
+  if (URL.canParse(text)) return new URL(text);
+  const start = text.slice(0, 100);
+  throw new HoldfastError('INVALID_ARGUMENT', `"${start}" is neither base64 nor a URL; pass one of them as data`);
 }
 
 function given(data: ProviderData | undefined, rules: ProviderRules): { providerOptions?: SharedV4ProviderOptions } {

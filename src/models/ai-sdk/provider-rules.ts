@@ -1,51 +1,33 @@
 import type { ProviderData, ReasoningPart } from '../../core/messages.ts';
-import { type CallIdRule, NINE_CHARACTERS, SHORT_IDS, safeIds } from '../call-ids.ts';
+import { API_RULES, type Api, type ApiRules } from '../../formats/api-rules.ts';
 
 /**
- * What must be known about a provider to send it a conversation that another one may have begun: whose reasoning it may
- * see, which ids it takes, and where it keeps the signature of a thought.
+ * What must be known about a provider to send it a conversation that another one may have started: the rules of its API, whose
+ * reasoning it may see, and where it keeps the signature of a thought.
  */
 export interface ProviderRules {
-  /** Whose things may be given back to it: `openai.responses` and `openai.chat` are both `openai`. */
+  /** Whose data may be sent back to it: `openai.responses` and `openai.chat` are both `openai`. */
   readonly family: string;
   readonly modelId: string;
-  readonly callIds: CallIdRule;
-  /** What a tool's name may not have in it: a model may have invented one. */
-  readonly notInNames: RegExp;
-  /** Whether a tool result may hold an image; if not, it follows the results as a message of its own. */
-  readonly mediaInResults: boolean;
-  /** Refuses a conversation that does not begin with a user's message: instructions alone are none. */
-  readonly wantsUserFirst: boolean;
-  /** Refuses a history with calls in it when the request offers no tools. */
-  readonly wantsTools: boolean;
+  readonly api: ApiRules;
 }
 
 /** The rules of a language model's provider. Unknown providers get the least restrictive ones. */
 export function rulesOf(provider: string, modelId: string): ProviderRules {
   const [family = provider] = provider.split('.');
   const vendor = modelId.includes('/') ? `/${modelId.split('/')[0]}` : '';
-  const claude = /anthropic|bedrock/.test(provider) || modelId.includes('claude');
-  const openai = family === 'openai' || family === 'azure';
-  const strict = {
-    notInNames: /[^a-zA-Z0-9_-]/g,
-    wantsUserFirst: claude,
-    wantsTools: claude,
-    mediaInResults: claude || provider.endsWith('.responses'),
-  };
-  if (claude) return { family: family + vendor, modelId, callIds: safeIds(64), ...strict };
-  if (openai) return { family: family + vendor, modelId, callIds: safeIds(40), ...strict };
-  return {
-    family: family + vendor,
-    modelId,
-    callIds: family === 'mistral' ? NINE_CHARACTERS : SHORT_IDS,
-    notInNames: /[^a-zA-Z0-9_.:-]/g,
-    wantsUserFirst: family === 'google' || family === 'mistral',
-    wantsTools: false,
-    mediaInResults: !provider.endsWith('.chat') || family === 'google',
-  };
+  return { family: family + vendor, modelId, api: API_RULES[apiOf(provider, family, modelId)] };
 }
 
-/** Whether data that a provider gave may be given back. */
+function apiOf(provider: string, family: string, modelId: string): Api {
+  if (family === 'anthropic') return 'anthropic';
+  if (/anthropic|bedrock/.test(provider) || modelId.includes('claude')) return 'hosted-claude';
+  if (family === 'openai' || family === 'azure') return provider.endsWith('.responses') ? 'openai-responses' : 'openai';
+  if (family === 'google' || family === 'mistral') return family;
+  return provider.endsWith('.chat') ? 'chat' : 'other';
+}
+
+/** Whether data that a provider returned may be sent back to this one. */
 export function mayHaveBack(data: ProviderData, rules: ProviderRules): boolean {
   return data.provider === rules.family && (data.model === undefined || data.model === rules.modelId);
 }

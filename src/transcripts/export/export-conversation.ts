@@ -11,15 +11,15 @@ import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import type { ConversationMessage } from '../../core/messages.ts';
+import { toAnthropic } from '../../formats/anthropic-messages.ts';
+import { type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
+import { toOpenAIChat } from '../../formats/openai-chat.ts';
 import { TOO_DEEP } from '../json-access.ts';
 import { messagesToEvents } from '../own-log.ts';
-import { anthropicMessages } from './anthropic-messages.ts';
-import { type ChatMessage, chatOfMessages, chatOfState } from './chat.ts';
 import { html } from './html.ts';
-import { type Loss, LossReport } from './losses.ts';
 import { markdown } from './markdown.ts';
-import { openAIMessages } from './openai-messages.ts';
 import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-secrets.ts';
+import { stateMessages } from './state-messages.ts';
 import { uiMessages } from './ui-messages.ts';
 
 /** What a conversation can be exported as. */
@@ -83,9 +83,9 @@ function write(source: ExportSource, format: ExportFormat, title: string, losses
     case 'jsonl':
       return lines(isList(source) ? source : conversationToEvents(source));
     case 'openai':
-      return json(openAIMessages(chatOf(source, losses), losses));
+      return json(toOpenAIChat(messagesIn(source, losses), into(losses)));
     case 'anthropic':
-      return json(anthropicMessages(chatOf(source, losses), losses));
+      return json(toAnthropic(messagesIn(source, losses), into(losses)));
     case 'ai-sdk':
       return json(uiMessages(stateOf(source), losses));
     default:
@@ -98,11 +98,24 @@ function stateOf(source: ExportSource): SessionConversationState {
   return reduceConversationEvents(createConversationState(), messagesToEvents(source, { machinery: true }));
 }
 
-function chatOf(source: ExportSource, losses: LossReport): ChatMessage[] {
-  if (!isList(source)) return chatOfState(source, losses);
+/** The messages of main. */
+function messagesIn(source: ExportSource, losses: LossReport): readonly ConversationMessage[] {
+  if (!isList(source)) return stateMessages(source, losses);
   const messages: ConversationMessage[] = [];
-  for (const item of source) messages.push(...messageIn(item));
-  return chatOfMessages(messages, losses);
+  for (const item of source) {
+    for (const message of messageIn(item)) {
+      if (message.conversationId === 'main') messages.push(message);
+      else losses.add('child conversation', NOT_MAIN, message.conversationId);
+    }
+  }
+  return messages;
+}
+
+const NOT_MAIN = 'a chat is one conversation; export a child conversation by itself';
+
+/** Counts a codec's losses. */
+function into(losses: LossReport): FormatOptions {
+  return { onLoss: ({ what, why, id }) => losses.add(what, why, id) };
 }
 
 function messageIn(item: ConversationMessage | SessionEvent): ConversationMessage[] {

@@ -5,9 +5,9 @@
 import type { Attachment, ConversationBlock } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
+import type { LossReport } from '../../formats/losses.ts';
+import { locateMedia, Unsendable } from '../../formats/media.ts';
 import { STYLE } from './html-style.ts';
-import type { LossReport } from './losses.ts';
-import { mediaSource } from './media-source.ts';
 import { pretty, readableTime, type ShownBlock, type Thread, threadView } from './thread-view.ts';
 
 /** The whole conversation as a document that can be opened anywhere. */
@@ -163,9 +163,10 @@ function attachments(items: readonly Attachment[] = [], id: string, losses: Loss
   return items
     .map(({ mediaType, data, filename }) => {
       const name = escapeHtml(filename ?? mediaType);
-      const source = data === undefined ? undefined : mediaSource({ data });
-      if (source?.kind === 'base64' && PICTURES.has(mediaType) && /^[A-Za-z0-9+/=\s]+$/.test(source.data)) {
-        return `<figure><img src="data:${mediaType};base64,${source.data.replace(/\s+/g, '')}" alt="${name}"></figure>`;
+      const media = data === undefined ? undefined : locateMedia({ mediaType, data });
+      const content = media instanceof Unsendable || media?.kind !== 'data' ? '' : media.base64;
+      if (PICTURES.has(mediaType) && /^[A-Za-z0-9+/=\s]+$/.test(content)) {
+        return `<figure><img src="data:${mediaType};base64,${content.replace(/\s+/g, '')}" alt="${name}"></figure>`;
       }
       losses.add('content of an attachment', 'the document holds pictures, and names the rest', id);
       return `<p class="attachment">${name}</p>`;

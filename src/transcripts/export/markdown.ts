@@ -2,7 +2,7 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
-import type { LossReport } from './losses.ts';
+import type { LossReport } from '../../formats/losses.ts';
 import { pretty, readableTime, type ShownBlock, type Thread, threadView } from './thread-view.ts';
 
 /** The whole conversation; what was said is Markdown as it was said. */

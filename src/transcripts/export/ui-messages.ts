@@ -1,11 +1,12 @@
 /** What a screen shows, as the AI SDK's UI messages. */
 import type { Attachment, ConversationBlock, ToolResultBlock, ToolUseBlock } from '../../conversation/blocks.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
+import type { LossReport } from '../../formats/losses.ts';
+import { mediaUrl } from '../../formats/media.ts';
+import { NO_RESULT } from '../../formats/placeholders.ts';
 import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../ai-sdk-ui.ts';
-import type { LossReport } from './losses.ts';
-import { mediaUrl } from './media-source.ts';
 
-type Draft = { -readonly [K in keyof UIMessage]: UIMessage[K] } & { parts: UIMessagePart[] };
+type MutableMessage = { -readonly [K in keyof UIMessage]: UIMessage[K] } & { parts: UIMessagePart[] };
 
 /**
  * The main thread as UI messages: one per user message, and one for all that is answered to it. Blocks that UI messages have
@@ -23,9 +24,9 @@ export function uiMessages(state: SessionConversationState, losses: LossReport):
       losses.add('what a subagent did', 'UI messages hold one conversation; export it by itself', subagent.toolUseId);
     }
   }
-  const messages: Draft[] = [];
+  const messages: MutableMessage[] = [];
   let answerId: string | undefined;
-  const reply = (block: ConversationBlock): Draft => {
+  const reply = (block: ConversationBlock): MutableMessage => {
     let last = messages.at(-1);
     if (last?.role !== 'assistant') {
       last = { id: block.message?.id ?? block.id, role: 'assistant', parts: [], metadata: metadataOf(block) };
@@ -88,7 +89,7 @@ function toolPart(use: ToolUseBlock, result: ToolResultBlock | undefined): UIMes
   const input = use.input ?? use.inputText ?? {};
   if (result?.isError) return { ...base, state: 'output-error', input, errorText: result.output };
   if (result) return { ...base, state: 'output-available', input, output: result.output };
-  if (use.status === 'error') return { ...base, state: 'output-error', input, errorText: 'It did not end.' };
+  if (use.status === 'error') return { ...base, state: 'output-error', input, errorText: NO_RESULT };
   if (use.input === undefined && use.inputText !== undefined) {
     return { ...base, state: 'input-streaming', rawInput: use.inputText };
   }

@@ -1,4 +1,4 @@
-import { objectOf } from '../../../src/models/tool-input.ts';
+import { readArguments } from '../../../src/formats/call-arguments.ts';
 import { blocksOf, prefixOf, withoutCache } from './anthropic-check.ts';
 import { encrypt, seal } from './seals.ts';
 import { type Answer, type Body, piecesOf } from './server-turn.ts';
@@ -100,7 +100,7 @@ function* blocksFor(answer: Answer, body: Body, said: readonly unknown[]): Itera
     yield {
       start: { type: 'tool_use', id, name, input: {} },
       deltas: piecesOf(text).map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
-      block: { type: 'tool_use', id, name, input: objectOf(text) },
+      block: { type: 'tool_use', id, name, input: readArguments(text).input },
     };
   }
 }

@@ -1,9 +1,9 @@
 import type { ToolCall } from '../core/messages.ts';
 
 /**
- * Ids of tool calls as one provider takes them. The log keeps what a model said, and ids repeat between turns (D11); a request
- * must have each id once, in the characters and the length that its provider allows. The mapping is a function of the
- * messages alone, so that every request of a conversation begins like the one before it.
+ * Ids and names of tool calls as one provider API takes them. The log keeps what a model wrote, and ids repeat between turns (D11); a
+ * request must have each id once, in the characters and the length that its API allows. The mapping is a function of the messages
+ * alone, so that every request of a conversation begins like the one before it.
  */
 
 /** Which ids a provider accepts. */
@@ -84,7 +84,19 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-/** A tool's name without what a provider does not take in one: a model may have invented it. */
-export function sentName(name: string, notInNames: RegExp = /[^a-zA-Z0-9_-]/g): string {
-  return name.replaceAll(notInNames, '_').slice(0, 64) || 'unknown';
+/** Which tool names an API accepts. */
+export interface NameRule {
+  /** Matches each character that a name may not have. */
+  readonly notAllowed: RegExp;
+  readonly maxLength: number;
+}
+
+/** Letters, digits, `_` and `-`, up to a length. */
+export function plainNames(maxLength: number): NameRule {
+  return { notAllowed: /[^a-zA-Z0-9_-]/g, maxLength };
+}
+
+/** A tool's name as an API accepts it: a model may have invented the name. */
+export function sentName(name: string, { notAllowed, maxLength }: NameRule): string {
+  return name.replaceAll(notAllowed, '_').slice(0, maxLength) || 'unknown';
 }

@@ -8,7 +8,7 @@ import type {
   UserMessage,
 } from '../core/messages.ts';
 
-/** What messages of another format are given that only our log has. */
+/** The fields of imported messages that only our log has. */
 export interface ImportOptions {
   readonly evaluationId?: string;
   readonly conversationId?: string;
@@ -63,12 +63,7 @@ export class ImportedMessages {
   }
 }
 
-/** Refuses a message that is not of the format it is said to be. */
+/** Throws for a message that is not of the format that the caller named. */
 export function refuseMessage(format: string, index: number, why: string): never {
   throw new HoldfastError('INVALID_ARGUMENT', `messages[${index}] is no ${format} message: ${why}`);
-}
-
-/** Whether a value is an object with fields. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

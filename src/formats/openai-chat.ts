@@ -1,3 +1,4 @@
+import { isRecord } from '../core/message-problem.ts';
 import type {
   AssistantMessage,
   ConversationMessage,
@@ -6,20 +7,23 @@ import type {
   ToolCall,
   ToolMessage,
 } from '../core/messages.ts';
-import { SentCallIds, safeIds, sentName } from './call-ids.ts';
-import { ImportedMessages, type ImportOptions, isRecord, refuseMessage } from './imported-messages.ts';
-import { mediaKind, mediaOf } from './media.ts';
-import { FAILED_SILENTLY } from './sent-text.ts';
-import { argumentsOf } from './tool-input.ts';
+import { API_RULES } from './api-rules.ts';
+import { argumentsText } from './call-arguments.ts';
+import { ImportedMessages, type ImportOptions, refuseMessage } from './imported-messages.ts';
+import type { FormatOptions } from './losses.ts';
+import { mediaPart, mediaPartOfUrl, orLoss, refusedType, Unsendable, webMedia } from './media.ts';
+import { pairCalls } from './pair-calls.ts';
+import { EMPTY_FAILURE, MEDIA_FOLLOWS } from './placeholders.ts';
+import { SentCalls } from './sent-calls.ts';
 
 /**
- * Messages of OpenAI's chat completions, for those who call that API themselves. The types are our own, and fit the
- * parameters of the `openai` package.
+ * The codec of OpenAI's chat completions. `toOpenAIChat` and `fromOpenAIChat` are for callers that use the API themselves; the exporter
+ * writes the same. The types are our own, and fit the parameters of the `openai` package.
  */
 
 /** Text. */
 export type OpenAIChatTextPart = { type: 'text'; text: string };
-/** What a user may say. */
+/** A part of a user message. */
 export type OpenAIChatPart =
   | OpenAIChatTextPart
   | { type: 'image_url'; image_url: { url: string } }
@@ -44,45 +48,63 @@ export interface OpenAIChatInput {
   readonly name?: unknown;
 }
 
-/** Begins the content of a failed result: the API has no field for it. */
+/** Starts the content of a failed result: the API has no field for it. */
 const ERROR_MARK = '[tool error] ';
-/** Begins a successful result that would otherwise read as marked. */
+/** Starts a successful result that would otherwise read as a failed one. */
 const OK_MARK = '[tool ok] ';
+
+const NO_PLACE = 'OpenAI chat messages have no place for it';
 
 /**
  * Our messages as chat completions takes them.
  *
- * A failed result begins with `[tool error] `. What the API cannot hold: reasoning, calls that a provider executed itself and
- * an assistant's media are left out; where a call stood between texts is lost; media in a tool's result follows the results
- * as a user's message; a file given by URL becomes a line of text. Call ids are made unique and at most 40 characters,
- * arguments that are no JSON object are wrapped in one.
+ * A failed result starts with `[tool error] `. What the API cannot hold, `onLoss` receives: reasoning, calls that a provider ran itself
+ * and a response's media are left out; the place of a call between texts is lost; media in a tool's result follows the results as a
+ * user message; a file given by URL becomes a line of text. Call ids are made unique and at most 40 characters, arguments that are no
+ * JSON object are wrapped in one, and a call without a result gets a placeholder. Without `onLoss`, media of a type that the API does
+ * not take is an `INVALID_ARGUMENT`.
  */
-export function toOpenAIChat(messages: readonly ConversationMessage[]): OpenAIChatMessage[] {
-  const ids = new SentCallIds(safeIds(40));
+export function toOpenAIChat(
+  messages: readonly ConversationMessage[],
+  options: FormatOptions = {},
+): OpenAIChatMessage[] {
+  const calls = new SentCalls(API_RULES.openai, options);
   const sent: OpenAIChatMessage[] = [];
-  let media: MediaPart[] = [];
+  let media: OpenAIChatPart[] = [];
   const flush = (): void => {
-    if (media.length > 0) sent.push({ role: 'user', content: media.map(partOf) });
+    if (media.length > 0) sent.push({ role: 'user', content: media });
     media = [];
   };
-  for (const message of messages) {
+  for (const message of pairCalls(messages, options)) {
     if (message.role !== 'tool') flush();
     switch (message.role) {
       case 'system':
         sent.push({ role: 'system', content: texts(message.content) });
         break;
       case 'user':
-        sent.push({ role: 'user', content: collapse(withoutEmpty(message.content).map(partOf)) });
+        sent.push({ role: 'user', content: collapse(userParts(message.content, message.id, options)) });
         break;
       case 'assistant': {
-        const answer = assistantOf(message, ids);
-        if (answer) sent.push(answer);
+        const response = assistantMessage(message, calls, options);
+        if (response) sent.push(response);
         break;
       }
-      case 'tool':
-        media.push(...message.content.filter((part) => part.type !== 'text'));
-        sent.push({ role: 'tool', tool_call_id: ids.resultOf(message.toolCallId), content: resultOf(message) });
+      case 'tool': {
+        const { toolCallId } = message;
+        const shown = message.content.filter((part) => part.type !== 'text');
+        for (const _ of shown) {
+          options.onLoss?.({
+            what: 'medium of a result',
+            why: 'it follows the results as a user message',
+            id: toolCallId,
+          });
+        }
+        const parts = userParts(shown, toolCallId, options);
+        media.push(...parts);
+        const content = resultContent(message, parts.length > 0, options);
+        sent.push({ role: 'tool', tool_call_id: calls.resultOf(message).id, content });
         break;
+      }
       default:
         message satisfies never;
     }
@@ -91,27 +113,49 @@ export function toOpenAIChat(messages: readonly ConversationMessage[]): OpenAICh
   return sent;
 }
 
-function assistantOf(message: AssistantMessage, ids: SentCallIds): OpenAIChatMessage | undefined {
-  const calls = message.toolCalls?.filter((call) => call.providerExecuted === undefined) ?? [];
-  const sentIds = ids.open(calls);
+function assistantMessage(
+  message: AssistantMessage,
+  calls: SentCalls,
+  { onLoss }: FormatOptions,
+): OpenAIChatMessage | undefined {
+  const sentCalls = calls.open(message);
   const content = texts(message.content.filter(isText));
-  const tool_calls = calls.map(
-    (call, i): OpenAIChatToolCall => ({
-      id: sentIds[i] as string,
-      type: 'function',
-      function: { name: sentName(call.name), arguments: argumentsOf(call.arguments) },
-    }),
-  );
+  for (const { type } of message.content) {
+    if (type === 'reasoning') onLoss?.({ what: 'reasoning', why: NO_PLACE, id: message.id });
+    else if (type !== 'text') onLoss?.({ what: 'medium of an answer', why: NO_PLACE, id: message.id });
+  }
+  const tool_calls: OpenAIChatToolCall[] = [];
+  for (const call of message.toolCalls ?? []) {
+    const sent = sentCalls.get(call);
+    const id = call.callId;
+    if (!sent) {
+      onLoss?.({ what: 'call that a provider ran', why: NO_PLACE, id });
+      continue;
+    }
+    if ((call.after ?? message.content.length) < message.content.length) {
+      onLoss?.({ what: 'place of a call in its answer', why: NO_PLACE, id });
+    }
+    const called = { name: sent.name, arguments: argumentsText(call.arguments) };
+    tool_calls.push({ id: sent.id, type: 'function', function: called });
+  }
   if (tool_calls.length > 0) return { role: 'assistant', content: content.length > 0 ? content : null, tool_calls };
   return content.length > 0 ? { role: 'assistant', content } : undefined;
 }
 
-function resultOf(message: ToolMessage): string | OpenAIChatTextPart[] {
-  const [first = message.isError ? FAILED_SILENTLY : '', ...rest] = withoutEmpty(message.content)
+function resultContent(
+  message: ToolMessage,
+  mediaFollows: boolean,
+  { onLoss }: FormatOptions,
+): string | OpenAIChatTextPart[] {
+  const [first, ...rest] = withoutEmpty(message.content)
     .filter(isText)
     .map((part) => part.text.toWellFormed());
-  const mark = message.isError ? ERROR_MARK : first.startsWith(ERROR_MARK) || first.startsWith(OK_MARK) ? OK_MARK : '';
-  return collapse([mark + first, ...rest].map((text): OpenAIChatTextPart => ({ type: 'text', text })));
+  if (first === undefined && message.isError) {
+    onLoss?.({ what: 'empty error', why: `"${EMPTY_FAILURE}" stands in its place`, id: message.toolCallId });
+  }
+  const text = first ?? (message.isError ? EMPTY_FAILURE : mediaFollows ? MEDIA_FOLLOWS : '');
+  const mark = message.isError ? ERROR_MARK : text.startsWith(ERROR_MARK) || text.startsWith(OK_MARK) ? OK_MARK : '';
+  return collapse([mark + text, ...rest].map((one): OpenAIChatTextPart => ({ type: 'text', text: one })));
 }
 
 /** The texts of parts; empty ones are no content. */
@@ -136,23 +180,40 @@ function isText(part: { readonly type: string }): part is TextPart {
   return part.type === 'text';
 }
 
+function userParts(content: readonly (TextPart | MediaPart)[], id: string, options: FormatOptions): OpenAIChatPart[] {
+  return withoutEmpty(content).flatMap((part): OpenAIChatPart[] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text.toWellFormed() }];
+    return orLoss(mediaPartOf(part, id, options), id, options);
+  });
+}
+
 const AUDIO: Readonly<Record<string, 'wav' | 'mp3'>> = { 'audio/wav': 'wav', 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' };
 
-function partOf(part: TextPart | MediaPart): OpenAIChatPart {
-  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() };
-  const media = mediaOf(part);
+function mediaPartOf(part: MediaPart, id: string, { onLoss }: FormatOptions): OpenAIChatPart | Unsendable {
+  const media = webMedia(part);
+  if (media instanceof Unsendable) return media;
   const isUrl = media.kind === 'url';
   const url = isUrl ? media.url : `data:${media.mediaType};base64,${media.base64}`;
   if (part.type === 'image') return { type: 'image_url', image_url: { url } };
-  if (isUrl) return { type: 'text', text: `[file: ${url}]` };
+  if (isUrl) {
+    onLoss?.({
+      what: 'file at an address',
+      why: 'its address stands in the text: OpenAI takes the content of files',
+      id,
+    });
+    return { type: 'text', text: `[file: ${url}]` };
+  }
   const format = AUDIO[media.mediaType];
   if (format) return { type: 'input_audio', input_audio: { data: media.base64, format } };
-  return { type: 'file', file: { filename: part.filename ?? 'file', file_data: url } };
+  if (media.mediaType !== 'application/pdf') {
+    return refusedType(part, 'OpenAI chat messages take images, audio/wav, audio/mpeg and application/pdf');
+  }
+  return { type: 'file', file: { filename: part.filename ?? 'document.pdf', file_data: url } };
 }
 
 /**
- * Chat completions' messages as ours. `developer` reads as `system` and a refusal as text; a tool message may name its tool. Names of
- * people are left out, and so are parts that we have no place for. Throws `INVALID_ARGUMENT` for what is no such message.
+ * Chat completions' messages as ours. `developer` becomes `system` and a refusal becomes text; a tool message may name its tool. Names
+ * of people are left out, and so are parts that our messages have no place for. Throws `INVALID_ARGUMENT` for what is no such message.
  */
 export function fromOpenAIChat(
   messages: readonly OpenAIChatInput[],
@@ -211,26 +272,18 @@ function readPart(part: unknown): TextPart | MediaPart | undefined {
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
   if (type === 'image_url') {
     const url = isRecord(part.image_url) ? part.image_url.url : part.image_url;
-    return typeof url === 'string' ? mediaFrom(url, 'image/*') : undefined;
+    return typeof url === 'string' ? mediaPartOfUrl(url, 'image/*') : undefined;
   }
   if (type === 'input_audio' && isRecord(part.input_audio)) {
     const { data, format } = part.input_audio;
     const mediaType = format === 'mp3' ? 'audio/mpeg' : 'audio/wav';
-    return typeof data === 'string' ? { type: 'file', mediaType, data } : undefined;
+    return typeof data === 'string' ? mediaPart(mediaType, data) : undefined;
   }
   if (type === 'file' && isRecord(part.file) && typeof part.file.file_data === 'string') {
     const { filename, file_data: data } = part.file;
-    return { ...mediaFrom(data, 'application/octet-stream'), ...(typeof filename === 'string' ? { filename } : {}) };
+    return mediaPartOfUrl(data, 'application/octet-stream', filename);
   }
   return undefined;
-}
-
-/** A `data:` URL as its content, any other URL as it is: that one does not say what is behind it. */
-function mediaFrom(url: string, unknownType: string): MediaPart {
-  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
-  if (mediaType === undefined || data === undefined)
-    return { type: mediaKind(unknownType), mediaType: unknownType, data: url };
-  return { type: mediaKind(mediaType), mediaType, data };
 }
 
 function readCalls(calls: unknown, refuse: (why: string) => never): ToolCall[] {

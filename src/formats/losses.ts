@@ -8,9 +8,27 @@ export interface Loss {
   readonly examples: readonly string[];
 }
 
+/** One thing that a format could not hold as it was recorded. */
+export interface FormatLoss {
+  /** What is missing or changed, e.g. `reasoning`. */
+  readonly what: string;
+  readonly why: string;
+  /** The id of the message or the call. */
+  readonly id: string;
+}
+
+/** How to write messages in a provider's format. */
+export interface FormatOptions {
+  /**
+   * Receives what the format cannot hold. With it, media that cannot be sent is left out and reported; without it, such media is an
+   * `INVALID_ARGUMENT` or a `CONTENT_NOT_FOUND`.
+   */
+  readonly onLoss?: ((loss: FormatLoss) => void) | undefined;
+}
+
 const MAX_EXAMPLES = 3;
 
-/** Counts what an export leaves out, so that nothing is lost in silence. */
+/** Counts what an export leaves out or changes. */
 export class LossReport {
   readonly #losses = new Map<string, { what: string; why: string; count: number; examples: string[] }>();
 

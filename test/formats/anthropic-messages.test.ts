@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
 import type { ContentPart } from '../../src/core/messages.ts';
-import { fromAnthropic, toAnthropic } from '../../src/models/anthropic.ts';
+import { fromAnthropic, toAnthropic } from '../../src/formats/anthropic-messages.ts';
+import { bare, conversation, type Holds, textPart } from '../models/arbitrary-conversation.ts';
+import { Conversation } from '../models/converse.ts';
 import { checkAnthropic } from '../support/provider-server/anthropic-check.ts';
-import { bare, conversation, type Holds, textPart } from './arbitrary-conversation.ts';
-import { Conversation } from './converse.ts';
 
 const said = fc.string({ minLength: 1 }).filter((text) => text.trim() !== '');
 const base64 = fc.base64String({ minLength: 4 });

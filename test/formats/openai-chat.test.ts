@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
 import type { ContentPart } from '../../src/core/messages.ts';
-import { fromOpenAIChat, type OpenAIChatMessage, toOpenAIChat } from '../../src/models/openai-chat.ts';
+import { fromOpenAIChat, type OpenAIChatMessage, toOpenAIChat } from '../../src/formats/openai-chat.ts';
+import { bare, conversation, type Holds, textPart } from '../models/arbitrary-conversation.ts';
+import { Conversation } from '../models/converse.ts';
 import { checkOpenAIChat } from '../support/provider-server/openai-chat-check.ts';
-import { bare, conversation, type Holds, textPart } from './arbitrary-conversation.ts';
-import { Conversation } from './converse.ts';
 
 const said = fc.string({
   minLength: 1,

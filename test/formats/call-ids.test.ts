@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NINE_CHARACTERS, SentCallIds, SHORT_IDS, safeIds, sentName } from '../../src/models/call-ids.ts';
+import { NINE_CHARACTERS, plainNames, SentCallIds, SHORT_IDS, safeIds, sentName } from '../../src/formats/call-ids.ts';
 
 const RULES = { safe: safeIds(40), nine: NINE_CHARACTERS, short: SHORT_IDS };
 const calls = (ids: readonly string[]) => ids.map((callId) => ({ callId, name: 'read', arguments: '{}' }));
@@ -45,9 +45,10 @@ test('a valid id does not change', () => {
 });
 
 test('a name that a provider would reject becomes a valid one', () => {
-  expect(sentName('read_file')).toBe('read_file');
-  expect(sentName('functions.read file')).toBe('functions_read_file');
-  expect(sentName('functions.read', /[^a-zA-Z0-9_.:-]/g)).toBe('functions.read');
-  expect(sentName('')).toBe('unknown');
-  expect(sentName('x'.repeat(80))).toHaveLength(64);
+  const names = plainNames(64);
+  expect(sentName('read_file', names)).toBe('read_file');
+  expect(sentName('functions.read file', names)).toBe('functions_read_file');
+  expect(sentName('functions.read', { ...names, notAllowed: /[^a-zA-Z0-9_.:-]/g })).toBe('functions.read');
+  expect(sentName('', names)).toBe('unknown');
+  expect(sentName('x'.repeat(80), names)).toHaveLength(64);
 });
