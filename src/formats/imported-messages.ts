@@ -20,7 +20,7 @@ export interface ImportOptions {
 type Said = Without<
   SystemMessage | UserMessage | AssistantMessage | ToolMessage,
   'id' | 'evaluationId' | 'conversationId' | 'sequence' | 'turn' | 'promptNs' | 'promptKey' | 'createdAt'
->;
+> & { readonly id?: string; readonly createdAt?: string };
 
 /** Gives messages their place: ids, sequence and turns as the loop would have counted them (D15). */
 export class ImportedMessages {

@@ -84,11 +84,12 @@ export function mediaPart(mediaType: string, data: string, filename?: unknown): 
   return { type, mediaType, data, ...(typeof filename === 'string' && { filename }) };
 }
 
-/** A URL as a part: the content of a base64 `data:` URL, any other URL as it is, which does not say what is behind it. */
-export function mediaPartOfUrl(url: string, unknownType: string, filename?: unknown): MediaPart {
-  const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
-  if (mediaType === undefined || data === undefined) return mediaPart(unknownType, url, filename);
-  return mediaPart(mediaType, data, filename);
+/** A URL as a part: the content of a base64 `data:` URL, any other URL as it is. `type` is for a URL that names none. */
+export function mediaPartOfUrl(url: string, type: string, filename?: unknown): MediaPart {
+  const [head, named] = /^data:([^;,]*)[^,]{0,200};base64,/.exec(url) ?? [];
+  return head === undefined
+    ? mediaPart(type, url, filename)
+    : mediaPart(named || type, url.slice(head.length), filename);
 }
 
 function invalid(advice: string): Unsendable {

@@ -15,6 +15,7 @@ import type {
   ToolCall,
   UserMessage,
 } from '../core/messages.ts';
+import { ImportedMessages } from '../formats/imported-messages.ts';
 import { hasContent, NO_RESULT } from '../formats/placeholders.ts';
 
 /** What the messages of an import are filed under. */
@@ -49,22 +50,14 @@ interface Answer {
 }
 
 export class MessageBuilder {
-  readonly #options: Required<Omit<ImportedMessagesOptions, 'from'>>;
-  readonly #messages: ConversationMessage[] = [];
+  readonly #imported: ImportedMessages;
   readonly #ids = new Set<string>();
   #answer: Answer | undefined;
   /** What the user said while calls were open. */
   #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
-  #turn = 0;
 
-  constructor(options: ImportedMessagesOptions) {
-    const {
-      evaluationId = 'imported',
-      conversationId = 'main',
-      promptNs = 'import',
-      promptKey = 'transcript',
-    } = options;
-    this.#options = { evaluationId, conversationId, promptNs, promptKey };
+  constructor({ from: _, ...options }: ImportedMessagesOptions) {
+    this.#imported = new ImportedMessages({ promptNs: 'import', promptKey: 'transcript', ...options });
   }
 
   user(id: string, createdAt: string, content: readonly UserPart[]): void {
@@ -91,17 +84,19 @@ export class MessageBuilder {
     if (asked) asked.result = result;
   }
 
-  /** What the provider itself returned for a call that it ran. */
-  provided(callId: string, result: unknown): void {
+  /** A call that the provider ran, now with its result. */
+  provided(call: ToolCall): void {
     const calls = this.#answer?.calls ?? [];
-    const index = calls.findIndex(({ call }) => call.callId === callId && call.providerExecuted !== undefined);
+    const index = calls.findIndex(
+      ({ call: { callId, providerExecuted } }) => callId === call.callId && providerExecuted,
+    );
     const asked = calls[index];
-    if (asked) calls[index] = { ...asked, call: { ...asked.call, providerExecuted: { result } } };
+    if (asked) calls[index] = { ...asked, call };
   }
 
   finish(): readonly ConversationMessage[] {
     this.#close();
-    return this.#messages;
+    return this.#imported.messages;
   }
 
   #answerOf(id: string, createdAt: string): Answer {
@@ -119,7 +114,7 @@ export class MessageBuilder {
     this.#waiting = [];
     if (answer) this.#writeAnswer(answer);
     for (const { id, createdAt, content } of waiting) {
-      this.#messages.push({ ...this.#base(id, createdAt, 0), role: 'user', content });
+      this.#imported.push({ id: this.#unique(id), createdAt, role: 'user', content });
     }
   }
 
@@ -131,19 +126,16 @@ export class MessageBuilder {
       const after = parts.slice(0, partsBefore).filter(hasContent).length;
       return after === content.length ? call : { ...call, after };
     });
-    const turn = ++this.#turn;
-    this.#messages.push({
-      ...this.#base(id, createdAt, turn),
-      providerMessageId: id,
-      role: 'assistant',
-      content,
+    this.#imported.push({
+      ...{ id: this.#unique(id), createdAt, providerMessageId: id, role: 'assistant', content },
       ...(toolCalls.length > 0 && { toolCalls }),
     });
     for (const { call, result } of calls) {
       if (call.providerExecuted) continue;
       const { callId, name } = call;
-      this.#messages.push({
-        ...this.#base(result?.id ?? `${id}/${callId}`, result?.createdAt ?? createdAt, turn),
+      this.#imported.push({
+        id: this.#unique(result?.id ?? `${id}/${callId}`),
+        createdAt: result?.createdAt ?? createdAt,
         role: 'tool',
         toolCallId: callId,
         toolName: name,
@@ -153,16 +145,11 @@ export class MessageBuilder {
     }
   }
 
-  #base(
-    id: string,
-    createdAt: string,
-    turn: number,
-  ): Required<Omit<ImportedMessagesOptions, 'from'>> &
-    Pick<ConversationMessage, 'id' | 'createdAt' | 'turn' | 'sequence'> {
+  #unique(id: string): string {
     let unique = id;
     for (let n = 2; this.#ids.has(unique); n++) unique = `${id}#${n}`;
     this.#ids.add(unique);
-    return { id: unique, ...this.#options, sequence: this.#messages.length, turn, createdAt };
+    return unique;
   }
 }
 
@@ -170,24 +157,12 @@ function isOpen(asked: Answer['calls'][number]): boolean {
   return asked.result === undefined && asked.call.providerExecuted === undefined;
 }
 
-/** A thought with what its provider wants back, for the model that had it. */
-export function reasoning(
-  text: string,
-  from: {
-    readonly provider: string;
-    readonly model: string | undefined;
-    readonly data?: Readonly<Record<string, unknown>>;
-  },
-  signature?: string,
-  redacted?: string,
+/** A thought with the data that its provider wants back, for the model that wrote it. */
+export function fromModel(
+  thought: ReasoningPart,
+  model: string | undefined,
+  data: Readonly<Record<string, unknown>> = {},
 ): ReasoningPart {
-  const { provider, model, data = {} } = from;
-  return {
-    type: 'reasoning',
-    text,
-    ...(signature !== undefined && { signature }),
-    ...(redacted !== undefined && { redacted }),
-    provider,
-    providerData: { provider, ...(model !== undefined && { model }), data },
-  };
+  const { provider = '' } = thought;
+  return { ...thought, providerData: { provider, ...(model !== undefined && { model }), data } };
 }

@@ -1,9 +1,9 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, test } from 'vitest';
 import { isHoldfastError } from '../../src/core/errors.ts';
+import { mediaOf } from '../../src/formats/media.ts';
 import { type AiSdkModelOptions, aiSdkModel } from '../../src/models/ai-sdk.ts';
 import { isClosedSchema } from '../../src/models/closed-schema.ts';
-import { mediaOf } from '../../src/formats/media.ts';
 import { ask, askInVain, blocksIn, blocksOf, request } from './ask.ts';
 import { Conversation } from './converse.ts';
 import { asking, finish, said, v3, v4 } from './language-models.ts';

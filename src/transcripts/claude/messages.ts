@@ -1,14 +1,14 @@
 /** The main conversation of a Claude Code transcript, as messages. */
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
+import { isServerCall, readServerCall, readText, readThought, readUserBlock } from '../../formats/anthropic-blocks.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
-import { type ImportedMessagesOptions, MessageBuilder, reasoning } from '../message-builder.ts';
+import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../source.ts';
-import { attachmentOf, contentBlocks } from './content.ts';
+import { contentBlocks } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { claudeTranscriptEntries } from './transcript-events.ts';
 import { classifyUserText } from './user-text.ts';
 
-const PROVIDER = 'anthropic';
 /** Notices that are part of what the model is told: that it was stopped, and what a slash command stands for. */
 const FOR_THE_MODEL: ReadonlySet<string> = new Set(['interrupted', 'meta']);
 /** Lines that the harness wrote in the assistant's place. */
@@ -19,8 +19,9 @@ export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOpti
   const entries = claudeTranscriptEntries(raw);
   const summary = options.from === 'compaction' ? entries.findLastIndex((entry) => entry.isCompactSummary) : -1;
   const builder = new MessageBuilder(options);
+  const serverCalls = new Map<string, Json>();
   for (const entry of entries.slice(Math.max(0, summary))) {
-    if (entry.type === 'assistant') addAssistant(builder, entry);
+    if (entry.type === 'assistant') addAssistant(builder, entry, serverCalls);
     else if (entry.type === 'user') addUser(builder, entry, summary >= 0);
     else if (entry.type === 'attachment') {
       const attachment = asObject(entry.raw.attachment);
@@ -31,26 +32,28 @@ export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOpti
   return builder.finish();
 }
 
-function addAssistant(builder: MessageBuilder, entry: ClaudeEntry): void {
+function addAssistant(builder: MessageBuilder, entry: ClaudeEntry, serverCalls: Map<string, Json>): void {
   const { message, timestamp } = entry;
   if (message === undefined || message.model === SYNTHETIC_MODEL || entry.isApiError) return;
   const id = asName(message.id) ?? idOf(entry);
-  const from = { provider: PROVIDER, model: asName(message.model) };
   for (const block of contentBlocks(message.content)) {
-    const type = asText(block.type) ?? '';
-    if (type === 'text') builder.say(id, timestamp, { type: 'text', text: asText(block.text) ?? '' });
-    else if (type === 'thinking') {
-      builder.say(id, timestamp, reasoning(asText(block.thinking) ?? '', from, asName(block.signature)));
-    } else if (type === 'redacted_thinking') {
-      builder.say(id, timestamp, reasoning('', from, undefined, asName(block.data)));
-    } else if (type === 'tool_use' || type === 'server_tool_use' || type === 'mcp_tool_use') {
+    const thought = readThought(block);
+    const part = thought ? fromModel(thought, asName(message.model)) : readText(block);
+    if (part) builder.say(id, timestamp, part);
+    else if (block.type === 'tool_use' || isServerCall(block)) {
+      const callId = asName(block.id) ?? `${id}:${asText(block.name) ?? ''}`;
+      if (isServerCall(block)) serverCalls.set(callId, block);
       builder.call(id, timestamp, {
-        callId: asName(block.id) ?? `${id}:${asText(block.name) ?? ''}`,
+        callId,
         name: asText(block.name) ?? '',
         arguments: JSON.stringify(keep(block.input ?? {})),
-        ...(type !== 'tool_use' && { providerExecuted: {}, providerData: { provider: PROVIDER, data: {} } }),
+        ...(isServerCall(block) && { providerExecuted: {} }),
       });
-    } else if (type.endsWith('_tool_result')) builder.provided(asText(block.tool_use_id) ?? '', keep(block.content));
+    } else if (asText(block.type)?.endsWith('_tool_result')) {
+      const called = serverCalls.get(asText(block.tool_use_id) ?? '');
+      const call = called && readServerCall(called, { ...block, content: keep(block.content) });
+      if (call) builder.provided(call);
+    }
   }
 }
 
@@ -73,28 +76,13 @@ function addUser(builder: MessageBuilder, entry: ClaudeEntry, isFromSummary: boo
 }
 
 function userParts(content: unknown): readonly (TextPart | MediaPart)[] {
-  return contentBlocks(content).flatMap((block) => textOrMedia(block));
+  return contentBlocks(content).flatMap((block) => readUserBlock(block) ?? []);
 }
 
 function resultParts(content: unknown): readonly (TextPart | MediaPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  const parts = asList(content).flatMap((block) => textOrMedia(asObject(block) ?? {}));
+  const parts = asList(content).flatMap((block) => readUserBlock(asObject(block) ?? {}) ?? []);
   return parts.length > 0 ? parts : [{ type: 'text', text: '' }];
-}
-
-function textOrMedia(block: Json): readonly (TextPart | MediaPart)[] {
-  if (block.type === 'text') return [{ type: 'text', text: asText(block.text) ?? '' }];
-  const attachment = attachmentOf(block);
-  if (attachment?.data === undefined) return [];
-  const { mediaType, data, filename } = attachment;
-  return [
-    {
-      type: block.type === 'image' ? 'image' : 'file',
-      mediaType,
-      data,
-      ...(filename !== undefined && { filename }),
-    },
-  ];
 }
 
 function idOf(entry: ClaudeEntry): string {

@@ -1,7 +1,8 @@
 /** An OpenCode session as messages. */
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
+import { mediaPartOfUrl } from '../../formats/media.ts';
 import { asName, asObject, asText, type Json, keep } from '../json-access.ts';
-import { type ImportedMessagesOptions, MessageBuilder, reasoning } from '../message-builder.ts';
+import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../source.ts';
 import { isReverted, type OpenCodeExportMessage, parseExports } from './export.ts';
 import { isoTime, partTime, timeField } from './time.ts';
@@ -54,7 +55,8 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
     else if (part.type === 'reasoning') {
       const data = asObject(keep(part.metadata)) ?? {};
       const signature = asName(asObject(data.anthropic)?.signature);
-      builder.say(id, at, reasoning(asText(part.text) ?? '', { provider, model, data }, signature));
+      const thought = { type: 'reasoning', text: asText(part.text) ?? '', provider } as const;
+      builder.say(id, at, fromModel({ ...thought, ...(signature !== undefined && { signature }) }, model, data));
     } else if (part.type === 'tool') addTool(builder, id, part, at);
   }
 }
@@ -80,11 +82,6 @@ function addTool(builder: MessageBuilder, messageId: string, part: Json, at: str
 
 function mediaOf(part: Json): readonly MediaPart[] {
   const url = asName(part.url);
-  if (url === undefined) return [];
-  const mediaType = asName(part.mime) ?? 'application/octet-stream';
-  const filename = asName(part.filename);
-  // Data in the URL itself, without its frame: the type is a field of its own.
-  const data = /^data:[^,]*;base64,/.test(url) ? url.slice(url.indexOf(',') + 1) : url;
-  const type = mediaType.startsWith('image/') ? 'image' : 'file';
-  return [{ type, mediaType, data, ...(filename !== undefined && { filename }) }];
+  const type = asName(part.mime) ?? 'application/octet-stream';
+  return url === undefined ? [] : [mediaPartOfUrl(url, type, asName(part.filename))];
 }
