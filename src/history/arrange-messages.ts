@@ -1,11 +1,14 @@
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
-import { asks, CallResults, missingResult } from '../formats/pair-calls.ts';
+import { asks, CallResults } from '../formats/pair-calls.ts';
 import { DROPPED_RESULT } from '../formats/placeholders.ts';
 import { isAddition, isBlank, isVersionOf, type Origin } from './origin.ts';
 
-/** The two halves of a repair: everything that was said, in its order, and for each call the result that belongs to it. */
+/** A list of messages put back into the order of the conversation that it was selected from. */
 
-/** Everything but the results, as the conversation has it: in order, once, with the recorded role and calls. */
+/**
+ * The messages as the conversation has them: in order, once, with the recorded role and calls, and each call with its own result. A
+ * result that was dropped while its call was kept becomes a placeholder (D65).
+ */
 export function arrange(messages: readonly ConversationMessage[], origin: Origin): ConversationMessage[] {
   const kept = new Map<number, ConversationMessage[]>();
   const taken = new Set<number>();
@@ -36,20 +39,24 @@ export function arrange(messages: readonly ConversationMessage[], origin: Origin
   const head = order.filter((position) => position < system);
   const rest = order.filter((position) => position >= system);
   const runOf = (position: number): ConversationMessage[] => kept.get(position) ?? [];
-  return [...head.flatMap(runOf), ...added, ...rest.flatMap(runOf)];
+  const results = new Results(messages, origin);
+  return [...head.flatMap(runOf), ...added, ...rest.flatMap(runOf)].flatMap(
+    (message): readonly ConversationMessage[] =>
+      message.role === 'assistant' ? [message, ...results.of(message)] : [message],
+  );
 }
 
 const dropped = new WeakMap<ToolMessage, ToolMessage>();
 
-/** A recorded result that a manager dropped while it kept the call: a short placeholder (D65). The same object each time. */
+/** The placeholder of a recorded result that a manager dropped while it kept the call. Returns the same object each time. */
 function droppedResult(result: ToolMessage): ToolMessage {
   const known = dropped.get(result) ?? { ...result, content: [{ type: 'text', text: DROPPED_RESULT }] };
   dropped.set(result, known);
   return known;
 }
 
-/** Where the result of a call is found: beside it, elsewhere in the list, in the record, or nowhere. */
-export class Results {
+/** Where the result of a call is found: beside it, elsewhere in the list, or in the record. */
+class Results {
   readonly #found = new CallResults();
   /** Calls that stand beside the result of another call of the same id: their own was confused, not dropped. */
   readonly #confused = new Map<string, Set<string>>();
@@ -78,18 +85,17 @@ export class Results {
     }
   }
 
-  /** One result for each call of the message, in call order. */
+  /** The results of a message's calls, in call order; a call that has none anywhere has none here. */
   of(message: AssistantMessage): readonly ToolMessage[] {
     const { id } = message;
     const near = this.#found.ownedBy(id);
     const recorded = this.#origin.resultsOf(message).filter((result) => !near.some((one) => one.id === result.id));
-    return callsOf(message).map((call) => {
-      const { callId } = call;
+    return callsOf(message).flatMap(({ callId }) => {
       const kept = this.#found.take(id, message, callId);
       if (kept) return kept;
       const at = recorded.findIndex((result) => result.toolCallId === callId);
       const [left] = at < 0 ? [] : recorded.splice(at, 1);
-      if (!left) return missingResult(message, call);
+      if (!left) return [];
       return this.#confused.get(id)?.has(callId) ? left : droppedResult(left);
     });
   }

@@ -1,7 +1,9 @@
-import { type AssistantMessage, type ConversationMessage, callsOf } from '../core/messages.ts';
+import type { ConversationMessage } from '../core/messages.ts';
 import { pairCalls } from '../formats/pair-calls.ts';
-import { arrange, Results } from './arrange-messages.ts';
+import { arrange } from './arrange-messages.ts';
+import { MessageIndex } from './message-index.ts';
 import { isAddition, isBlank, isVersionOf, Origin } from './origin.ts';
+import { pairingViolations } from './pairing-violations.ts';
 import { findBreaches, mendFor, type Provider, type ProviderViolation } from './provider-rules.ts';
 
 /**
@@ -86,8 +88,9 @@ export function withBreaches(
 
 /** `checkCoherence` against a record that is already indexed. */
 export function check(messages: readonly ConversationMessage[], origin: Origin | undefined): Coherence {
-  const violations: Violation[] = [];
-  checkPairs(messages, violations);
+  const pairing = new MessageIndex();
+  pairing.grow(messages);
+  const violations = pairingViolations(pairing).map(({ group: _, ...violation }): Violation => violation);
   if (origin) checkOrigin(messages, origin, violations);
   violations.sort((a, b) => a.index - b.index);
   return { ok: violations.length === 0, violations };
@@ -100,42 +103,9 @@ export function repair(
 ): { readonly messages: readonly ConversationMessage[]; readonly violations: readonly Violation[] } {
   const { ok, violations } = check(messages, origin);
   if (ok) return { messages, violations };
-  if (!origin) return { messages: pairCalls(messages.filter((message) => !isBlank(message))), violations };
-  const results = new Results(messages, origin);
-  const repaired: ConversationMessage[] = [];
-  for (const message of arrange(messages, origin)) {
-    if (message.role === 'tool' || isBlank(message)) continue;
-    repaired.push(message);
-    if (message.role === 'assistant') repaired.push(...results.of(message));
-  }
-  return { messages: repaired, violations };
+  const arranged = origin ? arrange(messages, origin) : messages;
+  return { messages: pairCalls(arranged.filter((message) => !isBlank(message))), violations };
 }
-
-function checkPairs(messages: readonly ConversationMessage[], violations: Violation[]): void {
-  let asking: OpenCalls | undefined;
-  let interrupted = false;
-  messages.forEach((message, index) => {
-    if (isBlank(message)) violations.push({ code: 'empty-content', index, repair: 'the empty message is left out' });
-    if (message.role === 'assistant') {
-      asking?.close(violations);
-      asking = new OpenCalls(message, index);
-      interrupted = false;
-    } else if (message.role !== 'tool') {
-      interrupted = true;
-    } else {
-      const code = asking ? asking.answer(message.toolCallId, interrupted) : 'result-without-call';
-      if (code) violations.push({ code, index, callId: message.toolCallId, repair: RESULT_REPAIRS[code] });
-    }
-  });
-  // The cast undoes a narrowing: TypeScript does not see the assignment inside the callback.
-  (asking as OpenCalls | undefined)?.close(violations);
-}
-
-const RESULT_REPAIRS = {
-  'result-without-call': 'the result is left out',
-  'duplicate-result': 'the first result stays, this one is left out',
-  'result-out-of-order': 'the result is moved behind its call, in call order',
-} as const;
 
 function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, violations: Violation[]): void {
   const seen = new Set<number>();
@@ -177,36 +147,5 @@ function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, v
   if (origin.newestSaid() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
     const repair = 'nothing is left to answer: the newest message is put back';
     violations.push({ code: 'empty-content', index: messages.length, repair });
-  }
-}
-
-/** The calls of one assistant message, and which of them have been answered. */
-class OpenCalls {
-  readonly #index: number;
-  readonly #callIds: readonly string[];
-  readonly #answered = new Set<number>();
-  #highest = -1;
-
-  constructor(message: AssistantMessage, index: number) {
-    this.#index = index;
-    this.#callIds = callsOf(message).map((call) => call.callId);
-  }
-
-  /** Takes a result; says what is wrong with it, if anything. */
-  answer(callId: string, interrupted: boolean): keyof typeof RESULT_REPAIRS | undefined {
-    const slot = this.#callIds.findIndex((id, i) => id === callId && !this.#answered.has(i));
-    if (slot < 0) return this.#callIds.includes(callId) ? 'duplicate-result' : 'result-without-call';
-    this.#answered.add(slot);
-    const late = slot < this.#highest;
-    this.#highest = Math.max(this.#highest, slot);
-    return late || interrupted ? 'result-out-of-order' : undefined;
-  }
-
-  close(violations: Violation[]): void {
-    this.#callIds.forEach((callId, slot) => {
-      if (this.#answered.has(slot)) return;
-      const repair = 'a placeholder takes the place of its result, or says that none was recorded';
-      violations.push({ code: 'call-without-result', index: this.#index, callId, repair });
-    });
   }
 }

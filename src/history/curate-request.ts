@@ -1,13 +1,11 @@
 import type { HistoryCurated } from '../core/events.ts';
 import type { ConversationMessage } from '../core/messages.ts';
-import { hasSignedThought, withoutThoughtsBefore } from './bound-reasoning.ts';
 import { asStage } from './compose.ts';
 import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 import type { CurationContext, History, SummaryRequest } from './history-manager.ts';
 import { passthrough } from './passthrough.ts';
 import { applyStage, run, type Stage } from './stage.ts';
 import { budgetStage } from './token-budget.ts';
-import { TokenCounter } from './token-counts.ts';
 import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
 
 /**
@@ -30,11 +28,6 @@ export interface CurateRequestOptions {
   readonly previous?: CuratedRequest;
   /** Counts the tokens of `record.estimatedTokens`; give the same function each time, so that it counts each message once. */
   readonly estimator?: TokenEstimator;
-  /**
-   * The model signs each thought together with everything before it and refuses a request where that has changed: leave out the
-   * thoughts of answers to a request that this one does not begin with.
-   */
-  readonly boundReasoning?: boolean;
 }
 
 /** A request, ready to be sent. */
@@ -65,8 +58,6 @@ export interface RequestMemo {
   readonly estimator: TokenEstimator;
   readonly stage: unknown;
   readonly run: unknown;
-  /** Every request for an answer from this position on began with the request before it. */
-  readonly unbroken: number;
 }
 
 const everything = passthrough();
@@ -89,42 +80,27 @@ function make(options: CurateRequestOptions, previous: CuratedRequest | undefine
   const { output, result, memo } = run(stage, messages, context, previous?.memo.run, repairs);
   for (const repair of repairsIn(output.view)) repairs.push(repair);
   if (output.notes) for (const note of output.notes) repairs.push({ code: 'over-budget', repair: note });
-  let unbroken = previous?.memo.unbroken ?? 0;
-  let sent: readonly ConversationMessage[] = options.boundReasoning
-    ? withoutThoughtsBefore(result, messages, unbroken)
-    : result;
-  let kept = previous ? prefixKept(previous.messages, sent) : 1;
-  if (kept < 1) {
-    unbroken = messages.length;
-    if (options.boundReasoning) sent = withoutThoughtsBefore(result, messages, unbroken);
-    kept = sent === result || !previous ? kept : prefixKept(previous.messages, sent);
-  }
   const { needs, ahead } = splitNeeds(output.needs);
   return {
-    messages: sent,
+    messages: result,
     record: {
       strategy: stage.name,
       originalCount: messages.length,
-      curatedCount: sent.length,
-      estimatedTokens: sent === result ? viewTokens(output.view, estimator) : sumTokens(sent, estimator),
-      prefixKept: kept,
+      curatedCount: result.length,
+      estimatedTokens: viewTokens(output.view, estimator),
+      prefixKept: previous ? prefixKept(previous.messages, result) : 1,
       ...(repairs.length > 0 && { repairs: repairs.map(describe) }),
     },
     repairs,
     needs,
     ahead,
-    memo: { history, estimator, stage, run: memo, unbroken },
+    memo: { history, estimator, stage, run: memo },
   };
 }
 
 function stageFor(history: History, estimator: TokenEstimator, memo: RequestMemo | undefined): Stage {
   if (memo?.history === history && memo.estimator === estimator) return memo.stage as Stage;
   return withinLimits(asStage(history), estimator);
-}
-
-function sumTokens(messages: readonly ConversationMessage[], estimator: TokenEstimator): number {
-  const counter = TokenCounter.of(estimator);
-  return messages.reduce((sum, message) => sum + counter.count(message), 0);
 }
 
 const NO_CONTEXT: CurationContext = {};
@@ -142,21 +118,11 @@ function describe({ code, repair, messageId, callId }: Repair): string {
   return where ? `${code} (${where}): ${repair}` : `${code}: ${repair}`;
 }
 
-/**
- * The request before this one, made again: it was sent when the newest assistant message was not there yet. Where thoughts are
- * bound to what they were sent with, all requests are made again, because the last change to their beginning may be any of them.
- */
+/** The request before this one, made again: it was sent when the newest assistant message was not there yet. */
 function requestBefore(options: CurateRequestOptions): CuratedRequest | undefined {
   const { messages } = options;
-  const answers = [...messages.keys()].filter((position) => messages[position]?.role === 'assistant');
-  const bound = options.boundReasoning && messages.some(hasSignedThought);
-  const grown: ConversationMessage[] = [];
-  let previous: CuratedRequest | undefined;
-  for (const position of bound ? answers : answers.slice(-1)) {
-    for (let i = grown.length; i < position; i++) grown.push(messages[i] as ConversationMessage);
-    previous = make({ ...options, messages: grown }, previous);
-  }
-  return previous;
+  const newest = messages.findLastIndex(({ role }) => role === 'assistant');
+  return newest < 0 ? undefined : make({ ...options, messages: messages.slice(0, newest) }, undefined);
 }
 
 /** How much of the request before is the beginning of this one: 1 when there was none to keep. */

@@ -23,6 +23,8 @@ export class MessageIndex {
   readonly flawed: Map<number, Flaw> = new Map();
   /** Results that are in no group: without a call, or the second for one. */
   readonly strays: Stray[] = [];
+  /** Results that came after the result of a later call, or after another message. */
+  readonly late: { readonly position: number; readonly group: number }[] = [];
   /** The groups that have results, ascending. */
   readonly withResults: number[] = [];
   /** The groups of messages that a manager added: whoever comes after it keeps them. */
@@ -178,6 +180,7 @@ export class MessageIndex {
     const slot = calls.findIndex((call, i) => call.callId === callId && results[i] === undefined);
     if (slot < 0) this.strays.push({ position, group: last, again: calls.some((call) => call.callId === callId) });
     else if (asking) {
+      if (group !== last || slot < results.length) this.late.push({ position, group });
       results[slot] = position;
       if (asking.answered++ === 0) this.withResults.push(group);
     }

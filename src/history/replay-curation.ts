@@ -44,7 +44,7 @@ export interface CurationReplay {
 }
 
 /** How to replay. */
-export interface ReplayOptions extends Pick<CurateRequestOptions, 'estimator' | 'boundReasoning'> {
+export interface ReplayOptions extends Pick<CurateRequestOptions, 'estimator'> {
   readonly context?: Omit<CurationContext, 'previous'>;
   /** Only this evaluation's requests; absent: those of every evaluation of the main conversation. */
   readonly evaluationId?: string;

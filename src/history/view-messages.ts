@@ -1,8 +1,9 @@
-import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
-import { missingResult } from '../formats/pair-calls.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import { pairCalls } from '../formats/pair-calls.ts';
 import type { Violation } from './coherence.ts';
 import type { TokenEstimator } from './estimate-tokens.ts';
 import type { MessageIndex } from './message-index.ts';
+import { pairingViolations } from './pairing-violations.ts';
 import { TokenCounter } from './token-counts.ts';
 import { at, contains, type Shape, type View } from './view.ts';
 
@@ -29,23 +30,8 @@ export function messagesOf(view: View, group: number, mend = false): readonly Co
   const flaw = mend ? index.flawed.get(group) : undefined;
   if (flaw?.kind === 'empty') return [];
   const recorded = index.positionsOf(group).map((position) => index.messages[position] as ConversationMessage);
-  const messages = flaw ? withMissing(recorded, flaw.missing) : recorded;
+  const messages = flaw ? pairCalls(recorded) : recorded;
   return shape ? messages.map((message) => shape(message, group)) : messages;
-}
-
-/** An assistant message and one result for each of its calls, in call order, the missing ones made up. */
-function withMissing(
-  group: readonly ConversationMessage[],
-  missing: readonly ToolCall[],
-): readonly ConversationMessage[] {
-  const [asking, ...results] = group;
-  if (asking?.role !== 'assistant') return group;
-  const answers = callsOf(asking).flatMap((call) => {
-    if (missing.includes(call)) return missingResult(asking, call);
-    const found = results.findIndex((result) => result.role === 'tool' && result.toolCallId === call.callId);
-    return found < 0 ? [] : results.splice(found, 1);
-  });
-  return [asking, ...answers];
 }
 
 /**
@@ -110,30 +96,15 @@ function isPlain(index: MessageIndex, group: number, mend: boolean): boolean {
   return !index.arranged.has(group) && !(mend && index.flawed.has(group));
 }
 
-/** What `emit` mends in the groups of a view. */
+/** What `emit` repairs in the groups of a view. Results that finished out of order are no fault of the record. */
 export function repairsIn(view: View): readonly Repair[] {
-  const { flawed, strays, messages, starts } = view.index;
-  if (flawed.size === 0 && strays.length === 0) return NO_REPAIRS;
-  const repairs: Repair[] = [];
-  for (const { position, group, again } of strays) {
-    const result = messages[position];
-    if (result?.role !== 'tool' || (!view.whole && !contains(view, group))) continue;
-    const code = again ? 'duplicate-result' : 'result-without-call';
-    repairs.push({ code, messageId: result.id, callId: result.toolCallId, repair: 'the result is left out' });
-  }
-  for (const [group, flaw] of flawed) {
-    if (!contains(view, group)) continue;
-    const messageId = messages[starts[group] as number]?.id ?? '';
-    if (flaw.kind === 'empty')
-      repairs.push({ code: 'empty-content', messageId, repair: 'the empty message is left out' });
-    else {
-      for (const { callId } of flaw.missing) {
-        const repair = 'no result was recorded: one that says so is added';
-        repairs.push({ code: 'call-without-result', messageId, callId, repair });
-      }
-    }
-  }
-  return repairs;
+  const { index } = view;
+  if (index.flawed.size === 0 && index.strays.length === 0) return NO_REPAIRS;
+  return pairingViolations(index).flatMap(({ code, index: position, group, callId, repair }): readonly Repair[] => {
+    if (code === 'result-out-of-order' || !(view.whole || contains(view, group))) return [];
+    const messageId = index.messages[position]?.id ?? '';
+    return [{ code, repair, messageId, ...(callId !== undefined && { callId }) }];
+  });
 }
 
 const NO_REPAIRS: readonly Repair[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage } from '../../src/core/messages.ts';
 import { compose } from '../../src/history/compose.ts';
-import { type CuratedRequest, curateRequest } from '../../src/history/curate-request.ts';
+import { curateRequest } from '../../src/history/curate-request.ts';
 import type { History } from '../../src/history/history-manager.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { pin } from '../../src/history/pin.ts';
@@ -9,10 +9,7 @@ import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { tokenBudget } from '../../src/history/token-budget.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
-import { checkAnthropic, prefixOf } from '../support/provider-server/anthropic-check.ts';
-import { seal } from '../support/provider-server/seals.ts';
 import { Conversation, shapeOf } from './conversation.ts';
-import { toWire } from './wire.ts';
 
 const talk = (turns: number): Conversation => {
   const build = new Conversation().system('Be brief.').user('hello');
@@ -161,64 +158,5 @@ describe('cached results do not change a request', () => {
     expect(history.curate(messages, { previous: { messages: [], memo } }).messages).toEqual(
       history.curate(messages, {}).messages,
     );
-  });
-});
-
-describe('reasoning that is bound to its context', () => {
-  /** A conversation with a model that signs its reasoning together with everything before it, and rejects it when that changed. */
-  const converse = (history: History, boundReasoning: boolean, remembers: boolean): readonly string[] => {
-    const build = new Conversation().user('hello');
-    const refusals: string[] = [];
-    let previous: CuratedRequest | undefined;
-    for (let turn = 0; turn < 30; turn++) {
-      const known = remembers && previous ? { previous } : {};
-      previous = curateRequest({ history, messages: build.messages, boundReasoning, ...known });
-      const body = {
-        ...{ model: 'm', stream: true, max_tokens: 10, tools: [{ name: 'read', input_schema: { type: 'object' } }] },
-        ...toWire(previous.messages, 'anthropic', { thoughts: true }),
-      };
-      const refusal = checkAnthropic(body)?.message;
-      if (refusal !== undefined) refusals.push(refusal);
-      const said = (body as unknown as { messages: { role: string; content: unknown[] }[] }).messages.flatMap(
-        ({ role, content }) => content.map((block) => [role, block]),
-      );
-      const text = `thought ${turn}`;
-      const signature = seal('thinking', 'm', prefixOf(body, said), text);
-      build.asks(`c${turn}`);
-      const asking = build.messages.at(-1) as ConversationMessage;
-      const content = [{ type: 'reasoning', text, signature, provider: 'anthropic' }];
-      build.messages[build.messages.length - 1] = { ...asking, content } as ConversationMessage;
-      build.result(`c${turn}`);
-    }
-    thoughts = JSON.stringify(previous?.messages).match(/thought \d+/g) ?? [];
-    return refusals;
-  };
-  /** The reasoning in the newest request. */
-  let thoughts: readonly string[] = [];
-  const histories = [
-    slidingWindow({ size: 5 }),
-    slidingWindow({ size: 8, low: 3 }),
-    tokenBudget({ max: 300 }),
-    truncateToolResults({ maxLength: 5 }),
-  ];
-
-  test('when a window folds, reasoning from before the fold is removed, and the provider accepts the request', () => {
-    for (const history of histories) expect(converse(history, true, true)).toEqual([]);
-  });
-
-  test('reasoning from after the fold is sent, and all of it while nothing folds', () => {
-    converse(slidingWindow({ size: 8, low: 3 }), true, true);
-    expect(thoughts).toEqual(['thought 26', 'thought 27', 'thought 28']);
-    converse(truncateToolResults({ maxLength: 5 }), true, true);
-    expect(thoughts).toHaveLength(29);
-  });
-
-  test('also without a cache, as after a crash before every request', () => {
-    for (const history of histories) expect(converse(history, true, false)).toEqual([]);
-  });
-
-  test('without the option, a request of a folding window is rejected', () => {
-    expect(converse(slidingWindow({ size: 8, low: 3 }), false, true)).not.toEqual([]);
-    expect(converse(truncateToolResults({ maxLength: 5 }), false, true)).toEqual([]);
   });
 });

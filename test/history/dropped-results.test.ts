@@ -50,6 +50,32 @@ describe('a manager may drop results (D65)', () => {
     expect(shapeOf(request)).toBe('system user ask(b) b ask(c) c says user');
   });
 
+  test('a call that is dropped takes its result with it, also when the manager returned the result', () => {
+    const request = sent((given) =>
+      given.map((one) =>
+        one.role === 'assistant' && one.toolCalls
+          ? { ...one, toolCalls: one.toolCalls.filter(({ callId }) => callId !== 'a') }
+          : one,
+      ),
+    );
+    expect(shapeOf(request)).toBe('system user ask(b) b ask(c) c says user');
+  });
+
+  test('the manager of the documentation sends the calls of search with a placeholder, and every other result as it is', () => {
+    const withoutSearchResults: History = (given) =>
+      given.filter((message) => message.role !== 'tool' || message.toolName !== 'search');
+    const asked = new Conversation()
+      .user('q')
+      .asks({ callId: 'a', name: 'search', arguments: '{}' }, 'b')
+      .result('a')
+      .result('b')
+      .user('and?')
+      .messages.map((one) => (one.role === 'tool' && one.toolCallId === 'a' ? { ...one, toolName: 'search' } : one));
+    const request = curateRequest({ history: withoutSearchResults, messages: asked }).messages;
+    expect(shapeOf(request)).toBe('user ask(a,b) a b user');
+    expect(['a', 'b'].map((id) => resultOf(request, id))).toEqual(['[result left out]', 'result of b']);
+  });
+
   test('a pinned group keeps its results', () => {
     const request = sent(compose(pin({ messages: [messages[2]?.id ?? ''] }), without('a', 'c')));
     expect(resultOf(request, 'a')).toBe(resultOf(messages, 'a'));

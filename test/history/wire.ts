@@ -3,14 +3,10 @@ import type { Provider } from '../../src/history/provider-rules.ts';
 
 /**
  * Messages in a provider's format, without renaming, moving or dropping anything, so that a server's rejection is about the messages.
- * Reasoning is dropped by default: only its signer can validate it.
+ * Reasoning is dropped: only its signer can validate it.
  */
-export function toWire(
-  messages: readonly ConversationMessage[],
-  provider: Provider,
-  options: { readonly thoughts?: boolean } = {},
-): Record<string, unknown> {
-  return provider === 'openai' ? { messages: messages.map(openAi) } : anthropic(messages, options.thoughts ?? false);
+export function toWire(messages: readonly ConversationMessage[], provider: Provider): Record<string, unknown> {
+  return provider === 'openai' ? { messages: messages.map(openAi) } : anthropic(messages);
 }
 
 function openAi(message: ConversationMessage): Record<string, unknown> {
@@ -31,7 +27,7 @@ function openAi(message: ConversationMessage): Record<string, unknown> {
   };
 }
 
-function anthropic(messages: readonly ConversationMessage[], thoughts: boolean): Record<string, unknown> {
+function anthropic(messages: readonly ConversationMessage[]): Record<string, unknown> {
   const leading = messages.findIndex(({ role }) => role !== 'system');
   const said = leading < 0 ? [] : messages.slice(leading);
   const turns: { role: string; content: unknown[] }[] = [];
@@ -39,18 +35,15 @@ function anthropic(messages: readonly ConversationMessage[], thoughts: boolean):
     const role = message.role === 'tool' ? 'user' : message.role;
     const last = turns.at(-1);
     // The API joins consecutive messages of one side; so does this.
-    if (last?.role === role) last.content.push(...blocksOf(message, thoughts));
-    else turns.push({ role, content: blocksOf(message, thoughts) });
+    if (last?.role === role) last.content.push(...blocksOf(message));
+    else turns.push({ role, content: blocksOf(message) });
   }
   return { messages: turns };
 }
 
-function blocksOf(message: ConversationMessage, thoughts: boolean): unknown[] {
+function blocksOf(message: ConversationMessage): unknown[] {
   const blocks = message.content.flatMap((part): unknown[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }];
-    if (part.type === 'reasoning' && thoughts) {
-      return [{ type: 'thinking', thinking: part.text, signature: part.signature }];
-    }
     if (part.type !== 'image') return [];
     return [{ type: 'image', source: { type: 'base64', media_type: part.mediaType, data: part.data } }];
   });
