@@ -1,5 +1,6 @@
 /** `holdfast/history`: what is sent to the provider. Managers, token estimates, checks and repairs, and replays of sent requests. */
 
+export type { Provider, ProviderViolation } from './formats/provider-rules.ts';
 export { type CanSendOptions, canSend } from './history/can-send.ts';
 export {
   type ClearToolResultsOptions,
@@ -37,7 +38,6 @@ export { type KeepImportantOptions, keepImportant } from './history/keep-importa
 export { type ObservedCuration, observe } from './history/observe.ts';
 export { passthrough } from './history/passthrough.ts';
 export { pin } from './history/pin.ts';
-export type { Provider, ProviderViolation } from './history/provider-rules.ts';
 export {
   type CurationReplay,
   type ReplayedRequest,

@@ -1,7 +1,7 @@
 import { isRecord } from '../core/message-problem.ts';
 import type { MediaPart, ReasoningPart, TextPart, ToolCall } from '../core/messages.ts';
 import { base64OfText, textOfBase64 } from './base64.ts';
-import { readArguments } from './call-arguments.ts';
+import { inputOf } from './call-arguments.ts';
 import type { FormatOptions } from './losses.ts';
 import { orLoss, refusedType, Unsendable, webMedia } from './media.ts';
 
@@ -99,6 +99,11 @@ export function readThought(block: UnreadBlock): ReasoningPart | undefined {
   return type === 'redacted_thinking' && typeof data === 'string' ? { ...from, text: '', redacted: data } : undefined;
 }
 
+/** Whether Anthropic takes a thought back. One of unknown origin is not sent: a foreign signature makes the API refuse the request. */
+export function isSignedByAnthropic({ provider, signature, redacted }: ReasoningPart): boolean {
+  return provider === 'anthropic' && (signature ?? redacted) !== undefined;
+}
+
 /** Marks calls whose result is in the form of this API; results of the AI SDK have another form. */
 const SERVER_TOOLS = 'anthropic-messages';
 
@@ -128,7 +133,7 @@ export function serverBlocks(call: ToolCall): readonly UnreadBlock[] | undefined
   const { call: called, result } = providerData.data as { call?: object; result?: object };
   if (!called || !result) return undefined;
   return [
-    { ...called, id: call.callId, name: call.name, input: readArguments(call.arguments).input },
+    { ...called, id: call.callId, name: call.name, input: inputOf(call) },
     { ...result, tool_use_id: call.callId, content: providerExecuted?.result },
   ];
 }

@@ -14,12 +14,12 @@ import {
   type UnreadBlock,
   userBlocks,
 } from './anthropic-blocks.ts';
-import { API_RULES } from './api-rules.ts';
+import { inputOf } from './call-arguments.ts';
 import { ImportedMessages, type ImportOptions, refuseMessage } from './imported-messages.ts';
 import type { FormatOptions } from './losses.ts';
-import { pairCalls } from './pair-calls.ts';
-import { EMPTY_FAILURE, EMPTY_MESSAGE, hasContent } from './placeholders.ts';
-import { partsAndCalls, SentCalls } from './sent-calls.ts';
+import { partsAndCalls } from './message-parts.ts';
+import { EMPTY_FAILURE, EMPTY_MESSAGE } from './placeholders.ts';
+import { prepare } from './provider-rules.ts';
 
 /**
  * The codec of Anthropic's Messages API. `toAnthropic` and `fromAnthropic` are for callers that use the API themselves; the exporter
@@ -78,53 +78,30 @@ export function toAnthropic(
   messages: readonly ConversationMessage[],
   options: FormatOptions = {},
 ): AnthropicConversation {
-  const { onLoss } = options;
-  const calls = new SentCalls(API_RULES.anthropic, options);
   const system: AnthropicTextBlock[] = [];
   const sent: AnthropicMessage[] = [];
   let results: AnthropicToolResultBlock[] = [];
-  for (const message of pairCalls(messages, options)) {
+  for (const message of prepare(messages, 'anthropic', options)) {
     if (message.role === 'tool') {
       if (results.length === 0) sent.push({ role: 'user', content: results });
-      results.push(resultBlock(message, calls.resultOf(message).id, options));
+      results.push(resultBlock(message, options));
       continue;
     }
     results = [];
-    const { id } = message;
-    if (message.role === 'system') {
-      if (sent.length > 0) {
-        onLoss?.({ what: 'place of instructions', why: 'Anthropic takes them before the messages', id });
-      }
-      system.push(...message.content.filter(hasContent).map(textBlock));
-    } else if (message.role === 'user') {
-      const content = message.content.filter(hasContent).flatMap((part) => userBlocks(part, id, options));
-      if (content.length === 0) {
-        onLoss?.({ what: 'empty message', why: `"${EMPTY_MESSAGE}" stands in its place`, id });
-        content.push({ type: 'text', text: EMPTY_MESSAGE });
-      }
-      sent.push({ role: 'user', content });
-    } else {
-      const content = assistantBlocks(message, calls, options);
-      if (content.length === 0) continue;
-      if (sent.length === 0) {
-        onLoss?.({ what: 'beginning', why: 'Anthropic wants a user message first; add one before you send it', id });
-      }
-      sent.push({ role: 'assistant', content });
+    if (message.role === 'system') system.push(...message.content.map(textBlock));
+    else if (message.role === 'assistant') sent.push({ role: 'assistant', content: assistantBlocks(message, options) });
+    else {
+      const content = message.content.flatMap((part) => userBlocks(part, message.id, options));
+      sent.push({ role: 'user', content: content.length > 0 ? content : [{ type: 'text', text: EMPTY_MESSAGE }] });
     }
   }
   return { ...(system.length > 0 ? { system } : {}), messages: sent };
 }
 
-function assistantBlocks(
-  message: AssistantMessage,
-  calls: SentCalls,
-  { onLoss }: FormatOptions,
-): AnthropicAssistantBlock[] {
-  const { id } = message;
-  const sentCalls = calls.open(message);
+function assistantBlocks(message: AssistantMessage, options: FormatOptions): AnthropicAssistantBlock[] {
   const blocks: AnthropicAssistantBlock[] = [];
   // Text behind a call is refused, so the calls of a stretch wait for its end; a thought ends it.
-  let waiting: AnthropicAssistantBlock[] = [];
+  let waiting: Extract<AnthropicAssistantBlock, { type: 'tool_use' }>[] = [];
   const endStretch = (): void => {
     blocks.push(...waiting);
     waiting = [];
@@ -132,61 +109,36 @@ function assistantBlocks(
   for (const step of partsAndCalls(message)) {
     if ('call' in step) {
       const { call } = step;
-      const sent = sentCalls.get(call);
       // Blocks of any server tool; the types name the one that everybody has.
-      const ran = sent ? undefined : (serverBlocks(call) as AnthropicAssistantBlock[] | undefined);
-      if (sent) waiting.push({ type: 'tool_use', ...sent });
-      else if (ran) blocks.push(...ran);
-      else onLoss?.({ what: 'call that a provider ran', why: 'Anthropic takes back only its own', id: call.callId });
+      if (call.providerExecuted) blocks.push(...((serverBlocks(call) ?? []) as AnthropicAssistantBlock[]));
+      else waiting.push({ type: 'tool_use', id: call.callId, name: call.name, input: inputOf(call, options) });
     } else if (step.part.type === 'reasoning') {
-      const thought = thoughtBlock(step.part);
-      if (!thought) {
-        onLoss?.({ what: 'reasoning', why: 'Anthropic takes back only what it signed', id });
-        continue;
-      }
       endStretch();
-      blocks.push(thought);
-    } else if (step.part.type !== 'text') {
-      onLoss?.({ what: 'medium of an answer', why: 'Anthropic takes none in a response', id });
-    } else if (hasContent(step.part)) {
-      for (const call of waiting) {
-        if (call.type !== 'tool_use') continue;
-        onLoss?.({ what: 'place of a call in its answer', why: 'Anthropic takes no text behind a call', id: call.id });
-      }
+      blocks.push(thoughtBlock(step.part));
+    } else if (step.part.type === 'text') {
+      for (const { id } of waiting) options.onLoss?.({ what: 'place of a call in its answer', why: NO_TEXT_AFTER, id });
       blocks.push(textBlock(step.part));
     }
   }
   endStretch();
-  while (blocks.at(-1)?.type.endsWith('thinking')) {
-    blocks.pop();
-    onLoss?.({ what: 'reasoning', why: 'Anthropic refuses a response that ends with it', id });
-  }
   return blocks;
 }
 
-/** A thought that Anthropic signed. One of unknown origin is not sent: a foreign signature makes the API refuse the request. */
-function thoughtBlock(part: ReasoningPart): AnthropicAssistantBlock | undefined {
-  if (!isSignedByAnthropic(part)) return undefined;
-  if (part.signature !== undefined) return { type: 'thinking', thinking: part.text, signature: part.signature };
-  return { type: 'redacted_thinking', data: part.redacted as string };
+const NO_TEXT_AFTER = 'Anthropic takes no text behind a call';
+
+function thoughtBlock({ text, signature, redacted = '' }: ReasoningPart): AnthropicAssistantBlock {
+  if (signature === undefined) return { type: 'redacted_thinking', data: redacted };
+  return { type: 'thinking', thinking: text, signature };
 }
 
-/** Whether Anthropic takes a thought back. */
-export function isSignedByAnthropic({ provider, signature, redacted }: ReasoningPart): boolean {
-  return provider === 'anthropic' && (signature ?? redacted) !== undefined;
-}
-
-function resultBlock(message: ToolMessage, tool_use_id: string, options: FormatOptions): AnthropicToolResultBlock {
+function resultBlock(message: ToolMessage, options: FormatOptions): AnthropicToolResultBlock {
   const { toolCallId, isError } = message;
-  const parts = message.content.filter(hasContent).flatMap((part) => userBlocks(part, toolCallId, options));
+  const parts = message.content.flatMap((part) => userBlocks(part, toolCallId, options));
   const [only] = parts;
   const content = parts.length === 1 && only?.type === 'text' ? only.text : parts;
-  if (content.length === 0 && isError) {
-    options.onLoss?.({ what: 'empty error', why: `"${EMPTY_FAILURE}" stands in its place`, id: toolCallId });
-  }
   return {
     type: 'tool_result',
-    tool_use_id,
+    tool_use_id: toolCallId,
     ...(content.length > 0 ? { content } : isError ? { content: EMPTY_FAILURE } : {}),
     ...(isError ? { is_error: true } : {}),
   };

@@ -1,3 +1,6 @@
+import type { ToolCall } from '../core/messages.ts';
+import type { FormatOptions } from './losses.ts';
+
 /** Escapes that may encode half a character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
@@ -29,11 +32,19 @@ export function readArguments(text: string): ReadArguments {
   return { input: { [INVALID]: value }, isObject: false };
 }
 
+/** A call's arguments as an object; reports those that had to be wrapped. */
+export function inputOf(call: ToolCall, { onLoss }: FormatOptions = {}): Record<string, unknown> {
+  const { input, isObject } = readArguments(call.arguments);
+  if (!isObject) onLoss?.({ what: 'arguments of a call', why: 'wrapped: they are no JSON object', id: call.callId });
+  return input;
+}
+
 /** A call's arguments as JSON text: as the model wrote them if they are an object, else the object that wraps them. */
-export function argumentsText(text: string): string {
-  const { input, isObject } = readArguments(text);
-  const asWritten = text.trim() !== '' && isObject && !SURROGATE_ESCAPE.test(text) && text.isWellFormed();
-  return asWritten ? text : JSON.stringify(input);
+export function argumentsText(call: ToolCall, options: FormatOptions = {}): string {
+  const { arguments: text } = call;
+  const input = inputOf(call, options);
+  const asWritten = text.trim() !== '' && !SURROGATE_ESCAPE.test(text) && text.isWellFormed();
+  return asWritten && readArguments(text).isObject ? text : JSON.stringify(input);
 }
 
 function wellFormed(_key: string, value: unknown): unknown {

@@ -7,14 +7,12 @@ import type {
   ToolCall,
   ToolMessage,
 } from '../core/messages.ts';
-import { API_RULES } from './api-rules.ts';
 import { argumentsText } from './call-arguments.ts';
 import { ImportedMessages, type ImportOptions, refuseMessage } from './imported-messages.ts';
 import type { FormatOptions } from './losses.ts';
 import { mediaPart, mediaPartOfUrl, orLoss, refusedType, Unsendable, webMedia } from './media.ts';
-import { pairCalls } from './pair-calls.ts';
 import { EMPTY_FAILURE, MEDIA_FOLLOWS } from './placeholders.ts';
-import { SentCalls } from './sent-calls.ts';
+import { prepare } from './provider-rules.ts';
 
 /**
  * The codec of OpenAI's chat completions. `toOpenAIChat` and `fromOpenAIChat` are for callers that use the API themselves; the exporter
@@ -68,14 +66,13 @@ export function toOpenAIChat(
   messages: readonly ConversationMessage[],
   options: FormatOptions = {},
 ): OpenAIChatMessage[] {
-  const calls = new SentCalls(API_RULES.openai, options);
   const sent: OpenAIChatMessage[] = [];
   let media: OpenAIChatPart[] = [];
   const flush = (): void => {
     if (media.length > 0) sent.push({ role: 'user', content: media });
     media = [];
   };
-  for (const message of pairCalls(messages, options)) {
+  for (const message of prepare(messages, 'openai', options)) {
     if (message.role !== 'tool') flush();
     switch (message.role) {
       case 'system':
@@ -84,25 +81,16 @@ export function toOpenAIChat(
       case 'user':
         sent.push({ role: 'user', content: collapse(userParts(message.content, message.id, options)) });
         break;
-      case 'assistant': {
-        const response = assistantMessage(message, calls, options);
-        if (response) sent.push(response);
+      case 'assistant':
+        sent.push(assistantMessage(message, options));
         break;
-      }
       case 'tool': {
-        const { toolCallId } = message;
+        const { toolCallId: id } = message;
         const shown = message.content.filter((part) => part.type !== 'text');
-        for (const _ of shown) {
-          options.onLoss?.({
-            what: 'medium of a result',
-            why: 'it follows the results as a user message',
-            id: toolCallId,
-          });
-        }
-        const parts = userParts(shown, toolCallId, options);
+        for (const _ of shown) options.onLoss?.({ what: 'medium of a result', why: MEDIA_FOLLOWS, id });
+        const parts = userParts(shown, id, options);
         media.push(...parts);
-        const content = resultContent(message, parts.length > 0, options);
-        sent.push({ role: 'tool', tool_call_id: calls.resultOf(message).id, content });
+        sent.push({ role: 'tool', tool_call_id: id, content: resultContent(message, parts.length > 0, options) });
         break;
       }
       default:
@@ -113,33 +101,20 @@ export function toOpenAIChat(
   return sent;
 }
 
-function assistantMessage(
-  message: AssistantMessage,
-  calls: SentCalls,
-  { onLoss }: FormatOptions,
-): OpenAIChatMessage | undefined {
-  const sentCalls = calls.open(message);
-  const content = texts(message.content.filter(isText));
+function assistantMessage(message: AssistantMessage, options: FormatOptions): OpenAIChatMessage {
+  const { onLoss } = options;
+  const { length } = message.content;
   for (const { type } of message.content) {
     if (type === 'reasoning') onLoss?.({ what: 'reasoning', why: NO_PLACE, id: message.id });
-    else if (type !== 'text') onLoss?.({ what: 'medium of an answer', why: NO_PLACE, id: message.id });
   }
-  const tool_calls: OpenAIChatToolCall[] = [];
-  for (const call of message.toolCalls ?? []) {
-    const sent = sentCalls.get(call);
-    const id = call.callId;
-    if (!sent) {
-      onLoss?.({ what: 'call that a provider ran', why: NO_PLACE, id });
-      continue;
-    }
-    if ((call.after ?? message.content.length) < message.content.length) {
-      onLoss?.({ what: 'place of a call in its answer', why: NO_PLACE, id });
-    }
-    const called = { name: sent.name, arguments: argumentsText(call.arguments) };
-    tool_calls.push({ id: sent.id, type: 'function', function: called });
-  }
-  if (tool_calls.length > 0) return { role: 'assistant', content: content.length > 0 ? content : null, tool_calls };
-  return content.length > 0 ? { role: 'assistant', content } : undefined;
+  const content = texts(message.content.filter(isText));
+  if (!message.toolCalls) return { role: 'assistant', content };
+  const tool_calls = message.toolCalls.map((call): OpenAIChatToolCall => {
+    const { callId: id, name, after = length } = call;
+    if (after < length) onLoss?.({ what: 'place of a call in its answer', why: NO_PLACE, id });
+    return { id, type: 'function', function: { name, arguments: argumentsText(call, options) } };
+  });
+  return { role: 'assistant', content: content.length > 0 ? content : null, tool_calls };
 }
 
 function resultContent(

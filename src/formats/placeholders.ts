@@ -23,8 +23,3 @@ export const BEGINNING_LEFT_OUT = '[The beginning was left out.]';
 
 /** For a request that ends with the assistant's words, where the API refuses to continue them. */
 export const CONTINUE = 'Continue.';
-
-/** Whether a part is media or text that is not blank: Anthropic refuses a request with blank text. */
-export function hasContent(part: { readonly type: string; readonly text?: string }): boolean {
-  return part.type !== 'text' || /\S/.test(part.text ?? '');
-}

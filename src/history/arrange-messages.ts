@@ -1,7 +1,8 @@
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
+import { isBlank } from '../formats/message-parts.ts';
 import { asks, CallResults } from '../formats/pair-calls.ts';
 import { DROPPED_RESULT } from '../formats/placeholders.ts';
-import { isAddition, isBlank, isVersionOf, type Origin } from './origin.ts';
+import { isAddition, isVersionOf, type Origin } from './origin.ts';
 
 /** A list of messages put back into the order of the conversation that it was selected from. */
 

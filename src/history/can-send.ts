@@ -1,6 +1,6 @@
 import type { ConversationMessage } from '../core/messages.ts';
+import { beginsSigned, findBreaches, type Provider, type ProviderViolation } from '../formats/provider-rules.ts';
 import { checkCoherence, type Violation, withBreaches } from './coherence.ts';
-import { beginsSigned, findBreaches, type Provider, type ProviderViolation } from './provider-rules.ts';
 
 /** What else the request asks for. */
 export interface CanSendOptions {

@@ -1,10 +1,11 @@
 import type { ConversationMessage } from '../core/messages.ts';
+import { isBlank } from '../formats/message-parts.ts';
 import { pairCalls } from '../formats/pair-calls.ts';
+import { findBreaches, mendFor, type Provider, type ProviderViolation } from '../formats/provider-rules.ts';
 import { arrange } from './arrange-messages.ts';
 import { MessageIndex } from './message-index.ts';
-import { isAddition, isBlank, isVersionOf, Origin } from './origin.ts';
+import { isAddition, isVersionOf, Origin } from './origin.ts';
 import { pairingViolations } from './pairing-violations.ts';
-import { findBreaches, mendFor, type Provider, type ProviderViolation } from './provider-rules.ts';
 
 /**
  * Whether a provider could read a list of messages: each call has its result, each result its call, in call order, directly

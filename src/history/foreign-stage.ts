@@ -1,9 +1,10 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type ConversationMessage, callsOf } from '../core/messages.ts';
+import { isBlank } from '../formats/message-parts.ts';
 import { check, repair } from './coherence.ts';
 import type { Curation, CurationContext, History } from './history-manager.ts';
 import { MessageIndex } from './message-index.ts';
-import { isBlank, Origin } from './origin.ts';
+import { Origin } from './origin.ts';
 import { sanitizeMessage } from './sanitize-answer.ts';
 import type { Stage } from './stage.ts';
 import { type View, wholeView } from './view.ts';

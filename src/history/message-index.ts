@@ -1,7 +1,7 @@
 import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
+import { isBlank } from '../formats/message-parts.ts';
 import type { TokenEstimator } from './estimate-tokens.ts';
 import type { Preserve } from './history-manager.ts';
-import { isBlank } from './origin.ts';
 import { countTokens } from './token-counts.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
+import { isBlank } from '../formats/message-parts.ts';
 import { asks } from '../formats/pair-calls.ts';
-import { hasContent } from '../formats/placeholders.ts';
 
 /**
  * The conversation that a list of messages was made from, ready to be asked where a message stands in it. It grows with the
@@ -79,13 +79,6 @@ export class Origin {
       (message) => (message.role === 'user' || message.role === 'assistant') && !isBlank(message),
     );
   }
-}
-
-/** Whether a message says nothing at all: no calls, no media, no reasoning, no text but blanks. A tool may return nothing. */
-export function isBlank(message: ConversationMessage): boolean {
-  if (message.role === 'tool') return false;
-  if (message.role === 'assistant' && message.toolCalls !== undefined && message.toolCalls.length > 0) return false;
-  return !message.content.some(hasContent);
 }
 
 /** Whether a message is a recorded one, perhaps shortened: the same role, and no call that was not made. */

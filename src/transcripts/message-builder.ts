@@ -16,7 +16,8 @@ import type {
   UserMessage,
 } from '../core/messages.ts';
 import { ImportedMessages } from '../formats/imported-messages.ts';
-import { hasContent, NO_RESULT } from '../formats/placeholders.ts';
+import { hasContent } from '../formats/message-parts.ts';
+import { NO_RESULT } from '../formats/placeholders.ts';
 
 /** What the messages of an import are filed under. */
 export interface ImportedMessagesOptions {

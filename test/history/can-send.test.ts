@@ -4,9 +4,9 @@ import type { ConversationMessage, ReasoningPart } from '../../src/core/messages
 import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { API_RULES } from '../../src/formats/api-rules.ts';
 import { toOpenAIChat } from '../../src/formats/openai-chat.ts';
+import type { Provider } from '../../src/formats/provider-rules.ts';
 import { canSend } from '../../src/history/can-send.ts';
 import { repairCoherence } from '../../src/history/coherence.ts';
-import type { Provider } from '../../src/history/provider-rules.ts';
 import { checkAnthropic } from '../support/provider-server/anthropic-check.ts';
 import { checkOpenAIChat } from '../support/provider-server/openai-chat-check.ts';
 import { conversation, vandalised } from './arbitraries.ts';

@@ -1,5 +1,5 @@
 import type { ConversationMessage } from '../../src/core/messages.ts';
-import type { Provider } from '../../src/history/provider-rules.ts';
+import type { Provider } from '../../src/formats/provider-rules.ts';
 
 /**
  * Messages in a provider's format, without renaming, moving or dropping anything, so that a server's rejection is about the messages.

@@ -17,17 +17,11 @@ import type {
   ToolMessage,
 } from '../../core/messages.ts';
 import { textOf } from '../../core/messages.ts';
-import { readArguments } from '../../formats/call-arguments.ts';
+import { inputOf } from '../../formats/call-arguments.ts';
 import { mediaOf } from '../../formats/media.ts';
-import {
-  BEGIN,
-  BEGINNING_LEFT_OUT,
-  EMPTY_FAILURE,
-  EMPTY_MESSAGE,
-  hasContent,
-  MEDIA_FOLLOWS,
-} from '../../formats/placeholders.ts';
-import { partsAndCalls, SentCalls } from '../../formats/sent-calls.ts';
+import { hasContent, partsAndCalls } from '../../formats/message-parts.ts';
+import { BEGIN, BEGINNING_LEFT_OUT, EMPTY_FAILURE, EMPTY_MESSAGE, MEDIA_FOLLOWS } from '../../formats/placeholders.ts';
+import { renameCalls } from '../../formats/rename-calls.ts';
 import { executorOf, mayHaveBack, type ProviderRules, reasoningOptions } from './provider-rules.ts';
 
 /**
@@ -43,17 +37,16 @@ export function toPrompt(
   options: { readonly reasoning?: boolean } = {},
 ): LanguageModelV4Message[] {
   const { reasoning = true } = options;
-  const calls = new SentCalls(rules.api);
   const provided = new ProvidedCalls(messages);
   const system: LanguageModelV4Message[] = [];
   const rest: LanguageModelV4Message[] = [];
   let results: ToolMessage[] = [];
   let called = new Map<string, ToolCall>();
   const flush = (): void => {
-    if (results.length > 0) rest.push(...resultMessages(results, { calls, rules, called }));
+    if (results.length > 0) rest.push(...resultMessages(results, { rules, called }));
     results = [];
   };
-  for (const message of messages) {
+  for (const message of renameCalls(messages, rules.api)) {
     if (message.role === 'tool') {
       results.push(message);
       continue;
@@ -71,7 +64,7 @@ export function toPrompt(
       });
     } else {
       called = new Map(message.toolCalls?.map((call) => [call.callId, call]));
-      const said = assistantContent(message, { calls, rules, provided, reasoning });
+      const said = assistantContent(message, { rules, provided, reasoning });
       if (said.length > 0) rest.push({ role: 'assistant', content: said });
     }
   }
@@ -88,23 +81,20 @@ type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['
 function assistantContent(
   message: AssistantMessage,
   context: {
-    readonly calls: SentCalls;
     readonly rules: ProviderRules;
     readonly provided: ProvidedCalls;
     readonly reasoning: boolean;
   },
 ): AssistantContent {
   const { rules, provided } = context;
-  const sentCalls = context.calls.open(message);
   const parts: AssistantContent = [];
   for (const step of partsAndCalls(message)) {
     if ('call' in step) {
       const { call } = step;
-      const sent = sentCalls.get(call);
-      if (!sent) parts.push(...providerExecuted(call, rules, provided));
+      if (call.providerExecuted) parts.push(...providerExecuted(call, rules, provided));
       else {
-        const { id: toolCallId, name: toolName, input } = sent;
-        parts.push({ type: 'tool-call', toolCallId, toolName, input, ...given(call.providerData, rules) });
+        const { callId: toolCallId, name: toolName, providerData } = call;
+        parts.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(call), ...given(providerData, rules) });
       }
     } else if (step.part.type === 'reasoning') {
       const options = context.reasoning ? reasoningOptions(step.part, rules) : undefined;
@@ -132,7 +122,7 @@ function providerExecuted(call: ToolCall, rules: ProviderRules, provided: Provid
       type: 'tool-call',
       toolCallId: call.callId,
       toolName: call.name,
-      input: readArguments(call.arguments).input,
+      input: inputOf(call),
       providerExecuted: true,
       ...options,
     });
@@ -188,13 +178,9 @@ class ProvidedCalls {
 
 function resultMessages(
   results: readonly ToolMessage[],
-  context: {
-    readonly calls: SentCalls;
-    readonly rules: ProviderRules;
-    readonly called: ReadonlyMap<string, ToolCall>;
-  },
+  context: { readonly rules: ProviderRules; readonly called: ReadonlyMap<string, ToolCall> },
 ): LanguageModelV4Message[] {
-  const { calls, rules, called } = context;
+  const { rules, called } = context;
   const apart: MediaPart[] = [];
   const content = results.map((message): LanguageModelV4ToolResultPart => {
     const media = message.content.filter((part) => part.type !== 'text');
@@ -217,8 +203,8 @@ function resultMessages(
       apart.push(...media);
       output = { type: 'text', value: value.trim() === '' ? MEDIA_FOLLOWS : value };
     }
-    const { id: toolCallId, name: toolName } = calls.resultOf(message);
-    const data = given(called.get(message.toolCallId)?.providerData, rules);
+    const { toolCallId, toolName } = message;
+    const data = given(called.get(toolCallId)?.providerData, rules);
     return { type: 'tool-result', toolCallId, toolName, output, ...data };
   });
   const messages: LanguageModelV4Message[] = [{ role: 'tool', content }];

@@ -1,16 +1,23 @@
 import { HoldfastError } from '../core/errors.ts';
-import { type AssistantMessage, type ConversationMessage, callsOf, type UserMessage } from '../core/messages.ts';
-import { isSignedByAnthropic } from '../formats/anthropic-messages.ts';
-import { API_RULES } from '../formats/api-rules.ts';
-import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, hasContent } from '../formats/placeholders.ts';
-import { withParts } from './message-parts.ts';
-import { isBlank } from './origin.ts';
+import {
+  type AssistantMessage,
+  type ConversationMessage,
+  callsOf,
+  type ToolCall,
+  type UserMessage,
+} from '../core/messages.ts';
+import { isSignedByAnthropic, serverBlocks } from './anthropic-blocks.ts';
+import { API_RULES } from './api-rules.ts';
+import type { FormatOptions } from './losses.ts';
+import { hasContent, isBlank, withParts } from './message-parts.ts';
+import { pairCalls } from './pair-calls.ts';
+import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, EMPTY_MESSAGE } from './placeholders.ts';
 import { type Breach, badIds, badNames, renameCalls, repeatedIds } from './rename-calls.ts';
 
 /**
- * What OpenAI's chat API and Anthropic's messages API refuse beyond incoherence (coherence.ts): ids, names, empty content, who
- * speaks first and last, and reasoning without its signature. Each rule finds the messages that break it and repairs them, so that a
- * check can say what a repair would do. Limits and texts are those of the codecs (formats/).
+ * What OpenAI's chat API and Anthropic's messages API refuse beyond wrong pairing: ids, names, empty content, who speaks first and
+ * last, and reasoning without its signature. Each rule finds the messages that break it and repairs them, so that a check can say what
+ * a repair would do. `canSend` finds, `repairCoherence` repairs, and the codecs repair all but the shape of the request.
  */
 
 /** The APIs whose rules are known. */
@@ -40,24 +47,39 @@ export interface ProviderViolation extends Breach {
 interface ProviderRule {
   readonly code: ProviderCode;
   readonly repair: string;
+  /** What a codec reports as lost for each breach. */
+  readonly loss?: string;
+  /** Concerns the request as a whole: a codec writes a conversation that may be continued before it is sent. */
+  readonly ofRequest?: true;
   find(messages: readonly ConversationMessage[]): readonly Breach[];
   mend(messages: readonly ConversationMessage[]): readonly ConversationMessage[];
 }
 
-/** Finds messages one by one; mends each that is found, or leaves it out. */
+/** Finds messages one by one; repairs each that is found, or leaves it out. */
 function perMessage(
-  code: ProviderCode,
-  repair: string,
+  rule: Pick<ProviderRule, 'code' | 'repair' | 'loss'>,
   breaks: (message: ConversationMessage) => boolean,
   mend: (message: ConversationMessage) => ConversationMessage | undefined,
 ): ProviderRule {
   return {
-    code,
-    repair,
+    ...rule,
     find: (messages) => messages.flatMap((message, index) => (breaks(message) ? { index } : [])),
     mend: (messages) =>
       messages.some(breaks) ? messages.flatMap((one) => (breaks(one) ? (mend(one) ?? []) : one)) : messages,
   };
+}
+
+/** Leaves parts out, and messages of which nothing stays. */
+function perPart(
+  rule: Pick<ProviderRule, 'code' | 'repair' | 'loss'>,
+  breaks: (part: ConversationMessage['content'][number]) => boolean,
+): ProviderRule {
+  const isBroken = (message: ConversationMessage): boolean => message.content.some(breaks);
+  return perMessage(rule, isBroken, (message) => unlessBlank(withParts(message, (part) => !breaks(part))));
+}
+
+function unlessBlank(message: ConversationMessage): ConversationMessage | undefined {
+  return isBlank(message) ? undefined : message;
 }
 
 /** The rules about call ids and tool names; one repair changes all of them. */
@@ -78,8 +100,6 @@ function callRules(provider: Provider): readonly ProviderRule[] {
 const isUnsigned = (part: ConversationMessage['content'][number]): boolean =>
   part.type === 'reasoning' && !isSignedByAnthropic(part);
 
-const isEmptyText = (part: ConversationMessage['content'][number]): boolean => !hasContent(part);
-
 /** Whether reasoning is the last thing in an assistant message: no text and no call comes after it. */
 function endsInReasoning(message: ConversationMessage): boolean {
   if (message.role !== 'assistant' || message.content.at(-1)?.type !== 'reasoning') return false;
@@ -89,8 +109,7 @@ function endsInReasoning(message: ConversationMessage): boolean {
 
 function withoutLastReasoning(message: ConversationMessage): ConversationMessage | undefined {
   const last = message.content.findLastIndex((part) => part.type !== 'reasoning');
-  const rest = withParts(message, (_, index) => index <= last);
-  return isBlank(rest) ? undefined : rest;
+  return unlessBlank(withParts(message, (_, index) => index <= last));
 }
 
 /** A user message of our own, to open or to close a request. */
@@ -118,40 +137,40 @@ function endsWithAnswer(messages: readonly ConversationMessage[]): boolean {
   return last?.role === 'assistant' && !last.toolCalls?.some((call) => call.providerExecuted !== undefined);
 }
 
-const NO_MESSAGES: Pick<ProviderRule, 'code' | 'repair'> = {
+const NO_MESSAGES: Pick<ProviderRule, 'code' | 'repair' | 'ofRequest'> = {
   code: 'no-messages',
   repair: `a user message that says "${BEGIN}" is added`,
+  ofRequest: true,
 };
+
+const withText = (message: ConversationMessage, text: string): ConversationMessage =>
+  ({ ...message, content: [{ type: 'text', text }] }) as ConversationMessage;
 
 const ANTHROPIC: readonly ProviderRule[] = [
   perMessage(
-    'empty-content',
-    'the empty text is left out',
-    (message) => message.content.some(isEmptyText),
-    (message) => {
-      const rest = withParts(message, (part) => !isEmptyText(part));
-      return isBlank(rest) ? undefined : rest;
-    },
+    { code: 'empty-content', repair: `"${EMPTY_MESSAGE}" stands in its place`, loss: 'empty message' },
+    (message) => message.role === 'user' && isBlank(message),
+    (message) => withText(message, EMPTY_MESSAGE),
   ),
+  perPart({ code: 'empty-content', repair: 'the empty text is left out' }, (part) => !hasContent(part)),
   perMessage(
-    'empty-content',
-    'a failure without a word gets one',
+    { code: 'empty-content', repair: `"${EMPTY_FAILURE}" stands in its place`, loss: 'empty error' },
     (message) => message.role === 'tool' && message.isError && message.content.length === 0,
-    (message) => ({ ...message, content: [{ type: 'text', text: EMPTY_FAILURE }] }) as ConversationMessage,
+    (message) => withText(message, EMPTY_FAILURE),
+  ),
+  perPart(
+    { code: 'reasoning-unsigned', repair: 'reasoning that Anthropic did not sign is left out', loss: 'reasoning' },
+    isUnsigned,
   ),
   perMessage(
-    'reasoning-unsigned',
-    'reasoning that this provider did not sign is left out',
-    (message) => message.content.some(isUnsigned),
-    (message) => {
-      const rest = withParts(message, (part) => !isUnsigned(part));
-      return isBlank(rest) ? undefined : rest;
-    },
+    { code: 'reasoning-last', repair: 'reasoning that nothing follows is left out', loss: 'reasoning' },
+    endsInReasoning,
+    withoutLastReasoning,
   ),
-  perMessage('reasoning-last', 'reasoning that nothing follows is left out', endsInReasoning, withoutLastReasoning),
   {
     code: 'system-misplaced',
     repair: 'the system message is moved to the front',
+    loss: 'place of instructions',
     find: (messages) => {
       const first = opening(messages);
       return messages.flatMap(({ role }, index) => (first >= 0 && index > first && role === 'system' ? { index } : []));
@@ -170,6 +189,8 @@ const ANTHROPIC: readonly ProviderRule[] = [
   {
     code: 'opens-with-assistant',
     repair: 'a user message that says that the beginning was left out is put first',
+    loss: 'beginning',
+    ofRequest: true,
     find: (messages) => (messages[opening(messages)]?.role === 'assistant' ? [{ index: opening(messages) }] : []),
     mend(messages) {
       const first = opening(messages);
@@ -180,30 +201,28 @@ const ANTHROPIC: readonly ProviderRule[] = [
   {
     code: 'ends-with-assistant',
     repair: `a user message that says "${CONTINUE}" is added`,
+    ofRequest: true,
     find: (messages) => (endsWithAnswer(messages) ? [{ index: messages.length - 1 }] : []),
     mend: (messages) =>
       endsWithAnswer(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
   },
-  ...callRules('anthropic'),
 ];
 
 const OPENAI: readonly ProviderRule[] = [
   perMessage(
-    'calls-empty',
-    'the empty list of calls is left out',
+    { code: 'calls-empty', repair: 'the empty list of calls is left out' },
     (message) => message.role === 'assistant' && message.toolCalls?.length === 0,
     (message) => {
       const { toolCalls: _, ...rest } = message as AssistantMessage;
-      return isBlank(rest) ? undefined : rest;
+      return rest.content.length > 0 ? rest : undefined;
     },
   ),
   perMessage(
-    'empty-content',
-    'a message of which nothing can be sent is left out',
+    { code: 'empty-content', repair: 'a message of which nothing can be sent is left out' },
     (message) =>
       message.role === 'assistant' &&
       callsOf(message).length === 0 &&
-      message.content.every((part) => part.type === 'reasoning' || isEmptyText(part)),
+      !message.content.some((part) => part.type === 'text' && part.text !== ''),
     () => undefined,
   ),
   {
@@ -211,14 +230,13 @@ const OPENAI: readonly ProviderRule[] = [
     find: (messages) => (messages.length === 0 ? [{ index: 0 }] : []),
     mend: (messages) => (messages.length === 0 ? [says(BEGIN, 'opening', undefined)] : messages),
   },
-  ...callRules('openai'),
 ];
 
-/** The rules of each provider, in the order in which they are mended. */
+/** The rules of each provider about content and order, in the order of their repairs. */
 const RULES: Readonly<Record<Provider, readonly ProviderRule[]>> = { anthropic: ANTHROPIC, openai: OPENAI };
 
 function rulesOf(provider: Provider): readonly ProviderRule[] {
-  if (Object.hasOwn(RULES, provider)) return RULES[provider];
+  if (Object.hasOwn(RULES, provider)) return [...RULES[provider], ...callRules(provider)];
   const known = Object.keys(RULES).join(', ');
   throw new HoldfastError('INVALID_ARGUMENT', `no rules are known for the provider "${provider}"; there are: ${known}`);
 }
@@ -238,7 +256,49 @@ export function mendFor(messages: readonly ConversationMessage[], provider: Prov
   return rulesOf(provider).reduce((current, rule) => rule.mend(current), messages);
 }
 
-/** Whether an assistant message that asks for calls begins with reasoning that was signed. */
+/** A conversation as an API takes it, but for the shape of the request: calls with their results, ids, names and content. */
+export function prepare(
+  messages: readonly ConversationMessage[],
+  provider: Provider,
+  options: FormatOptions,
+): readonly ConversationMessage[] {
+  const { onLoss } = options;
+  let current: readonly ConversationMessage[] = pairCalls(messages, options).flatMap((message) =>
+    message.role === 'assistant' ? (sendableResponse(message, provider, options) ?? []) : message,
+  );
+  for (const rule of RULES[provider]) {
+    const { loss: what, repair: why } = rule;
+    if (onLoss && what !== undefined) {
+      for (const { index } of rule.find(current)) onLoss({ what, why, id: current[index]?.id ?? '' });
+    }
+    if (!rule.ofRequest) current = rule.mend(current);
+  }
+  return renameCalls(current, API_RULES[provider], options);
+}
+
+/** A response without media and without calls that the provider cannot take back. */
+function sendableResponse(
+  message: AssistantMessage,
+  provider: Provider,
+  { onLoss }: FormatOptions,
+): ConversationMessage | undefined {
+  const isMedia = ({ type }: { readonly type: string }): boolean => type === 'image' || type === 'file';
+  const isForeign = (call: ToolCall): boolean =>
+    call.providerExecuted !== undefined && (provider !== 'anthropic' || !serverBlocks(call));
+  const { id, toolCalls = [] } = message;
+  for (const _ of message.content.filter(isMedia)) {
+    onLoss?.({ what: 'medium of an answer', why: 'the API takes none in a response', id });
+  }
+  for (const { callId } of toolCalls.filter(isForeign)) {
+    onLoss?.({ what: 'call that a provider ran', why: 'the API takes back only its own', id: callId });
+  }
+  const { toolCalls: calls = [], ...rest } = withParts(message, (part) => !isMedia(part)) as AssistantMessage;
+  const kept = calls.filter((call) => !isForeign(call));
+  if (kept.length > 0) return { ...rest, toolCalls: kept };
+  return rest.content.length > 0 ? rest : undefined;
+}
+
+/** Whether an assistant message that asks for calls starts with reasoning that was signed. */
 export function beginsSigned(message: ConversationMessage): boolean {
   const [first] = message.content;
   return callsOf(message).length === 0 || (first?.type === 'reasoning' && !isUnsigned(first));

@@ -1,8 +1,9 @@
 import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
-import type { ApiRules } from '../formats/api-rules.ts';
-import { SentCallIds, sentName } from '../formats/call-ids.ts';
+import type { ApiRules } from './api-rules.ts';
+import { SentCallIds, sentName } from './call-ids.ts';
+import type { FormatOptions } from './losses.ts';
 
-/** Call ids and tool names that an API does not take: found, and changed on calls and results alike, as the codecs change them. */
+/** Call ids and tool names that an API does not take: found, and changed on calls and results alike. */
 
 /** Where a rule is broken. */
 export interface Breach {
@@ -39,10 +40,13 @@ export function badNames(messages: readonly ConversationMessage[], { names }: Ap
   );
 }
 
+const NOT_TAKEN = 'changed: the API takes some characters, up to a length, and each id once';
+
 /** Gives each call an id and a name that the API takes, the id only once; results follow their calls. */
 export function renameCalls(
   messages: readonly ConversationMessage[],
   { callIds, names }: ApiRules,
+  { onLoss }: FormatOptions = {},
 ): readonly ConversationMessage[] {
   const ids = new SentCallIds(callIds);
   return messages.map((message) => {
@@ -57,6 +61,8 @@ export function renameCalls(
     const rename = (call: ToolCall): ToolCall => {
       const callId = sent.get(call) ?? call.callId;
       const name = call.providerExecuted ? call.name : sentName(call.name, names);
+      if (callId !== call.callId) onLoss?.({ what: 'call id', why: NOT_TAKEN, id: call.callId });
+      if (name !== call.name) onLoss?.({ what: 'tool name', why: NOT_TAKEN, id: call.name });
       return callId === call.callId && name === call.name ? call : { ...call, callId, name };
     };
     const toolCalls = message.toolCalls.map(rename);

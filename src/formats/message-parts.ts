@@ -1,0 +1,41 @@
+import type { AssistantMessage, ConversationMessage, ToolCall } from '../core/messages.ts';
+
+type Part = ConversationMessage['content'][number];
+
+/** Whether a part is media, reasoning or text that is not blank: Anthropic refuses a request with blank text. */
+export function hasContent(part: Part): boolean {
+  return part.type !== 'text' || /\S/.test(part.text);
+}
+
+/** Whether a message holds nothing at all: no calls, no media, no reasoning, no text but blanks. A tool may return nothing. */
+export function isBlank(message: ConversationMessage): boolean {
+  if (message.role === 'tool') return false;
+  if (message.role === 'assistant' && message.toolCalls !== undefined && message.toolCalls.length > 0) return false;
+  return !message.content.some(hasContent);
+}
+
+/** A message with only some of its parts; its calls keep their places between them. */
+export function withParts(
+  message: ConversationMessage,
+  keeps: (part: Part, index: number) => boolean,
+): ConversationMessage {
+  const content = message.content.filter(keeps);
+  if (message.role !== 'assistant' || !message.toolCalls) return { ...message, content } as ConversationMessage;
+  const before = (count: number): number => message.content.slice(0, count).filter(keeps).length;
+  const toolCalls = message.toolCalls.map((call) =>
+    call.after === undefined ? call : { ...call, after: before(call.after) },
+  );
+  return { ...message, content, toolCalls } as AssistantMessage;
+}
+
+/** The parts and the calls of a response in the order in which the model wrote them. */
+export function* partsAndCalls(
+  message: AssistantMessage,
+): Iterable<{ readonly part: AssistantMessage['content'][number] } | { readonly call: ToolCall }> {
+  const { content, toolCalls = [] } = message;
+  for (let place = 0; place <= content.length; place++) {
+    for (const call of toolCalls) if (Math.min(call.after ?? content.length, content.length) === place) yield { call };
+    const part = content[place];
+    if (part) yield { part };
+  }
+}
