@@ -109,7 +109,7 @@ function assistantBlocks(message: AssistantMessage, options: FormatOptions): Ant
   for (const step of partsAndCalls(message)) {
     if ('call' in step) {
       const { call } = step;
-      // Blocks of any server tool; the types name the one that everybody has.
+      // Blocks of any server tool; the types name the most common one.
       if (call.providerExecuted) blocks.push(...((serverBlocks(call) ?? []) as AnthropicAssistantBlock[]));
       else waiting.push({ type: 'tool_use', id: call.callId, name: call.name, input: inputOf(call, options) });
     } else if (step.part.type === 'reasoning') {

@@ -62,7 +62,7 @@ export const API_RULES: {
   'openai-responses': { ...OPENAI, mediaInResults: true },
   google: { ...LOOSE, userFirst: true },
   mistral: { ...LOOSE, callIds: NINE_CHARACTERS, userFirst: true, mediaInResults: false },
-  // Chat completions of anyone but OpenAI.
+  // Chat completions of any provider but OpenAI.
   chat: { ...LOOSE, mediaInResults: false },
   other: LOOSE,
 };

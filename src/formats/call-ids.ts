@@ -3,7 +3,7 @@ import type { ToolCall } from '../core/messages.ts';
 /**
  * Ids and names of tool calls as one provider API takes them. The log keeps what a model wrote, and ids repeat between turns (D11); a
  * request must have each id once, in the characters and the length that its API allows. The mapping is a function of the messages
- * alone, so that every request of a conversation begins like the one before it.
+ * alone, so that every request of a conversation starts like the one before it.
  */
 
 /** Which ids a provider accepts. */

@@ -10,7 +10,7 @@ import type { FormatOptions } from './losses.ts';
 import { NO_RESULT } from './placeholders.ts';
 
 /**
- * Calls with their results. Every API wants each call followed by its result, in call order, before anything else is said; a log may
+ * Calls with their results. Every API wants each call followed by its result, in call order, before any other message; a log may
  * hold results that came late, twice, without a call, or not at all.
  */
 

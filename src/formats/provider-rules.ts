@@ -15,9 +15,10 @@ import { BEGIN, BEGINNING_LEFT_OUT, CONTINUE, EMPTY_FAILURE, EMPTY_MESSAGE } fro
 import { type Breach, badIds, badNames, renameCalls, repeatedIds } from './rename-calls.ts';
 
 /**
- * What OpenAI's chat API and Anthropic's messages API refuse beyond wrong pairing: ids, names, empty content, who speaks first and
- * last, and reasoning without its signature. Each rule finds the messages that break it and repairs them, so that a check can say what
- * a repair would do. `canSend` finds, `repairCoherence` repairs, and the codecs repair all but the shape of the request.
+ * What OpenAI's chat API and Anthropic's messages API refuse beyond wrong pairing: ids, names, empty content, the roles of the first
+ * and the last message, and reasoning without its signature. Each rule finds the messages that break it and repairs them, so that a
+ * check can say what a repair would do. `canSend` finds, `repairCoherence` repairs, and the codecs repair all but the shape of the
+ * request.
  */
 
 /** The APIs whose rules are known. */
@@ -43,7 +44,7 @@ export interface ProviderViolation extends Breach {
   readonly repair: string;
 }
 
-/** A rule: `mend` leaves no breach of it behind, and none of the rules before it. */
+/** A rule: `apply` leaves no breach of it behind, and none of the rules before it. */
 interface ProviderRule {
   readonly code: ProviderCode;
   readonly repair: string;
@@ -52,20 +53,20 @@ interface ProviderRule {
   /** Concerns the request as a whole: a codec writes a conversation that may be continued before it is sent. */
   readonly ofRequest?: true;
   find(messages: readonly ConversationMessage[]): readonly Breach[];
-  mend(messages: readonly ConversationMessage[]): readonly ConversationMessage[];
+  apply(messages: readonly ConversationMessage[]): readonly ConversationMessage[];
 }
 
 /** Finds messages one by one; repairs each that is found, or leaves it out. */
 function perMessage(
   rule: Pick<ProviderRule, 'code' | 'repair' | 'loss'>,
   breaks: (message: ConversationMessage) => boolean,
-  mend: (message: ConversationMessage) => ConversationMessage | undefined,
+  apply: (message: ConversationMessage) => ConversationMessage | undefined,
 ): ProviderRule {
   return {
     ...rule,
     find: (messages) => messages.flatMap((message, index) => (breaks(message) ? { index } : [])),
-    mend: (messages) =>
-      messages.some(breaks) ? messages.flatMap((one) => (breaks(one) ? (mend(one) ?? []) : one)) : messages,
+    apply: (messages) =>
+      messages.some(breaks) ? messages.flatMap((one) => (breaks(one) ? (apply(one) ?? []) : one)) : messages,
   };
 }
 
@@ -87,7 +88,7 @@ function callRules(provider: Provider): readonly ProviderRule[] {
   const rules = API_RULES[provider];
   const rule = (code: ProviderCode, repair: string, find: ProviderRule['find']): ProviderRule => ({
     ...{ code, repair, find },
-    mend: (messages) => (find(messages).length > 0 ? renameCalls(messages, rules) : messages),
+    apply: (messages) => (find(messages).length > 0 ? renameCalls(messages, rules) : messages),
   });
   const sentWith = 'call and result are sent under an id that is allowed';
   return [
@@ -175,7 +176,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
       const first = opening(messages);
       return messages.flatMap(({ role }, index) => (first >= 0 && index > first && role === 'system' ? { index } : []));
     },
-    mend(messages) {
+    apply(messages) {
       if (this.find(messages).length === 0) return messages;
       const isSystem = ({ role }: ConversationMessage): boolean => role === 'system';
       return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message))];
@@ -184,7 +185,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (opening(messages) < 0 ? [{ index: messages.length }] : []),
-    mend: (messages) => (opening(messages) < 0 ? [...messages, says(BEGIN, 'opening', messages.at(-1))] : messages),
+    apply: (messages) => (opening(messages) < 0 ? [...messages, says(BEGIN, 'opening', messages.at(-1))] : messages),
   },
   {
     code: 'opens-with-assistant',
@@ -192,7 +193,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
     loss: 'beginning',
     ofRequest: true,
     find: (messages) => (messages[opening(messages)]?.role === 'assistant' ? [{ index: opening(messages) }] : []),
-    mend(messages) {
+    apply(messages) {
       const first = opening(messages);
       if (messages[first]?.role !== 'assistant') return messages;
       return messages.toSpliced(first, 0, says(BEGINNING_LEFT_OUT, 'opening', messages[first]));
@@ -203,7 +204,7 @@ const ANTHROPIC: readonly ProviderRule[] = [
     repair: `a user message that says "${CONTINUE}" is added`,
     ofRequest: true,
     find: (messages) => (endsWithAnswer(messages) ? [{ index: messages.length - 1 }] : []),
-    mend: (messages) =>
+    apply: (messages) =>
       endsWithAnswer(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
   },
 ];
@@ -228,7 +229,7 @@ const OPENAI: readonly ProviderRule[] = [
   {
     ...NO_MESSAGES,
     find: (messages) => (messages.length === 0 ? [{ index: 0 }] : []),
-    mend: (messages) => (messages.length === 0 ? [says(BEGIN, 'opening', undefined)] : messages),
+    apply: (messages) => (messages.length === 0 ? [says(BEGIN, 'opening', undefined)] : messages),
   },
 ];
 
@@ -251,9 +252,12 @@ export function findBreaches(
   );
 }
 
-/** Coherent messages made such that a provider takes them. */
-export function mendFor(messages: readonly ConversationMessage[], provider: Provider): readonly ConversationMessage[] {
-  return rulesOf(provider).reduce((current, rule) => rule.mend(current), messages);
+/** Coherent messages, repaired such that a provider takes them. */
+export function repairFor(
+  messages: readonly ConversationMessage[],
+  provider: Provider,
+): readonly ConversationMessage[] {
+  return rulesOf(provider).reduce((current, rule) => rule.apply(current), messages);
 }
 
 /** A conversation as an API takes it, but for the shape of the request: calls with their results, ids, names and content. */
@@ -271,7 +275,7 @@ export function prepare(
     if (onLoss && what !== undefined) {
       for (const { index } of rule.find(current)) onLoss({ what, why, id: current[index]?.id ?? '' });
     }
-    if (!rule.ofRequest) current = rule.mend(current);
+    if (!rule.ofRequest) current = rule.apply(current);
   }
   return renameCalls(current, API_RULES[provider], options);
 }
@@ -298,7 +302,7 @@ function sendableResponse(
   return rest.content.length > 0 ? rest : undefined;
 }
 
-/** Whether an assistant message that asks for calls starts with reasoning that was signed. */
+/** Whether an assistant message with calls starts with reasoning that was signed. */
 export function beginsSigned(message: ConversationMessage): boolean {
   const [first] = message.content;
   return callsOf(message).length === 0 || (first?.type === 'reasoning' && !isUnsigned(first));

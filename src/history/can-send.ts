@@ -2,7 +2,7 @@ import type { ConversationMessage } from '../core/messages.ts';
 import { beginsSigned, findBreaches, type Provider, type ProviderViolation } from '../formats/provider-rules.ts';
 import { checkCoherence, type Violation, withBreaches } from './coherence.ts';
 
-/** What else the request asks for. */
+/** Other properties of the request. */
 export interface CanSendOptions {
   /** The request asks for extended thinking. */
   readonly thinking?: boolean;
@@ -23,7 +23,7 @@ export function canSend(
   return { ok: violations.length === 0, violations };
 }
 
-/** With thinking, every turn since the newest question must begin with its thought. No repair can make one up. */
+/** With thinking, every turn since the newest user message must start with its thought. No repair can invent one. */
 function missingThoughts(messages: readonly ConversationMessage[]): readonly ProviderViolation[] {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   const repair = 'none: send this request without thinking';

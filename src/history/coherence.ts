@@ -1,7 +1,7 @@
 import type { ConversationMessage } from '../core/messages.ts';
 import { isBlank } from '../formats/message-parts.ts';
 import { pairCalls } from '../formats/pair-calls.ts';
-import { findBreaches, mendFor, type Provider, type ProviderViolation } from '../formats/provider-rules.ts';
+import { findBreaches, type Provider, type ProviderViolation, repairFor } from '../formats/provider-rules.ts';
 import { arrange } from './arrange-messages.ts';
 import { MessageIndex } from './message-index.ts';
 import { isAddition, isVersionOf, Origin } from './origin.ts';
@@ -9,7 +9,7 @@ import { pairingViolations } from './pairing-violations.ts';
 
 /**
  * Whether a provider could read a list of messages: each call has its result, each result its call, in call order, directly
- * after the message that asked. With the conversation the list was made from, also: nothing moved, nothing invented, the
+ * after the message that made the call. With the conversation the list was made from, also: nothing moved, nothing invented, the
  * leading system messages still there.
  *
  * A result pairs with the nearest assistant message before it, because call ids repeat (D11). A call that the provider ran
@@ -58,8 +58,8 @@ export function checkCoherence(messages: readonly ConversationMessage[], options
 }
 
 /**
- * The same messages made coherent, deterministically, and what had to be mended. With nothing to mend the same array comes
- * back. What was dropped stays dropped; a call whose result was dropped gets a short placeholder (D65).
+ * Returns the messages made coherent, deterministically, and what had to be repaired. With nothing to repair it returns the same
+ * array. What was dropped stays dropped; a call whose result was dropped gets a short placeholder (D65).
  */
 export function repairCoherence(
   messages: readonly ConversationMessage[],
@@ -72,7 +72,7 @@ export function repairCoherence(
   const coherent = repair(messages, original && new Origin(original));
   if (provider === undefined) return coherent;
   return {
-    messages: mendFor(coherent.messages, provider),
+    messages: repairFor(coherent.messages, provider),
     violations: withBreaches(coherent.violations, findBreaches(messages, provider)),
   };
 }
@@ -146,7 +146,7 @@ function checkOrigin(messages: readonly ConversationMessage[], origin: Origin, v
     }
   }
   if (origin.newestSaid() >= 0 && !messages.some((message) => message.role !== 'system' && !isBlank(message))) {
-    const repair = 'nothing is left to answer: the newest message is put back';
+    const repair = 'no user or assistant message is left: the newest one is put back';
     violations.push({ code: 'empty-content', index: messages.length, repair });
   }
 }

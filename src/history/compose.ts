@@ -10,7 +10,7 @@ export function compose(...managers: readonly History[]): BuiltInManager {
 
 const foreign = new WeakMap<object, Stage>();
 
-/** Any history as a stage: a built-in manager is one, anyone else's is wrapped, once. */
+/** Any history as a stage: a built-in manager is one, any other is wrapped, once. */
 export function asStage(history: History): Stage {
   const known = typeof history === 'function' ? undefined : stageOf(history);
   if (known) return known;

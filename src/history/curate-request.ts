@@ -9,8 +9,8 @@ import { budgetStage } from './token-budget.ts';
 import { type Repair, repairsIn, viewTokens } from './view-messages.ts';
 
 /**
- * One request, from the conversation to what is sent: the manager selects, its answer is checked and mended, a limit that the caller
- * named is enforced, and what happened is put into words for the `history/curated` event. Pure, and cheap: a turn costs what it
+ * Builds one request from the conversation: the manager selects, its output is checked and repaired, a limit that the caller named is
+ * enforced, and what happened is described for the `history/curated` event. Pure, and cheap: a turn costs what it
  * adds and what is sent, not what the conversation holds.
  */
 
@@ -24,7 +24,7 @@ export interface CurateRequestOptions {
    */
   readonly messages: readonly ConversationMessage[];
   readonly context?: Omit<CurationContext, 'previous'>;
-  /** The answer for the request before this one. Without it the same answer takes longer: the conversation is read once. */
+  /** What `curateRequest` returned for the request before. Without it the same request takes longer: the conversation is read once. */
   readonly previous?: CuratedRequest;
   /** Counts the tokens of `record.estimatedTokens`; give the same function each time, so that it counts each message once. */
   readonly estimator?: TokenEstimator;
@@ -36,7 +36,7 @@ export interface CuratedRequest {
   readonly messages: readonly ConversationMessage[];
   /** The part of the `history/curated` event that history knows. */
   readonly record: CurationRecord;
-  /** What had to be mended, in the manager's answer or in the record. */
+  /** What had to be repaired, in the manager's output or in the record. */
   readonly repairs: readonly Repair[];
   /** Summaries to make and record before asking again, with the same `previous` (D56). Sending without them is allowed. */
   readonly needs: readonly SummaryRequest[];
@@ -65,7 +65,7 @@ const everything = passthrough();
 /**
  * Makes the messages of a request.
  *
- * Call it just before each request, with the whole conversation and the answer for the request before. If it `needs` summaries, make
+ * Call it just before each request, with the whole conversation and the return value for the request before. If it `needs` summaries, make
  * and record them and call it again with the same `previous`; then send `messages` and record `record`. After a crash, call it
  * without `previous`: the request is the one that an uninterrupted run would have sent.
  */
@@ -108,7 +108,8 @@ const NO_NEEDS: Pick<CuratedRequest, 'needs' | 'ahead'> = { needs: [], ahead: []
 
 function splitNeeds(needs: readonly SummaryRequest[] | undefined): Pick<CuratedRequest, 'needs' | 'ahead'> {
   if (!needs || needs.length === 0) return NO_NEEDS;
-  const usable = needs.filter((need: unknown) => typeof need === 'object' && need !== null); // anyone's manager may list anything
+  // A manager that is not built in may list anything.
+  const usable = needs.filter((need: unknown) => typeof need === 'object' && need !== null);
   return { needs: usable.filter((need) => !need.ahead), ahead: usable.filter((need) => need.ahead) };
 }
 
@@ -134,14 +135,14 @@ function prefixKept(before: readonly ConversationMessage[], now: readonly Conver
   return same / before.length;
 }
 
-/** Built-in managers send the same object; anyone else may send an equal one. */
+/** Built-in managers return the same object; any other may return an equal one. */
 function isSame(a: ConversationMessage, b: ConversationMessage): boolean {
   return a === b || (a.id === b.id && a.role === b.role && JSON.stringify(a) === JSON.stringify(b));
 }
 
 const limited = new WeakMap<Stage, WeakMap<TokenEstimator, Stage>>();
 
-/** A stage whose answer is cut to the limit that the caller named, if it exceeds it: a provider would refuse the request. */
+/** A stage whose output is cut to the caller's limit, if it exceeds it: a provider would refuse the request. */
 function withinLimits(stage: Stage, estimator: TokenEstimator): Stage {
   const known = limited.get(stage)?.get(estimator);
   if (known) return known;

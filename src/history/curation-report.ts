@@ -1,6 +1,6 @@
 import type { CurationReplay, ReplayedRequest } from './replay-curation.ts';
 
-/** Replays as text: a line for each strategy, a small chart of its requests, and, if asked, every request. */
+/** Replays as text: a line for each strategy, a small chart of its requests, and, if requested, every request. */
 
 /** How much to print. */
 export interface CurationReportOptions {
@@ -51,7 +51,7 @@ function detail(
 function row(request: ReplayedRequest): readonly string[] {
   const { turn, originalCount, curatedCount, estimatedTokens, cachedTokens, prefixKept, repairs, needs } = request;
   const remarks = [
-    ...(repairs.length > 0 ? [`${repairs.length} mended`] : []),
+    ...(repairs.length > 0 ? [`${repairs.length} repaired`] : []),
     ...(needs.length > 0 ? ['wants a summary'] : []),
   ];
   const counts = [turn, originalCount, curatedCount].map(String);

@@ -11,7 +11,7 @@
  * Counts the tokens of a text.
  *
  * Contract: pure and total, and not far from linear in the length of the text: tools return megabytes of one letter. Any
- * tokenizer fits, e.g. `(text) => encoder.encode(text, [], []).length`; one that throws or answers with anything but a
+ * tokenizer fits, e.g. `(text) => encoder.encode(text, [], []).length`; one that throws or returns anything but a
  * count is replaced, for that text, by the default.
  */
 export type TokenEstimator = (text: string) => number;
@@ -64,7 +64,7 @@ const KINDS = PRICES.length;
 const START = KINDS * LONGEST * KINDS;
 const NEXT = new Uint16Array(START + KINDS);
 const COST = new Float64Array(START + KINDS);
-/** A state is where its row begins, so that row and column add up. */
+/** A state is the offset of its row, so that row and column add up. */
 const stateOf = (kind: number, length: number): number => (kind * LONGEST + Math.min(length, LONGEST) - 1) * KINDS;
 const price = (kind: number, length: number): number => (length === 0 ? 0 : (PRICES[kind]?.(length) ?? 0));
 
@@ -76,7 +76,7 @@ for (let kind = 0; kind < KINDS; kind++) {
       COST[at] = kind !== to ? price(to, 1) : length < LONGEST ? price(to, length + 1) - price(to, length) : slope(to);
       if (kind === SIGN && to === BREAK) COST[at] = 0; // a line's end belongs to the signs before it
       if (kind === UPPER && to === LOWER) {
-        // A capital begins the word it stands before: `fooBar` is two words, `HTTPServer` is HTTP and Server.
+        // A capital starts a word: `fooBar` is two words, `HTTPServer` is HTTP and Server.
         NEXT[at] = stateOf(LOWER, 2);
         COST[at] = price(LOWER, 2) - (price(UPPER, length) - price(UPPER, length - 1));
       }

@@ -5,15 +5,15 @@ import { check, repair } from './coherence.ts';
 import type { Curation, CurationContext, History } from './history-manager.ts';
 import { MessageIndex } from './message-index.ts';
 import { Origin } from './origin.ts';
-import { sanitizeMessage } from './sanitize-answer.ts';
+import { sanitizeMessage } from './sanitize-output.ts';
 import type { Stage } from './stage.ts';
 import { type View, wholeView } from './view.ts';
 import { emit, messagesOf, type Repair } from './view-messages.ts';
 
 /**
- * Anyone's manager as a stage. Its answer is taken as it is when it only selects; when it is to be sent, all of it is checked
- * against what the manager was given and mended (D32): whatever it does, what comes out is coherent, in order, says nothing that
- * was not said, and holds the system messages, the newest group, the message that began the evaluation and what is pinned.
+ * A manager that is not built in, as a stage. When the output is to be sent, all of it is checked against the manager's input and
+ * repaired (D32): whatever the manager returns, the request is coherent, in order, holds nothing that was not recorded, and holds the
+ * system messages, the newest group, the message that started the evaluation and pinned messages.
  */
 export function foreignStage(history: History): Stage {
   const name = nameOf(history);
@@ -26,7 +26,7 @@ export function foreignStage(history: History): Stage {
       const given = origin ? origin.messages.slice() : (emit(view, view.index.messages, false) ?? []);
       const curation = ask(history, given, withPrevious(context, before?.previous), name);
       const messages =
-        origin && repairs ? mend(view, curation.messages, { origin, repairs, context }) : curation.messages;
+        origin && repairs ? repairOutput(view, curation.messages, { origin, repairs, context }) : curation.messages;
       const index = new MessageIndex();
       index.grow(messages);
       const { needs, notes } = curation;
@@ -69,7 +69,7 @@ function ask(
   if (typeof answer === 'object' && answer !== null && 'messages' in answer && Array.isArray(answer.messages)) {
     return answer as Curation;
   }
-  // A promise is not waited for; if it fails, that is no news.
+  // A promise is not awaited; its rejection is ignored.
   for (const late of [answer, (answer as { readonly messages?: unknown } | null)?.messages]) {
     if (late instanceof Promise) late.catch(() => {});
   }
@@ -77,7 +77,7 @@ function ask(
   throw new HoldfastError('INVALID_ARGUMENT', `the history manager ${name} returned no messages; ${advice}`);
 }
 
-/** What the manager is given, as a record to check against. A conversation that only grew keeps its record. */
+/** The manager's input, as a record to check against. A conversation that only grew keeps its record. */
 function originOf(view: View, before: ForeignState['origin']): Origin {
   const { index } = view;
   const plain =
@@ -90,16 +90,16 @@ function originOf(view: View, before: ForeignState['origin']): Origin {
   return origin;
 }
 
-interface Mending {
+interface OutputRepair {
   readonly origin: Origin;
   readonly repairs: Repair[];
   readonly context: CurationContext;
 }
 
-function mend(
+function repairOutput(
   view: View,
   answer: readonly unknown[],
-  { origin, repairs, context }: Mending,
+  { origin, repairs, context }: OutputRepair,
 ): readonly ConversationMessage[] {
   const messages: ConversationMessage[] = [];
   const asked = origin.messages.findLastIndex((message) => message.role === 'user' && !message.synthetic);
@@ -112,7 +112,7 @@ function mend(
     const position = origin.positionOf(message);
     const recorded = origin.messages[position];
     if (recorded && position > asked && !sameThoughts(message, recorded)) {
-      // Providers that sign thoughts want them back untouched for as long as the same question is being answered.
+      // Providers that sign thoughts want them back unchanged until the next user message.
       repairs.push({ code: 'reasoning-lost', messageId: message.id, repair: 'the message is sent with its reasoning' });
       messages.push(recorded);
     } else messages.push(message);
@@ -151,7 +151,7 @@ interface Lost {
   readonly why: string;
 }
 
-/** The groups that must be sent and are not in the answer, or no longer say anything. */
+/** The groups that must be sent and are not in the output, or have no content there. */
 function lostGroups(
   view: View,
   messages: readonly ConversationMessage[],
@@ -176,7 +176,7 @@ function lostGroups(
     else if (group === index.beganUser) {
       lost.push({ group, code: 'opening-lost', why: 'the message that began the evaluation' });
     } else if (group === index.firstUser && opening?.role !== 'user') {
-      lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request begins with,' });
+      lost.push({ group, code: 'opening-lost', why: 'the first user message, which a request starts with,' });
     }
   }
   return lost;
@@ -184,7 +184,7 @@ function lostGroups(
 
 const frozen = new WeakSet<object>();
 
-/** Makes a recorded message unchangeable before foreign code sees it (I5): once, however often it is seen. */
+/** Freezes a recorded message before foreign code sees it (I5), once. */
 function freeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || frozen.has(value)) return;
   frozen.add(value);

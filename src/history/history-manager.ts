@@ -4,11 +4,11 @@ import type { SessionView } from '../core/session-view.ts';
 /**
  * What decides which part of a conversation a provider is sent.
  *
- *     messages ──curate──▶ selection ──check, mend──▶ request
+ *     messages ──curate──▶ selection ──check, repair──▶ request
  *        ▲                    │ needs a summary?
- *        └──── the loop makes and records it, asks again (D56); one that is wanted ahead of time is made in the background
+ *        └──── the loop makes and records it, calls again (D56); one that is wanted ahead of time is made in the background
  *
- * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same answer, with or
+ * Contract: `curate` is pure, and deterministic from the messages: the same conversation leads to the same output, with or
  * without `context.previous`, before and after a crash. It keeps the leading system messages. A call whose result it drops is sent
  * with a short placeholder (D65); whatever else it gets wrong is repaired before the request is sent (D32). It changes neither
  * messages nor record.
@@ -30,13 +30,13 @@ export type History =
   | HistoryManager
   | ((messages: readonly ConversationMessage[], context: CurationContext) => readonly ConversationMessage[]);
 
-/** A manager's answer. */
+/** A manager's output. */
 export interface Curation {
   /** A selection of the conversation, in its order. Messages may be shortened; added ones are marked synthetic. */
   readonly messages: readonly ConversationMessage[];
   /** What the manager would like summarised; until it is, `messages` do without. */
   readonly needs?: readonly SummaryRequest[];
-  /** Given back as `context.previous`, so that the next answer costs what is new. Never needed for the answer itself. */
+  /** Passed back as `context.previous`, so that the next call costs what is new. The output never depends on it. */
   readonly memo?: unknown;
   /** What could not be honoured, in sentences: a budget that the newest messages alone exceed. */
   readonly notes?: readonly string[];
@@ -46,14 +46,14 @@ export interface Curation {
 export interface CurationContext {
   readonly session?: SessionView;
   readonly limits?: Limits;
-  /** This manager's answer for an earlier stage of the same conversation. */
+  /** This manager's output for an earlier stage of the same conversation. */
   readonly previous?: Curation;
   readonly preserve?: Preserve;
   /** Summaries that were made and recorded, by the key of their request (D56). */
   readonly summaries?: (key: string) => string | undefined;
 }
 
-/** What the caller says about the model that will be asked. */
+/** What the caller knows about the model of the request. */
 export interface Limits {
   /** The model's name, for managers that are given a budget per model. */
   readonly model?: string;

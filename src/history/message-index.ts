@@ -6,8 +6,8 @@ import { countTokens } from './token-counts.ts';
 
 /**
  * A conversation in atomic groups (D31): an assistant message and its results are one, every other message is one of its own.
- * It grows with the conversation, so that a turn costs what the turn added. A function of the messages alone: whoever holds it
- * may grow it, and one that was built anew says the same.
+ * It grows with the conversation, so that a turn costs what the turn added. A function of the messages alone: every holder
+ * may grow it, and a new index of the same messages is equal.
  *
  *     messages   system  user  assistant  result  result  assistant  user  result …
  *     starts     0       1     2                          5          6
@@ -27,14 +27,14 @@ export class MessageIndex {
   readonly late: { readonly position: number; readonly group: number }[] = [];
   /** The groups that have results, ascending. */
   readonly withResults: number[] = [];
-  /** The groups of messages that a manager added: whoever comes after it keeps them. */
+  /** The groups of messages that a manager added: the managers after it keep them. */
   readonly additions: number[] = [];
-  /** How many system messages the conversation begins with: groups 0 to `leading - 1`. */
+  /** How many system messages the conversation starts with: groups 0 to `leading - 1`. */
   leading = 0;
   /** The groups of these messages, -1 without one. */
   firstUser = -1;
   newestUser = -1;
-  /** The user message that began the newest evaluation: other user messages may have joined it since (D61). */
+  /** The user message that started the newest evaluation: other user messages may have joined it since (D61). */
   beganUser = -1;
   newestSystem = -1;
   #asking: Asking | undefined;
@@ -104,7 +104,7 @@ export class MessageIndex {
 
   /**
    * The groups that every selection keeps (D31), ascending: the leading system messages, the first and the newest user message,
-   * the one that began the evaluation (D61), the newest system message, the newest group, what was added, and what `preserve` names.
+   * the one that started the evaluation (D61), the newest system message, the newest group, what was added, and what `preserve` names.
    */
   fixedGroups(preserve: Preserve | undefined): readonly number[] {
     const fixed = this.#head();
@@ -222,7 +222,7 @@ export class MessageIndex {
 /** Why a group cannot be sent as it is. */
 type Flaw = { readonly kind: 'empty' } | { readonly kind: 'unanswered'; readonly missing: readonly ToolCall[] };
 
-/** A result that answers nothing. */
+/** A result without a call. */
 interface Stray {
   readonly position: number;
   /** The group that it stands behind, -1 before the first. */
@@ -234,7 +234,7 @@ interface Stray {
 const EMPTY: Flaw = { kind: 'empty' };
 const NONE: readonly number[] = [];
 
-/** The newest assistant message: results that come now are its. */
+/** The newest assistant message: results that come next belong to it. */
 interface Asking {
   readonly group: number;
   readonly position: number;

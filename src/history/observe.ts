@@ -14,7 +14,7 @@ export interface ObservedCuration {
 
 /**
  * Tells a listener what a manager does, for use outside the loop: inside, every request has its `history/curated` event (D33).
- * Whatever the listener does, the answer is the manager's: what it throws is ignored.
+ * Errors that the listener throws are ignored: the output is the manager's.
  */
 export function observe(history: History, listener: (curation: ObservedCuration) => void): BuiltInManager {
   const inner = asStage(history);

@@ -3,7 +3,7 @@ import { isBlank } from '../formats/message-parts.ts';
 import { asks } from '../formats/pair-calls.ts';
 
 /**
- * The conversation that a list of messages was made from, ready to be asked where a message stands in it. It grows with the
+ * The conversation that a list of messages was made from, indexed by message id. It grows with the
  * conversation, so that checking a request costs what the request costs and not what the conversation does.
  */
 export class Origin {
@@ -44,7 +44,7 @@ export class Origin {
     return free.find((position) => this.messages[position] === message) ?? free[0] ?? known[0] ?? -1;
   }
 
-  /** The message whose call the result at `position` answers: the nearest assistant message before it, if it asks for it. */
+  /** The message whose call the result at `position` belongs to: the nearest assistant message before it, if it made the call. */
   ownerOf(position: number): AssistantMessage | undefined {
     const result = this.messages[position];
     if (result?.role !== 'tool') return undefined;
@@ -66,14 +66,14 @@ export class Origin {
     return results;
   }
 
-  /** How many system messages the conversation begins with. */
+  /** How many system messages the conversation starts with. */
   leadingSystem(): number {
     let count = 0;
     while (this.messages[count]?.role === 'system') count++;
     return count;
   }
 
-  /** Where the newest message stands that a person or the model said; -1 when nothing was. */
+  /** The position of the newest user or assistant message with content; -1 without one. */
   newestSaid(): number {
     return this.messages.findLastIndex(
       (message) => (message.role === 'user' || message.role === 'assistant') && !isBlank(message),

@@ -10,18 +10,18 @@ import { TokenCounter } from './token-counts.ts';
 export interface ReplayedRequest {
   readonly strategy: string;
   readonly evaluationId: string;
-  /** The turn that it asked for. */
+  /** The turn of the request. */
   readonly turn: number;
   /** How many messages there were, and how many were sent. */
   readonly originalCount: number;
   readonly curatedCount: number;
   readonly estimatedTokens: number;
-  /** Of these tokens, how many the request before began with: what a provider's prompt cache could hold. */
+  /** Of these tokens, how many are the start of the request before: what a provider's prompt cache could hold. */
   readonly cachedTokens: number;
-  /** Share of the request before that this one begins with, 0 to 1. */
+  /** Share of the request before that this one starts with, 0 to 1. */
   readonly prefixKept: number;
   readonly repairs: readonly string[];
-  /** Summaries that the manager asked for and nobody had made. */
+  /** Summaries that the manager needed and that were never recorded. */
   readonly needs: readonly SummaryRequest[];
   /** What was sent, made again: managers are deterministic. */
   messages(): readonly ConversationMessage[];
@@ -38,7 +38,7 @@ export interface CurationReplay {
     readonly largest: number;
     /** Mean share of the request before that was kept, over the requests that had one before them. */
     readonly meanPrefixKept: number;
-    /** How many requests did not begin with the whole of the one before. */
+    /** How many requests did not start with the whole of the one before. */
     readonly breaks: number;
   };
 }
@@ -113,7 +113,7 @@ function describe(
 
 interface RecordedConversation {
   readonly messages: readonly ConversationMessage[];
-  /** Whether an answer is one of those whose requests are replayed. */
+  /** Whether a response is one of those whose requests are replayed. */
   readonly own: (answer: ConversationMessage) => boolean;
   readonly context: Omit<CurationContext, 'previous'>;
   readonly continues?: string;

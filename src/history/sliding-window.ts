@@ -20,7 +20,7 @@ const KNOWN: KnownOptions<SlidingWindowOptions> = { size: true, low: true };
 
 /**
  * Sends the newest groups: an assistant message and its results are one group, every other message is one. The leading system,
- * first user, newest user and newest system messages, the user message that began the evaluation (D61) and the newest group are
+ * first user, newest user and newest system messages, the user message that started the evaluation (D61) and the newest group are
  * always sent; `size: 0` sends just those (D31).
  */
 export function slidingWindow(options: SlidingWindowOptions): BuiltInManager {

@@ -31,7 +31,7 @@ interface StageInput {
   readonly context: CurationContext;
   /** What this stage returned the last time, for the same conversation. */
   readonly state: unknown;
-  /** Set when the answer is sent: what has to be mended on the way is mended, and noted here. */
+  /** Set when the output is sent: the stage repairs what it must, and adds each repair here. */
   readonly repairs: Repair[] | undefined;
 }
 
@@ -80,12 +80,12 @@ export function managerOf(stage: Stage): BuiltInManager {
   return manager;
 }
 
-/** The stage that a built-in manager is; undefined for anyone else's. */
+/** The stage that a built-in manager is; undefined for any other manager. */
 export function stageOf(manager: HistoryManager): Stage | undefined {
   return stages.get(manager);
 }
 
-/** Runs a stage over a conversation, going on from where `memo` stands when it is of this stage and conversation. */
+/** Runs a stage over a conversation, continuing from `memo` when it is of this stage and conversation. */
 export function run(
   stage: Stage,
   messages: readonly ConversationMessage[],
@@ -100,7 +100,7 @@ export function run(
   const current = output.view.index === index ? messages : output.view.index.messages;
   const result = emit(output.view, current, repairs !== undefined);
   if (!result) {
-    // A message that was replaced since, as by an erasure, makes the index a lie: everything is read again.
+    // A message that was replaced since, as by an erasure, makes the index wrong: everything is read again.
     if (repairs) repairs.length = 0;
     return run(stage, messages, context, undefined, repairs);
   }
@@ -112,7 +112,7 @@ function isCurrent({ stage, index }: Memo, messages: readonly ConversationMessag
   return index.grow(messages) && !(stage.readsAll && messages.some((message, i) => message !== index.messages[i]));
 }
 
-/** Applies a stage. When the answer is to be sent, a stage that throws is left out, and the request is sent without it. */
+/** Applies a stage. When the output is to be sent, a stage that throws is skipped, and the request is sent without it. */
 export function applyStage(stage: Stage, view: View, input: StageInput): StageOutput {
   if (!input.repairs) return stage.apply(view, input);
   try {

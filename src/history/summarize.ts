@@ -18,11 +18,11 @@ export interface SummarizeOptions {
    * unless the window is full before it is made. The default, 0, makes a summary when a request needs it, and that request waits.
    */
   readonly ahead?: number;
-  /** What the model that makes the summary is told. */
+  /** The instructions of the model that makes the summary. */
   readonly instructions?: string;
   /** How long a summary may be. */
   readonly maxTokens?: number;
-  /** What a summary begins with in the request. */
+  /** The text before a summary in the request. */
   readonly preamble?: string;
 }
 
@@ -44,16 +44,16 @@ const KNOWN: KnownOptions<SummarizeOptions> = {
 };
 
 /**
- * Replaces the oldest groups by a summary. The manager only says what it needs (D56): the loop has it made, once, and records it,
+ * Replaces the oldest groups by a summary. The manager only names what it needs (D56): the loop makes it, once, and records it,
  * so that a resumed or replayed conversation uses the same one. Each summary takes in the one before it. Until it is there, or when
- * it cannot be made, the request goes on with the summary before and the groups since. The first user message is never summarised.
+ * it cannot be made, the request is sent with the summary before and the groups since. The first user message is never summarised.
  * With `ahead` the next summary is made before it is needed: it has the same range and text, so requests are the same with and without.
  */
 export function summarize(options: SummarizeOptions): BuiltInManager {
   refuseUnknownOptions('summarize', options, KNOWN);
   const { instructions = INSTRUCTIONS, preamble = PREAMBLE, maxTokens } = options;
   const size = wholeNumber('summarize size', options.size, 1);
-  // The newest group is never summarised: it is what the model is to answer.
+  // The newest group is never summarised: the model responds to it.
   const low = wholeNumber('summarize low', lowMark('summarize', options.low ?? Math.ceil(size / 2), size), 1);
   if (maxTokens !== undefined) wholeNumber('summarize maxTokens', maxTokens, 1);
   const ahead = aheadOf(options.ahead ?? 0, low);

@@ -90,7 +90,7 @@ class Fitting {
     for (const { added } of this.#view.pieces) if (added) total += TokenCounter.of(this.#fitter.estimator).count(added);
     for (const group of this.#fixed) total += this.#tokens(group, this.#largest);
     if (total > this.#budget) return this.#atLeast(total);
-    // Back from the newest group: of the places where the window may begin, the one that will move least.
+    // Back from the newest group: of the places where the window may start, the one that will move least.
     const { pieces, count } = this.#view;
     let start = count;
     let rank = count;
@@ -108,7 +108,7 @@ class Fitting {
     return this.#cut(0);
   }
 
-  /** What always stays is already too much: the newest results are shortened further, and if that is not enough, it is said. */
+  /** What always stays is already too much: the newest results are shortened further, and if that is not enough, a note says so. */
   #atLeast(total: number): StageOutput {
     const newest = newestGroup(this.#view);
     const now = this.#tokens(newest, this.#largest);
@@ -137,7 +137,7 @@ class Fitting {
 }
 
 /**
- * How round a number is: how often it can be halved. A window that begins at the roundest place it can will find the same place
+ * How round a number is: how often it can be halved. A window that starts at the roundest place it can will find the same place
  * again while the conversation grows, without remembering anything.
  */
 function roundness(rank: number): number {

@@ -3,13 +3,13 @@ import { estimateTokens, type TokenEstimator } from './estimate-tokens.ts';
 
 /** Tokens around a message: its role and the marks that providers put between messages. */
 const PER_MESSAGE = 4;
-/** An image of ordinary size; providers price by its dimensions, which nobody here decodes. */
+/** An image of ordinary size; providers price by its dimensions, which are not decoded here. */
 const PER_IMAGE = 1000;
 /** A file costs at least this, and by its size when its content is here. */
 const PER_FILE = 500;
 const FILE_CHARACTERS_PER_TOKEN = 20;
 
-/** The tokens of a message, counted anew. An estimator that fails on a text is replaced for it by the default. */
+/** Counts the tokens of a message. For a text on which the estimator fails, the default estimator is used. */
 export function countTokens(message: ConversationMessage, estimator: TokenEstimator = estimateTokens): number {
   let tokens = PER_MESSAGE;
   for (const part of message.content) {

@@ -7,9 +7,9 @@ import { pairingViolations } from './pairing-violations.ts';
 import { TokenCounter } from './token-counts.ts';
 import { at, contains, type Shape, type View } from './view.ts';
 
-/** What comes out of a view: its messages, what has to be mended in them to be sent, and their tokens. */
+/** The output of a view: its messages, the repairs that they need to be sent, and their tokens. */
 
-/** What had to be changed in a request before it could be sent, and in whose answer. */
+/** A change that a request needed before it could be sent. */
 export interface Repair {
   readonly code:
     | Violation['code']
@@ -25,9 +25,9 @@ export interface Repair {
 }
 
 /** A group's messages as they would be sent, or as they are recorded. */
-export function messagesOf(view: View, group: number, mend = false): readonly ConversationMessage[] {
+export function messagesOf(view: View, group: number, toSend = false): readonly ConversationMessage[] {
   const { index, shape } = view;
-  const flaw = mend ? index.flawed.get(group) : undefined;
+  const flaw = toSend ? index.flawed.get(group) : undefined;
   if (flaw?.kind === 'empty') return [];
   const recorded = index.positionsOf(group).map((position) => index.messages[position] as ConversationMessage);
   const messages = flaw ? pairCalls(recorded) : recorded;
@@ -35,17 +35,17 @@ export function messagesOf(view: View, group: number, mend = false): readonly Co
 }
 
 /**
- * The messages of a view. To be sent (`mend`), every call gets a result and empty messages and strays are left out; otherwise
+ * The messages of a view. To be sent (`toSend`), every call gets a result and empty messages and strays are left out; otherwise
  * they come as they were recorded. Undefined when `current` no longer holds the messages that were indexed.
  */
 export function emit(
   view: View,
   current: readonly ConversationMessage[],
-  mend: boolean,
+  toSend: boolean,
 ): ConversationMessage[] | undefined {
   const { index, shape } = view;
-  const raw = view.whole && !mend;
-  const straight = raw || (index.arranged.size === 0 && (!mend || index.flawed.size === 0));
+  const raw = view.whole && !toSend;
+  const straight = raw || (index.arranged.size === 0 && (!toSend || index.flawed.size === 0));
   let result: ConversationMessage[] = [];
   for (const { from: first, to: last, added } of view.pieces) {
     if (added) {
@@ -61,7 +61,7 @@ export function emit(
         // A late result stands outside the piece.
         if (index.arranged.get(group)?.some((position) => current[position] !== index.messages[position]))
           return undefined;
-        for (const message of messagesOf(view, group, mend)) result.push(message);
+        for (const message of messagesOf(view, group, toSend)) result.push(message);
       }
     } else if (shape) emitShaped(view, shape, from, to, result);
     else result = joined(result, current, from, to);
@@ -91,9 +91,9 @@ function emitShaped(view: View, shape: Shape, from: number, to: number, result: 
   }
 }
 
-/** Whether a group is the messages from its start to its end, nothing to mend. */
-function isPlain(index: MessageIndex, group: number, mend: boolean): boolean {
-  return !index.arranged.has(group) && !(mend && index.flawed.has(group));
+/** Whether a group is the messages from its start to its end, with nothing to repair. */
+function isPlain(index: MessageIndex, group: number, toSend: boolean): boolean {
+  return !index.arranged.has(group) && !(toSend && index.flawed.has(group));
 }
 
 /** What `emit` repairs in the groups of a view. Results that finished out of order are no fault of the record. */
@@ -110,10 +110,10 @@ export function repairsIn(view: View): readonly Repair[] {
 const NO_REPAIRS: readonly Repair[] = [];
 
 /** The messages at a place in the view. */
-export function messagesAt(view: View, rank: number, mend = false): readonly ConversationMessage[] {
+export function messagesAt(view: View, rank: number, toSend = false): readonly ConversationMessage[] {
   const place = at(view, rank);
   if (!place) return [];
-  return 'added' in place ? [place.added] : messagesOf(view, place.group, mend);
+  return 'added' in place ? [place.added] : messagesOf(view, place.group, toSend);
 }
 
 /** The tokens of one group in the view. */

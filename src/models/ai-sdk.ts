@@ -49,7 +49,7 @@ export interface AiSdkModelOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Tools that the provider runs itself, by the name the model calls them. They are recorded and replayed, never run here. */
   readonly tools?: Readonly<Record<string, ProviderTool>>;
-  /** Hears what the provider could not do as asked. */
+  /** Receives what the provider could not do as requested. */
   readonly onWarning?: (warning: unknown) => void;
 }
 
@@ -69,15 +69,15 @@ const KNOWN: KnownOptions<AiSdkModelOptions> = {
   onWarning: true,
 };
 
-/** How often a provider may pause one turn and be asked to go on. */
+/** How often a provider may pause one turn and be called again to continue it. */
 const MAX_PAUSES = 16;
 
 /**
  * Makes a `Model` of an AI SDK language model.
  *
- * Reasoning and what else a provider wants back is replayed to the provider that gave it, signed reasoning only to the same
- * model; should the provider refuse it nevertheless, the request is made once more without it. OpenAI's Responses API is
- * asked not to keep the conversation (`store: false`), because the log has it and the provider's copy expires.
+ * Reasoning and other data that a provider wants back is sent to the provider that returned it, signed reasoning only to the same
+ * model; if the provider refuses it, the request is sent once more without it. OpenAI's Responses API is
+ * told not to keep the conversation (`store: false`), because the log has it and the provider's copy expires.
  */
 export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
   refuseUnknownOptions('aiSdkModel', options, KNOWN);
@@ -147,7 +147,7 @@ function versionOf(languageModel: AiSdkLanguageModel): SpecificationVersion {
 
 type Opened = Awaited<ReturnType<AiSdkLanguageModel['doStream']>>;
 
-/** Asks; when the provider refuses the reasoning that it is given back, asks once more without it. */
+/** Opens the stream; when the provider refuses the reasoning that is sent back, opens it once more without reasoning. */
 async function open(
   call: (prompt: LanguageModelV4Message[]) => PromiseLike<Opened>,
   options: {
@@ -178,7 +178,7 @@ async function open(
   }
 }
 
-/** A signature is bound to a model, an account and all that was said before it; a history that was cut breaks it. */
+/** A signature is bound to a model, an account and everything before it; a history that was cut invalidates it. */
 const REASONING_REFUSED = /thinking|signature|reasoning|encrypted/i;
 
 function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
@@ -208,7 +208,7 @@ async function* listen(
       yield* collector.hear(value);
     }
     if (!collector.finish || collector.finish.cut) {
-      throw new ModelError('the connection ended before the answer did', { retryable: true });
+      throw new ModelError('the connection ended before the response did', { retryable: true });
     }
   } catch (error) {
     signal?.throwIfAborted();
@@ -293,7 +293,7 @@ function defaultsOf(provider: string, { output }: ModelRequest): Record<string, 
   };
 }
 
-/** A paused turn as a message: what was said so far is sent back for the provider to go on from. */
+/** A paused turn as a message: the content so far is sent back for the provider to continue. */
 function saidSoFar(collector: AnswerCollector, request: ModelRequest): AssistantMessage {
   const { content, toolCalls } = collector.answer();
   return {

@@ -2,7 +2,7 @@
 const NOT_STRICT = ['oneOf', 'allOf', 'not', 'if', 'dependentRequired', 'dependentSchemas', 'patternProperties'];
 
 /**
- * Whether a JSON Schema says of every object which properties it has, all of them required: what OpenAI calls strict, and
+ * Whether a JSON Schema lists for every object the properties that it has, all of them required: what OpenAI calls strict, and
  * refuses otherwise.
  */
 export function isClosedSchema(schema: unknown): boolean {
@@ -21,7 +21,7 @@ export function isClosedSchema(schema: unknown): boolean {
   );
 }
 
-/** Whether OpenAI takes a schema in strict mode: a closed object. Of another root it says that it must be an object. */
+/** Whether OpenAI takes a schema in strict mode: a closed object. It refuses any other root: the root must be an object. */
 export function isStrictSchema(schema: Readonly<Record<string, unknown>>): boolean {
   return schema.type === 'object' && isClosedSchema(schema);
 }

@@ -7,11 +7,11 @@ import { isTooLong } from './too-long.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
- * A model that says what it was told to say: for tests, demos and examples. It keeps no state, so a process that resumes a
- * conversation gets from its own copy the answer that the process before it would have got.
+ * A model with fixed responses: for tests, demos and examples. It keeps no state, so a process that resumes a
+ * conversation gets from its own copy the response that the process before it would have got.
  */
 
-/** One answer of a scripted model; a string is an answer of that text. */
+/** One response of a scripted model; a string is a response of that text. */
 export type ScriptedTurn =
   | string
   | {
@@ -29,11 +29,11 @@ export type ScriptedTurn =
       };
       /** A string is sent as it is written, valid JSON or not; anything else as JSON. An id is sent as it is written too. */
       readonly toolCalls?: readonly { readonly name: string; readonly arguments: unknown; readonly id?: string }[];
-      /** What the answer cost; absent, a fixed price: so many tokens a message sent, and the answer's length. */
+      /** The usage of the response; absent, a fixed price: so many tokens a message sent, and the response's length. */
       readonly usage?: Usage;
     };
 
-/** What a scripted model answers: the nth turn of a list, or a function of the request. */
+/** The responses of a scripted model: the nth turn of a list, or a function of the request. */
 export type Script = readonly ScriptedTurn[] | ((request: ModelRequest) => ScriptedTurn);
 
 /** How a scripted model speaks. */
@@ -45,7 +45,7 @@ export interface ScriptedModelOptions {
 }
 
 /**
- * A model that answers `script[request.turn - 1]`, or whatever the function says. Past the end of the script it fails with
+ * A model that responds with `script[request.turn - 1]`, or with what the function returns. Past the end of the script it fails with
  * an error that is not retried. Text is streamed word by word; calls without an id get `call_<turn>_<n>`, n from 1.
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): Model {
@@ -79,8 +79,8 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   function answer(request: ModelRequest): Said {
     const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
     if (turn === undefined) {
-      const length = typeof script === 'function' ? 'no answer for it' : `${script.length} turns`;
-      throw new ModelError(`the script has ${length}, and turn ${request.turn} was asked for; add a turn to it`, {
+      const length = typeof script === 'function' ? 'no turn for it' : `${script.length} turns`;
+      throw new ModelError(`the script has ${length}, and turn ${request.turn} was requested; add a turn to it`, {
         retryable: false,
       });
     }
@@ -149,7 +149,7 @@ function wordsOf(text: string): readonly string[] {
 /** A message counts for this many tokens of input: a fixed price, so that a turn costs the same however long the conversation. */
 const TOKENS_PER_MESSAGE = 32;
 
-/** A price by rule, the same on every machine: fixed for what was sent, four characters to a token for what is said. */
+/** A price by rule, the same on every machine: fixed for the request, four characters to a token for the response. */
 function estimateUsage(
   messages: readonly ConversationMessage[],
   content: AssistantMessage['content'],

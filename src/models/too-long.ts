@@ -1,4 +1,4 @@
-/** What a provider said when it refused a request. */
+/** A provider's reason for refusing a request. */
 export interface Refusal {
   readonly status?: number | undefined;
   /** The provider's own name of the error. */

@@ -9,7 +9,7 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal | u
   if (!signal) return Promise.resolve(promise);
   return new Promise<T>((resolve, reject) => {
     if (signal.aborted) {
-      promise.then(undefined, () => {}); // nobody waits for it any more
+      promise.then(undefined, () => {}); // its result is no longer used
       reject(signal.reason);
       return;
     }

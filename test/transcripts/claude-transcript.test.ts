@@ -258,6 +258,14 @@ describe('texts that no user typed', () => {
       { type: 'user_message', content: 'Look', attachments: [{ mediaType: 'image/png', data: 'AAAA' }] },
     ]);
   });
+
+  test('a plain text document is an attachment whose data is base64', () => {
+    const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Grüße' } };
+    const data = Buffer.from('Grüße').toString('base64');
+    expect(parse([asks('u', [text('Look'), document])]).blocks).toMatchObject([
+      { type: 'user_message', content: 'Look', attachments: [{ mediaType: 'text/plain', data }] },
+    ]);
+  });
 });
 
 describe('a transcript that is over', () => {

@@ -1,6 +1,7 @@
 import type { AssistantMessage, MediaPart, TextPart, ToolCall } from '../../core/messages.ts';
 import type { Usage } from '../../core/usage.ts';
-import { readUserBlock, userBlocks } from '../../formats/anthropic-blocks.ts';
+import { readThought, readUserBlock, userBlocks } from '../../formats/anthropic-blocks.ts';
+import { inputOf } from '../../formats/call-arguments.ts';
 import type { ToolOutcome } from '../../loop/tool-result.ts';
 import { originalName, recordedName } from './built-in-tools.ts';
 import type { ClaudeBlock } from './sdk-types.ts';
@@ -30,16 +31,7 @@ export function readAnswer(blocks: readonly ClaudeBlock[]): {
         after: content.length,
       });
     } else if (block.type === 'text') content.push({ type: 'text', text: String(block.text) });
-    else if (block.type === 'thinking') {
-      content.push({
-        type: 'reasoning',
-        text: String(block.thinking ?? ''),
-        provider: 'anthropic',
-        ...(typeof block.signature === 'string' && { signature: block.signature }),
-      });
-    } else if (block.type === 'redacted_thinking') {
-      content.push({ type: 'reasoning', text: '', redacted: String(block.data), provider: 'anthropic' });
-    }
+    else content.push(...[readThought(block) ?? []].flat());
   }
   return { content, toolCalls };
 }
@@ -52,7 +44,7 @@ export function writeAnswer(message: AssistantMessage, ours: ReadonlySet<string>
     while (calls[0] && (calls[0].after ?? message.content.length) <= before) {
       const call = calls.shift() as ToolCall;
       const name = originalName(call.name, ours);
-      blocks.push({ type: 'tool_use', id: call.callId, name, input: objectOf(call.arguments) });
+      blocks.push({ type: 'tool_use', id: call.callId, name, input: inputOf(call) });
     }
   };
   for (const [i, part] of message.content.entries()) {
@@ -99,12 +91,4 @@ export function readUsage(value: unknown): Usage | undefined {
     ...(cached > 0 && { cachedInputTokens: cached }),
     ...(written > 0 && { cacheWriteTokens: written }),
   };
-}
-
-function objectOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }

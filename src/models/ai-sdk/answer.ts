@@ -14,7 +14,7 @@ export type StreamPart =
 
 type Metadata = Record<string, Record<string, unknown>>;
 
-/** A run of text or reasoning. It has a place in the answer from the moment it says something. */
+/** A run of text or reasoning. It has a place in the response as soon as it has text. */
 interface Block {
   readonly type: 'text' | 'reasoning';
   place?: number;
@@ -28,19 +28,19 @@ interface Call {
   readonly after: number;
   name: string;
   arguments: string;
-  /** Deltas are the arguments as they will stand in the answer. */
+  /** Deltas are the arguments as they will stand in the response. */
   streams: boolean;
   streamed: boolean;
-  /** Absent until the provider says that the call is complete. */
+  /** Absent until the provider reports that the call is complete. */
   executed?: 'here' | 'there';
   result?: { value: unknown; isError: boolean };
   metadata: Metadata;
 }
 
 /**
- * Collects a provider's stream into one answer, and says what it hears as deltas. The id of a delta's block names its place:
+ * Collects a provider's stream into one response, and emits its deltas. The id of a delta's block names its place:
  * `text:<i>` and `reasoning:<i>` become `answer.content[i]`, `call:<n>` becomes `answer.toolCalls[n]`. A provider that pauses
- * its turn is heard in several streams, which make one answer.
+ * its turn sends several streams, which make one response.
  */
 export class AnswerCollector {
   readonly #rules: ProviderRules;
@@ -107,7 +107,7 @@ export class AnswerCollector {
         return;
       }
       case 'tool-result': {
-        // Its call may be in an earlier answer: then it stands here without arguments.
+        // Its call may be in an earlier response: then it stands here without arguments.
         const call = this.#open.get(part.toolCallId) ?? this.#call(part.toolCallId, part.toolName);
         call.executed ??= 'there';
         call.result = { value: part.result, isError: part.isError ?? false };
@@ -122,7 +122,7 @@ export class AnswerCollector {
       }
       case 'tool-approval-request':
         throw new ModelError(
-          'the provider asks to approve a tool that it runs itself, which only it could carry out; configure that tool to need no approval',
+          'the provider wants a person to approve a tool that it runs itself, which is not supported; configure that tool to need no approval',
           { retryable: false },
         );
       case 'response-metadata':
@@ -146,15 +146,15 @@ export class AnswerCollector {
     return this.#finish;
   }
 
-  /** Makes ready for another stream of the same answer. */
+  /** Prepares for another stream of the same response. */
   continue(): void {
     this.#blocks = new Map();
-    // A call that the provider runs itself may be answered in the next stream.
+    // A call that the provider runs itself may get its result in the next stream.
     this.#open = new Map([...this.#open].filter(([, call]) => call.executed === 'there' && !call.result));
     this.#finish = undefined;
   }
 
-  /** Everything heard so far, as one answer. */
+  /** Everything received so far, as one response. */
   answer(): ModelAnswer {
     const content = this.#content.map((part) => (isBlock(part) ? this.#part(part) : part));
     const finish = this.#finish;

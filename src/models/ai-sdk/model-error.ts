@@ -67,7 +67,7 @@ function bodyOf(body: unknown): string {
   return typeof body === 'string' ? body : '';
 }
 
-/** What the network says when it breaks, with the reason it may give further down. */
+/** Messages of a broken network, and of the causes below it. */
 function isConnectionError(error: unknown): boolean {
   const { name } = fieldsOf(error);
   if (typeof name === 'string' && name.startsWith('AI_')) return false;
@@ -80,7 +80,7 @@ function isConnectionError(error: unknown): boolean {
   return error instanceof TypeError && /fetch failed|terminated|network/i.test(error.message);
 }
 
-/** How long the provider asks to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** The delay that the provider requests: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 function retryAfterOf(headers: unknown): number | undefined {
   if (typeof headers !== 'object' || headers === null) return undefined;
   const { 'retry-after-ms': exact, 'retry-after': after, date } = headers as Record<string, string | undefined>;
@@ -88,7 +88,7 @@ function retryAfterOf(headers: unknown): number | undefined {
   if (ms >= 0) return ms;
   if (after === undefined) return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(after)) return Number.parseFloat(after) * 1000;
-  // The provider's own clock, where it says so: ours may be wrong.
+  // The provider's own clock, where the response has it: ours may be wrong.
   const wait = Date.parse(after) - (date === undefined ? Date.now() : Date.parse(date));
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }

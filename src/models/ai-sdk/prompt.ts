@@ -26,7 +26,7 @@ import { executorOf, mayHaveBack, type ProviderRules, reasoningOptions } from '.
 
 /**
  * Our messages as the AI SDK's provider specification has them. The same messages always give the same prompt, and a longer
- * conversation's prompt begins with the shorter one's: caches stay warm and signed thoughts stay valid.
+ * conversation's prompt starts with the shorter one's: caches stay warm and signed thoughts stay valid.
  *
  * Not sent, because a provider refuses it or would misread it: blank text, another provider's reasoning and the calls that
  * another provider executed itself.
@@ -145,7 +145,7 @@ function isLateResult(call: ToolCall): boolean {
 }
 
 /**
- * Which provider-executed calls are answered in a later message: code that a provider runs may wait for our tools. If a
+ * Which provider-executed calls have their result in a later message: code that a provider runs may wait for our tools. If a
  * history manager cut one of the two out, the other is not sent either.
  */
 class ProvidedCalls {

@@ -51,7 +51,7 @@ const REASONING: Readonly<Record<string, { namespace: string; signature?: string
 
 type Metadata = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A recorded thought: what the provider said about it, sorted into the fields of a `ReasoningPart`. */
+/** A recorded thought: the provider's metadata, sorted into the fields of a `ReasoningPart`. */
 export function reasoningPart(text: string, metadata: Metadata | undefined, rules: ProviderRules): ReasoningPart {
   const where = REASONING[rules.family];
   const own = where && metadata?.[where.namespace];
@@ -75,7 +75,7 @@ export function reasoningPart(text: string, metadata: Metadata | undefined, rule
   };
 }
 
-/** What to give back with a thought, or `undefined` when it is not this provider's, or another model's. */
+/** What to send back with a thought, or `undefined` when it is not this provider's, or another model's. */
 export function reasoningOptions(part: ReasoningPart, rules: ProviderRules): Metadata | undefined {
   if (part.provider !== rules.family) return undefined;
   if (part.providerData && !mayHaveBack(part.providerData, rules)) return undefined;

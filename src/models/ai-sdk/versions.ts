@@ -99,9 +99,9 @@ function base64Of(data: string | Uint8Array): string {
 /** How a stream ended. */
 export interface FinishPart {
   readonly reason: NonNullable<ModelAnswer['finishReason']>;
-  /** What the provider itself called it. */
+  /** The provider's own name for it. */
   readonly raw?: string;
-  /** The stream stopped before the provider said that it was done. */
+  /** The stream stopped before the provider reported its end. */
   readonly cut: boolean;
   readonly usage?: Usage;
   readonly metadata?: Readonly<Record<string, unknown>>;

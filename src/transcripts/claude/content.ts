@@ -1,5 +1,6 @@
 /** Reading the content of Anthropic messages: a text, or a list of blocks. */
 import type { Attachment } from '../../conversation/blocks.ts';
+import { base64OfText } from '../../formats/base64.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 
 /** The tools that start a subagent: `Task` before 2.1.63, `Agent` since. */
@@ -34,7 +35,8 @@ export function otherParts(content: unknown): readonly unknown[] | undefined {
 export function attachmentOf(block: Json): Attachment | undefined {
   if (block.type !== 'image' && block.type !== 'document') return undefined;
   const source = asObject(block.source);
-  const data = asText(source?.data) ?? asText(source?.url);
+  const text = asText(source?.data);
+  const data = text !== undefined && source?.type === 'text' ? base64OfText(text) : (text ?? asText(source?.url));
   const filename = asName(block.title);
   return {
     mediaType: asName(source?.media_type) ?? (block.type === 'image' ? 'image/*' : 'application/octet-stream'),

@@ -42,7 +42,7 @@ function addAssistant(builder: MessageBuilder, entry: ClaudeEntry, serverCalls: 
     if (part) builder.say(id, timestamp, part);
     else if (block.type === 'tool_use' || isServerCall(block)) {
       const callId = asName(block.id) ?? `${id}:${asText(block.name) ?? ''}`;
-      if (isServerCall(block)) serverCalls.set(callId, block);
+      if (isServerCall(block)) serverCalls.set(callId, { ...block, input: keep(block.input ?? {}) });
       builder.call(id, timestamp, {
         callId,
         name: asText(block.name) ?? '',

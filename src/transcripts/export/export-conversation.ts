@@ -1,6 +1,6 @@
 /**
- * A conversation, out of Holdfast: as a document to read, as data to keep, or as messages for someone else's API. Every export
- * says what its target could not hold.
+ * Exports a conversation as a document to read, as data to keep, or as messages for another API. Every export reports what its
+ * target could not hold.
  */
 
 import { createConversationState } from '../../conversation/conversation-state.ts';
@@ -32,7 +32,7 @@ export type ExportSource = readonly ConversationMessage[] | readonly SessionEven
 export interface ExportOptions {
   readonly format: ExportFormat;
   readonly title?: string;
-  /** Takes out what looks like a secret. */
+  /** Redacts what looks like a secret. */
   readonly redact?: boolean | RedactOptions;
 }
 
@@ -44,7 +44,7 @@ export interface ExportedConversation {
   readonly extension: string;
   /** What the target has no place for. */
   readonly losses: readonly Loss[];
-  /** What was taken out, by kind. */
+  /** The number of redacted secrets, by kind. */
   readonly redacted: SecretCounts;
 }
 

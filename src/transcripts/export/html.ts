@@ -1,6 +1,6 @@
 /**
- * A conversation as one HTML file: no script, nothing loaded from anywhere, and a policy that says so to the browser. Whatever
- * anyone said is text here, never markup.
+ * A conversation as one HTML file: no script, nothing loaded from anywhere, and a policy that tells the browser so. The
+ * conversation's text is escaped, never markup.
  */
 import type { Attachment, ConversationBlock } from '../../conversation/blocks.ts';
 import { usageTotals } from '../../conversation/selectors.ts';

@@ -5,7 +5,7 @@ import type { SessionConversationState } from '../../conversation/state.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { pretty, readableTime, type ShownBlock, type Thread, threadView } from './thread-view.ts';
 
-/** The whole conversation; what was said is Markdown as it was said. */
+/** The whole conversation; its texts are inserted as they are, as Markdown. */
 export function markdown(state: SessionConversationState, title: string, losses: LossReport): string {
   const view = threadView(state);
   const sections = [`# ${oneLine(title)}`, ...blocksOf(view.blocks, 0, losses)];

@@ -71,7 +71,7 @@ class StateReader {
         }
         break;
       case 'system':
-        if (block.subtype !== 'instructions') this.#losses.add('notice', 'nobody said it', block.id);
+        if (block.subtype !== 'instructions') this.#losses.add('notice', 'it is no message', block.id);
         else this.messages.push({ ...base(block.id), role: 'system', content: texts(block.content) });
         break;
       default:

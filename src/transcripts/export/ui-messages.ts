@@ -9,7 +9,7 @@ import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../ai-sdk-ui.ts'
 type MutableMessage = { -readonly [K in keyof UIMessage]: UIMessage[K] } & { parts: UIMessagePart[] };
 
 /**
- * The main thread as UI messages: one per user message, and one for all that is answered to it. Blocks that UI messages have
+ * The main thread as UI messages: one per user message, and one for all responses to it. Blocks that UI messages have
  * no part for travel in data parts, which the AI SDK keeps and sends to no model.
  */
 export function uiMessages(state: SessionConversationState, losses: LossReport): UIMessage[] {
@@ -33,7 +33,7 @@ export function uiMessages(state: SessionConversationState, losses: LossReport):
       messages.push(last);
       answerId = undefined;
     }
-    // Every answer of the model is a step.
+    // Every response of the model is a step.
     if (block.message && block.message.id !== answerId) {
       last.parts.push({ type: 'step-start' });
       answerId = block.message.id;

@@ -2,7 +2,7 @@ import type { ContentPart, ConversationMessage, ToolCall } from '../core/message
 import type { Origin } from './origin.ts';
 
 /**
- * A foreign manager's answer as messages that can be trusted to be messages: TypeScript promised, nobody checked. A recorded
+ * Checks a foreign manager's output, which may hold anything whatever its type says. A recorded
  * message keeps everything but its content, which may be shorter, and its calls, which may be fewer. Anything that is neither
  * recorded nor a well-formed addition comes back as undefined.
  */
@@ -34,7 +34,7 @@ function recordedCall(call: unknown, known: ReadonlyMap<string, ToolCall>): read
   return [typeof text === 'string' && text !== made.arguments ? { ...made, arguments: text } : made];
 }
 
-/** A message that the manager added: marked as such, said by someone, asking for nothing (D56). */
+/** A message that the manager added: marked as such, with a role, without calls (D56). */
 function addition(
   given: Partial<ConversationMessage>,
   content: readonly ContentPart[],
