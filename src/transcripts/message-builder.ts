@@ -15,19 +15,15 @@ import type {
   ToolCall,
   UserMessage,
 } from '../core/messages.ts';
-import { ImportedMessages } from '../formats/imported-messages.ts';
+import { ImportedMessages, type ImportOptions } from '../formats/imported-messages.ts';
 import { hasContent } from '../formats/message-parts.ts';
 import { NO_RESULT } from '../formats/placeholders.ts';
 
-/** What the messages of an import are filed under. */
-export interface ImportedMessagesOptions {
-  readonly evaluationId?: string;
-  readonly conversationId?: string;
-  readonly promptNs?: string;
-  readonly promptKey?: string;
+/** The fields of imported messages that only our log has, and where to start. */
+export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'> {
   /**
-   * Where to begin: with everything that was said, or with the newest summary that the agent made of it, as the agent itself would
-   * go on from. Default: `start`.
+   * Where to start: at the first message, or at the newest summary that the agent made, from which the agent itself would continue.
+   * Default: `start`.
    */
   readonly from?: 'start' | 'compaction';
 }
