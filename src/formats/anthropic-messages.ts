@@ -107,17 +107,16 @@ function assistantBlocks(message: AssistantMessage, options: FormatOptions): Ant
     waiting = [];
   };
   for (const step of partsAndCalls(message)) {
-    if ('call' in step) {
-      const { call } = step;
+    if ('callId' in step) {
       // Blocks of any server tool; the types name the most common one.
-      if (call.providerExecuted) blocks.push(...((serverBlocks(call) ?? []) as AnthropicAssistantBlock[]));
-      else waiting.push({ type: 'tool_use', id: call.callId, name: call.name, input: inputOf(call, options) });
-    } else if (step.part.type === 'reasoning') {
+      if (step.providerExecuted) blocks.push(...((serverBlocks(step) ?? []) as AnthropicAssistantBlock[]));
+      else waiting.push({ type: 'tool_use', id: step.callId, name: step.name, input: inputOf(step, options) });
+    } else if (step.type === 'reasoning') {
       endStretch();
-      blocks.push(thoughtBlock(step.part));
-    } else if (step.part.type === 'text') {
+      blocks.push(thoughtBlock(step));
+    } else if (step.type === 'text') {
       for (const { id } of waiting) options.onLoss?.({ what: 'place of a call in its answer', why: NO_TEXT_AFTER, id });
-      blocks.push(textBlock(step.part));
+      blocks.push(textBlock(step));
     }
   }
   endStretch();

@@ -98,5 +98,6 @@ export function plainNames(maxLength: number): NameRule {
 
 /** A tool's name as an API accepts it: a model may have invented the name. */
 export function sentName(name: string, { notAllowed, maxLength }: NameRule): string {
+  if (name !== '' && name.length <= maxLength && name.search(notAllowed) < 0) return name;
   return name.replaceAll(notAllowed, '_').slice(0, maxLength) || 'unknown';
 }

@@ -11,7 +11,8 @@ export function hasContent(part: Part): boolean {
 export function isBlank(message: ConversationMessage): boolean {
   if (message.role === 'tool') return false;
   if (message.role === 'assistant' && message.toolCalls !== undefined && message.toolCalls.length > 0) return false;
-  return !message.content.some(hasContent);
+  for (const part of message.content) if (hasContent(part)) return false;
+  return true;
 }
 
 /** A message with only some of its parts; its calls keep their places between them. */
@@ -28,14 +29,13 @@ export function withParts(
   return { ...message, content, toolCalls } as AssistantMessage;
 }
 
-/** The parts and the calls of a response in the order in which the model wrote them. */
-export function* partsAndCalls(
+/** The parts and the calls of a response in the order in which the model wrote them. A call has a `callId`, a part has a `type`. */
+export function partsAndCalls(
   message: AssistantMessage,
-): Iterable<{ readonly part: AssistantMessage['content'][number] } | { readonly call: ToolCall }> {
+): readonly (AssistantMessage['content'][number] | (ToolCall & { readonly type?: never }))[] {
   const { content, toolCalls = [] } = message;
-  for (let place = 0; place <= content.length; place++) {
-    for (const call of toolCalls) if (Math.min(call.after ?? content.length, content.length) === place) yield { call };
-    const part = content[place];
-    if (part) yield { part };
-  }
+  if (toolCalls.every(({ after = content.length }) => after >= content.length)) return [...content, ...toolCalls];
+  const callsAt = (place: number): readonly ToolCall[] =>
+    toolCalls.filter(({ after = content.length }) => Math.min(after, content.length) === place);
+  return [...content.flatMap((part, place) => [...callsAt(place), part]), ...callsAt(content.length)];
 }

@@ -56,11 +56,12 @@ export function renameCalls(
       return isSame ? message : { ...message, toolCallId, toolName };
     }
     if (message.role !== 'assistant' || !message.toolCalls) return message;
-    const calls = callsOf(message);
-    const sent = new Map(ids.open(calls).map((id, i) => [calls[i], id]));
+    const sent = ids.open(callsOf(message));
+    let next = 0;
     const rename = (call: ToolCall): ToolCall => {
-      const callId = sent.get(call) ?? call.callId;
-      const name = call.providerExecuted ? call.name : sentName(call.name, names);
+      if (call.providerExecuted) return call;
+      const callId = sent[next++] as string;
+      const name = sentName(call.name, names);
       if (callId !== call.callId) onLoss?.({ what: 'call id', why: NOT_TAKEN, id: call.callId });
       if (name !== call.name) onLoss?.({ what: 'tool name', why: NOT_TAKEN, id: call.name });
       return callId === call.callId && name === call.name ? call : { ...call, callId, name };

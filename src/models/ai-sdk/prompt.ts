@@ -89,19 +89,18 @@ function assistantContent(
   const { rules, provided } = context;
   const parts: AssistantContent = [];
   for (const step of partsAndCalls(message)) {
-    if ('call' in step) {
-      const { call } = step;
-      if (call.providerExecuted) parts.push(...providerExecuted(call, rules, provided));
+    if ('callId' in step) {
+      if (step.providerExecuted) parts.push(...providerExecuted(step, rules, provided));
       else {
-        const { callId: toolCallId, name: toolName, providerData } = call;
-        parts.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(call), ...given(providerData, rules) });
+        const { callId: toolCallId, name: toolName, providerData } = step;
+        parts.push({ type: 'tool-call', toolCallId, toolName, input: inputOf(step), ...given(providerData, rules) });
       }
-    } else if (step.part.type === 'reasoning') {
-      const options = context.reasoning ? reasoningOptions(step.part, rules) : undefined;
+    } else if (step.type === 'reasoning') {
+      const options = context.reasoning ? reasoningOptions(step, rules) : undefined;
       // Word for word: a signature covers the text.
       if (options)
-        parts.push({ type: 'reasoning', text: step.part.text, providerOptions: options as SharedV4ProviderOptions });
-    } else if (hasContent(step.part)) parts.push(content(step.part, rules));
+        parts.push({ type: 'reasoning', text: step.text, providerOptions: options as SharedV4ProviderOptions });
+    } else if (hasContent(step)) parts.push(content(step, rules));
   }
   // A thought that led to nothing: providers refuse one at the end of a message.
   while (parts.at(-1)?.type === 'reasoning') parts.pop();
