@@ -115,7 +115,8 @@ function assistantBlocks(message: AssistantMessage, options: FormatOptions): Ant
       endStretch();
       blocks.push(thoughtBlock(step));
     } else if (step.type === 'text') {
-      for (const { id } of waiting) options.onLoss?.({ what: 'place of a call in its answer', why: NO_TEXT_AFTER, id });
+      for (const { id } of waiting)
+        options.onLoss?.({ what: 'place of a call in its response', why: NO_TEXT_AFTER, id });
       blocks.push(textBlock(step));
     }
   }

@@ -111,7 +111,7 @@ function assistantMessage(message: AssistantMessage, options: FormatOptions): Op
   if (!message.toolCalls) return { role: 'assistant', content };
   const tool_calls = message.toolCalls.map((call): OpenAIChatToolCall => {
     const { callId: id, name, after = length } = call;
-    if (after < length) onLoss?.({ what: 'place of a call in its answer', why: NO_PLACE, id });
+    if (after < length) onLoss?.({ what: 'place of a call in its response', why: NO_PLACE, id });
     return { id, type: 'function', function: { name, arguments: argumentsText(call, options) } };
   });
   return { role: 'assistant', content: content.length > 0 ? content : null, tool_calls };

@@ -132,8 +132,8 @@ function says(text: string, id: string, beside: ConversationMessage | undefined)
 const opening = (messages: readonly ConversationMessage[]): number =>
   messages.findIndex(({ role }) => role !== 'system');
 
-/** Whether the model would have to go on with its own words. A turn that was paused while the provider ran a tool may. */
-function endsWithAnswer(messages: readonly ConversationMessage[]): boolean {
+/** Whether the model would have to continue its own text. A turn that was paused while the provider ran a tool may. */
+function endsWithResponse(messages: readonly ConversationMessage[]): boolean {
   const last = messages.at(-1);
   return last?.role === 'assistant' && !last.toolCalls?.some((call) => call.providerExecuted !== undefined);
 }
@@ -203,9 +203,9 @@ const ANTHROPIC: readonly ProviderRule[] = [
     code: 'ends-with-assistant',
     repair: `a user message that says "${CONTINUE}" is added`,
     ofRequest: true,
-    find: (messages) => (endsWithAnswer(messages) ? [{ index: messages.length - 1 }] : []),
+    find: (messages) => (endsWithResponse(messages) ? [{ index: messages.length - 1 }] : []),
     apply: (messages) =>
-      endsWithAnswer(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
+      endsWithResponse(messages) ? [...messages, says(CONTINUE, 'closing', messages.at(-1))] : messages,
   },
 ];
 
@@ -291,7 +291,7 @@ function sendableResponse(
     call.providerExecuted !== undefined && (provider !== 'anthropic' || !serverBlocks(call));
   const { id, toolCalls = [] } = message;
   for (const _ of message.content.filter(isMedia)) {
-    onLoss?.({ what: 'medium of an answer', why: 'the API takes none in a response', id });
+    onLoss?.({ what: 'medium of a response', why: 'the API takes none in a response', id });
   }
   for (const { callId } of toolCalls.filter(isForeign)) {
     onLoss?.({ what: 'call that a provider ran', why: 'the API takes back only its own', id: callId });

@@ -69,7 +69,7 @@ describe('OpenAI messages', () => {
         { role: 'tool', tool_call_id: 'c2', content: 'text of b' },
         { role: 'assistant', content: 'Done' },
       ],
-      lost: ['place of a call in its answer'],
+      lost: ['place of a call in its response'],
     });
   });
 
@@ -89,7 +89,7 @@ describe('OpenAI messages', () => {
     [
       'a picture the model made',
       [m.assistant('a', [], { content: [picture, { type: 'text', text: 'a' }] })],
-      'medium of an answer',
+      'medium of a response',
     ],
     [
       'a picture in a result',
@@ -165,7 +165,7 @@ describe('Anthropic messages', () => {
           { role: 'assistant', content: [{ type: 'text', text: 'Done' }] },
         ],
       },
-      lost: ['place of a call in its answer'],
+      lost: ['place of a call in its response'],
     });
   });
 
@@ -196,7 +196,7 @@ describe('Anthropic messages', () => {
       [m.user('', { content: [{ type: 'file', mediaType: 'text/csv', data: 'AAAA' }] })],
       'medium of type text/csv',
     ],
-    ['a picture the model made', [m.user('x'), m.assistant('', [], { content: [picture] })], 'medium of an answer'],
+    ['a picture the model made', [m.user('x'), m.assistant('', [], { content: [picture] })], 'medium of a response'],
   ])('cannot hold %s, and the report says so', ([, messages, what]) => {
     expect(anthropic(messages).lost).toContain(what);
   });
