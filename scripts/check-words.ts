@@ -13,10 +13,8 @@ const NOT_OURS = new Set(['node_modules', 'fixtures']);
 const NOT_CHECKED_YET = [
   'src/agents',
   'src/conversation',
-  'src/history',
   'src/importers',
   'src/loop',
-  'src/models',
   'src/session',
   'src/transcripts',
   'test/conversation',

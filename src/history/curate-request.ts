@@ -46,7 +46,7 @@ export interface CuratedRequest {
   readonly memo: RequestMemo;
 }
 
-/** The fields of a `history/curated` event that tell what was sent. */
+/** The fields of a `history/curated` event that describe the request. */
 export type CurationRecord = Pick<
   HistoryCurated,
   'strategy' | 'originalCount' | 'curatedCount' | 'estimatedTokens' | 'prefixKept' | 'repairs'

@@ -80,7 +80,7 @@ export interface SummaryRequest {
   readonly to: string;
   /** What to read: an earlier summary, if there is one, and the messages since. */
   readonly messages: readonly ConversationMessage[];
-  /** What to tell the model. */
+  /** The instructions of the model that makes the summary. */
   readonly instructions: string;
   /** How long the summary may be. */
   readonly maxTokens?: number;

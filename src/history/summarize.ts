@@ -177,7 +177,7 @@ function summaryMessage({ to, key }: Fold, text: string): UserMessage {
   };
 }
 
-/** FNV-1a over UTF-16 units, enough to tell parameters apart. */
+/** FNV-1a over UTF-16 units, enough to distinguish parameters. */
 function fingerprint(text: string): string {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

@@ -10,7 +10,7 @@ export interface View {
   readonly index: MessageIndex;
   /** Nothing was dropped: also messages that are in no group are in. */
   readonly whole: boolean;
-  /** Groups that are settled are as they were the last time this index was looked at: folds may go on from there. */
+  /** Settled groups have not changed since this index was read last: folds may continue from there. */
   readonly stable: boolean;
   /** Ascending and disjoint. */
   readonly pieces: readonly Piece[];

@@ -77,7 +77,7 @@ const MAX_PAUSES = 16;
  *
  * Reasoning and other data that a provider wants back is sent to the provider that returned it, signed reasoning only to the same
  * model; if the provider refuses it, the request is sent once more without it. OpenAI's Responses API is
- * told not to keep the conversation (`store: false`), because the log has it and the provider's copy expires.
+ * called with `store: false`, because the log has it and the provider's copy expires.
  */
 export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkModelOptions = {}): Model {
   refuseUnknownOptions('aiSdkModel', options, KNOWN);

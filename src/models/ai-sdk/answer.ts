@@ -59,7 +59,7 @@ export class AnswerCollector {
     this.#turn = options.turn;
   }
 
-  /** Hears one part; yields what there is to say about it. */
+  /** Receives one part of the stream; yields its deltas. */
   *hear(part: StreamPart): Iterable<ModelPart> {
     switch (part.type) {
       case 'text-start':

@@ -1,5 +1,5 @@
 /**
- * A conversation as one HTML file: no script, nothing loaded from anywhere, and a policy that tells the browser so. The
+ * A conversation as one HTML file: no script, nothing loaded from anywhere, and a policy that enforces it. The
  * conversation's text is escaped, never markup.
  */
 import type { Attachment, ConversationBlock } from '../../conversation/blocks.ts';

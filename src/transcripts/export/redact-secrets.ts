@@ -161,7 +161,7 @@ export class SecretRedactor {
       : value;
   }
 
-  /** JSON in a text, such as the arguments of a call, has fields whose names tell of secrets. */
+  /** JSON in a text, such as the arguments of a call, has fields whose names indicate secrets. */
   #json(text: string, depth: number): string {
     if (!/^\s*[[{]/.test(text)) return text;
     let data: unknown;

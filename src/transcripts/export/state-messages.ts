@@ -122,7 +122,7 @@ class StateReader {
   }
 }
 
-/** The fields that a screen does not show. The turn tells calls of the same id apart (D11). */
+/** The fields that a screen does not show. The turn distinguishes calls of the same id (D11). */
 function base(id: string, turn = 0): Omit<AssistantMessage, 'role' | 'content'> {
   const where = { evaluationId: '', conversationId: 'main', sequence: 0, promptNs: '', promptKey: '' };
   return { id, ...where, turn, createdAt: '' };
