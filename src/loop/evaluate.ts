@@ -15,6 +15,7 @@ import type { Prompt } from './define-prompt.ts';
 import { DraftWriter } from './draft-writer.ts';
 import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
+import { runToEnd } from './inner-loop.ts';
 import { insideEvaluation } from './inside-evaluation.ts';
 import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
@@ -22,7 +23,7 @@ import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
-import { type Agent, currentEvaluation, type Run, record, runToEnd } from './run.ts';
+import { type Agent, currentEvaluation, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
 import { describeError } from './tool-result.ts';
 import { requireSlices } from './tool-slices.ts';

@@ -2,27 +2,23 @@ import { type HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { EvaluationResumed, MessageRecorded, NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage, ToolMessage } from '../core/messages.ts';
-import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
+import type { PlannedCall } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
 import { isoTime } from '../session/iso-time.ts';
 import { leaseLost } from '../session/lease.ts';
 import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession, SessionAppendOptions } from '../session/session.ts';
-import { askModel } from './ask-model.ts';
 import { PlanChanged } from './call-guards.ts';
 import type { CallDrafts } from './call-progress.ts';
 import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { DraftWriter } from './draft-writer.ts';
-import { finish } from './finish.ts';
 import type { Limits, Suspension } from './limits.ts';
-import { placeSteers } from './place-steers.ts';
 import type { Prepared } from './prepare-call.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import type { RequestHistory } from './request-history.ts';
-import { runCalls } from './run-calls.ts';
 import type { Draft } from './stream-answer.ts';
 import type { ToolOutcome } from './tool-result.ts';
 
@@ -91,41 +87,6 @@ export interface Agent {
   prepare(run: Run): Promise<void>;
   ask(run: Run, turn: number): Promise<void>;
   runCalls(run: Run, calls: readonly PlannedCall[]): Promise<void>;
-}
-
-/** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
-export async function runToEnd(run: Run): Promise<void> {
-  if (run.agent) {
-    await confirmLease(run);
-    await run.agent.prepare(run);
-  }
-  if (run.cancelled) throw run.cancelled;
-  for (;;) {
-    run.limits.check();
-    const plan = planEvaluation(currentEvaluation(run));
-    switch (plan.do) {
-      case 'nothing':
-        return;
-      case 'call-model':
-        if (await placeSteers(run)) break;
-        if (run.agent) await askAgent(run, run.agent, plan.turn);
-        else await askModel(run, plan.turn);
-        break;
-      case 'run-calls':
-        await (run.agent ? run.agent.runCalls(run, plan.calls) : runCalls(run, plan.calls));
-        break;
-      case 'finish':
-        await finish(run);
-        break;
-      default:
-        plan satisfies never;
-    }
-  }
-}
-
-async function askAgent(run: Run, agent: Agent, turn: number): Promise<void> {
-  await confirmLease(run);
-  await agent.ask(run, turn);
 }
 
 /**
