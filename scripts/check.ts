@@ -11,6 +11,7 @@ const STEPS: readonly (readonly [what: string, command: string, ...args: string[
   ['pure folders without Node and DOM', 'tsc', '-p', 'tsconfig.pure.json'],
   ['terms of the glossary', 'node', 'scripts/check-words.ts'],
   ['pages: examples compile and run, exports are documented, links', 'vitest', 'run', 'test/documents'],
+  ['no import cycles, no file over 400 lines', 'node', 'scripts/check-structure.ts'],
   ['build', 'node', 'scripts/build.ts'],
   ['unused code', 'knip'],
   ['package shape (publint)', 'publint', '--strict'],

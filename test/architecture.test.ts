@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { importsOf } from '../scripts/structure/imports.ts';
 
 const ROOT = join(import.meta.dirname, '../src');
 
@@ -47,21 +48,6 @@ const IMPURE: readonly (readonly [string, RegExp])[] = [
   ),
   ...['setTimeout', 'setInterval', 'setImmediate'].map((name) => [name, new RegExp(`\\b${name}\\b`)] as const),
 ];
-
-interface Import {
-  readonly from: string;
-  readonly typeOnly: boolean;
-}
-
-const IMPORT =
-  /^\s*(?:import|export)\s+(type\s)?[^;'"]*?from\s*['"]([^'"]+)['"]|^\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/gm;
-
-function importsOf(source: string): readonly Import[] {
-  return Array.from(source.matchAll(IMPORT), ([, type, from, bare, dynamic]) => ({
-    from: from ?? bare ?? dynamic ?? '',
-    typeOnly: type !== undefined,
-  }));
-}
 
 /** The source without comments and strings; expressions in templates are code and stay. */
 function codeOf(source: string): string {
