@@ -4,10 +4,11 @@ import type { EvaluationResumed, MessageRecorded, NewEvent, Without } from '../c
 import type { CallRef, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import type { Model } from '../ports/model.ts';
+import { appendForLoop, type LoopAppendOptions } from '../session/append-for-loop.ts';
 import { isoTime } from '../session/iso-time.ts';
 import { leaseLost } from '../session/lease.ts';
 import { isPlaceTaken } from '../session/message-places.ts';
-import type { AnySession, SessionAppendOptions } from '../session/session.ts';
+import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
 import type { CallDrafts } from './call-progress.ts';
 import type { ChildIndex } from './child-index.ts';
@@ -121,7 +122,7 @@ type Recorded = readonly Without<NewEvent, 'at'>[];
 export async function record(
   run: Run,
   events: Recorded,
-  options: Omit<SessionAppendOptions, 'fence'> & { readonly background?: true } = {},
+  options: Omit<LoopAppendOptions, 'fence'> & { readonly background?: true } = {},
 ): Promise<void> {
   const { event: resumed } = run.resumption;
   run.resumption.event = undefined;
@@ -131,8 +132,8 @@ export async function record(
   const takesDrafts = !options.background && run.staleDrafts.size > 0;
   const endsDrafts = takesDrafts ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {
-    const appending: SessionAppendOptions = { ...options, fence: run.fence, ...(endsDrafts && { endsDrafts }) };
-    await run.session.append(all as readonly { readonly type: string }[], appending);
+    const appending: LoopAppendOptions = { ...options, fence: run.fence, ...(endsDrafts && { endsDrafts }) };
+    await appendForLoop(run.session, all as readonly { readonly type: string }[], appending);
     if (takesDrafts) run.staleDrafts.clear();
   } catch (error) {
     if (resumed) run.resumption.event = resumed;

@@ -103,11 +103,12 @@ export class AppendQueue {
    */
   append(
     { events, contents, exact }: AcceptedEvents,
-    options: AppendEntryOptions & { readonly now?: boolean } = NO_OPTIONS,
+    options: AppendEntryOptions = NO_OPTIONS,
+    now = false,
   ): Promise<{ readonly seq: number }> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, contents, exact, options, resolve, reject });
-      const atOnce = options.now === true && ++this.#atOnce % MAX_AT_ONCE !== 0;
+      const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
       if (atOnce) this.#goOn();
     });

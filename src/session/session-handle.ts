@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
+import { HoldfastError, messageOf } from '../core/errors.ts';
 import { findCall } from '../core/evaluations.ts';
 import type { InputContent, SessionDescribed, SessionEvent } from '../core/events.ts';
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
@@ -12,6 +12,7 @@ import type { TailItem } from '../core/tail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
+import { APPEND_FOR_LOOP, type LoopAppendOptions, type LoopKnowledge } from './append-for-loop.ts';
 import { AppendQueue } from './append-queue.ts';
 import { resolveContents, restoredContents, sha256 } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
@@ -38,8 +39,8 @@ import { SessionSnapshots } from './session-snapshots.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
 
-/** A snapshot is written when this many events, and as many as it holds, have come since: the cost per event stays constant. */
-const SNAPSHOT_EVERY = 10_000;
+/** A program's append says nothing about its events: they are copied and checked. */
+const NOTHING_KNOWN: LoopKnowledge = {};
 
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
@@ -60,7 +61,6 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
-  #snapshotSeq: number;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   /** Nothing more is committed here: whoever follows has heard the last of it. */
@@ -89,7 +89,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}; open it without readOnly to begin it`);
     }
     const session = new SessionHandle(options, { fold, log, listeners, report, incarnation });
-    await session.#compactIfDue();
+    await session.#snapshots.writeIfDue();
     return session;
   }
 
@@ -120,8 +120,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#log = log;
     this.#listeners = parts.listeners;
     this.#report = parts.report;
-    this.#snapshotSeq = log.state.seq - log.replayed;
-    this.#snapshots = new SessionSnapshots(this, log, slices);
+    this.#snapshots = new SessionSnapshots(this, log, slices, parts.report);
     const isRedacted = (call: CallRef): boolean =>
       findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
     this.#intake = new EventIntake({ ...options, clock, isRedacted });
@@ -156,13 +155,24 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   }
 
   append(events: readonly AnyEvent[], options: SessionAppendOptions = {}): Promise<{ readonly seq: number }> {
+    return this.#append(events, options, NOTHING_KNOWN);
+  }
+
+  [APPEND_FOR_LOOP](events: readonly AnyEvent[], options: LoopAppendOptions): Promise<{ readonly seq: number }> {
+    return this.#append(events, options, options);
+  }
+
+  #append(
+    events: readonly AnyEvent[],
+    options: SessionAppendOptions,
+    { now, plain, discarded = 0 }: LoopKnowledge,
+  ): Promise<{ readonly seq: number }> {
     try {
       this.#assertWritable();
       if (events.length === 0) return Promise.resolve({ seq: this.seq });
       noteAppend(this.store, this.id);
-      const { plain, discarded = 0 } = options;
       const ready = this.#intake.accept(discarded > 0 ? this.#intake.markFirst(events, discarded) : events, plain);
-      return this.#queue.append(ready, options);
+      return this.#queue.append(ready, options, now);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -187,7 +197,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       },
       append: (accepted, guard) => {
         noteAppend(this.store, this.id);
-        return this.#queue.append(accepted, { guard, now: true });
+        return this.#queue.append(accepted, { guard }, true);
       },
     };
   }
@@ -314,7 +324,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   async compact(): Promise<void> {
     this.#assertWritable();
-    await this.#writeSnapshot();
+    await this.#snapshots.write();
   }
 
   async fork(options: { readonly id?: string; readonly at?: number } = {}): Promise<Session<Slices>> {
@@ -344,7 +354,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   async #close(): Promise<void> {
     await this.#queue.idle();
-    await this.#compactIfDue();
+    await this.#snapshots.writeIfDue();
     this.#unwatch?.();
     this.#unwatch = undefined;
     this.#closed = true;
@@ -363,29 +373,6 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       this.#unwatch?.();
       this.#unwatch = undefined;
     };
-  }
-
-  async #writeSnapshot(): Promise<void> {
-    await this.#log.refresh();
-    const { seq } = this;
-    if (seq === 0) return;
-    await this.#snapshots.write();
-    this.#snapshotSeq = seq;
-  }
-
-  async #compactIfDue(): Promise<void> {
-    const tail = this.seq - this.#snapshotSeq;
-    if (this.readOnly || tail < Math.max(SNAPSHOT_EVERY, this.#snapshotSeq)) return;
-    await this.#writeSnapshotIfPossible();
-  }
-
-  /** Never needed for correctness (D17): errors are reported, not thrown. One that is too large is skipped, and not soon tried again. */
-  async #writeSnapshotIfPossible(): Promise<void> {
-    const { seq } = this;
-    await this.#writeSnapshot().catch((error) => {
-      if (isHoldfastError(error, 'SNAPSHOT_TOO_LARGE')) this.#snapshotSeq = seq;
-      else if (!isHoldfastError(error, 'STORE_READ_ONLY')) this.#report(error);
-    });
   }
 
   #assertOpen(): void {

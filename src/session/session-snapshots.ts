@@ -1,3 +1,4 @@
+import { isHoldfastError } from '../core/errors.ts';
 import type { SessionState } from '../core/fold.ts';
 import type { AnySlice } from '../core/slices.ts';
 import { type Snapshot, sealSnapshot, snapshotText, takeSnapshot } from '../core/snapshot.ts';
@@ -5,16 +6,30 @@ import type { Clock } from '../ports/clock.ts';
 import { type ContentSource, contentHashes, readContents, sha256 } from './contents.ts';
 import type { FoldedLog } from './folded-log.ts';
 
-/** Takes the snapshots of one session (D63). */
+/** A snapshot is due after this many events, and at least as many as the last one covers: the cost per event stays constant. */
+const SNAPSHOT_EVERY = 10_000;
+
+/** The session whose snapshots are taken. */
+interface SnapshotSource extends ContentSource {
+  readonly clock: Clock;
+  readonly readOnly: boolean;
+}
+
+/** Takes the snapshots of one session (D63), and decides when one is due. */
 export class SessionSnapshots {
-  readonly #source: ContentSource & { readonly clock: Clock };
+  readonly #source: SnapshotSource;
   readonly #log: FoldedLog;
   readonly #slices: readonly AnySlice[];
+  readonly #report: (error: unknown) => void;
+  /** The last seq that the stored snapshot covers. */
+  #writtenSeq: number;
 
-  constructor(source: ContentSource & { readonly clock: Clock }, log: FoldedLog, slices: readonly AnySlice[]) {
+  constructor(source: SnapshotSource, log: FoldedLog, slices: readonly AnySlice[], report: (error: unknown) => void) {
     this.#source = source;
     this.#log = log;
     this.#slices = slices;
+    this.#report = report;
+    this.#writtenSeq = log.state.seq - log.replayed;
   }
 
   /** The state that is folded, without external contents: it names them. */
@@ -33,8 +48,29 @@ export class SessionSnapshots {
     return sealSnapshot(this.#take(contents), sha256);
   }
 
-  /** Stores a snapshot, so that opening folds only what comes after. Throws `SNAPSHOT_TOO_LARGE` when no text can hold it. */
+  /** Stores a snapshot, so that opening folds only later events. Throws `SNAPSHOT_TOO_LARGE` when no text can hold it. */
   async write(): Promise<void> {
+    await this.#log.refresh();
+    const { seq } = this.#log.state;
+    if (seq === 0) return;
+    await this.#store();
+    this.#writtenSeq = seq;
+  }
+
+  /**
+   * Stores a snapshot if one is due. Correctness never depends on it (D17): errors are reported, not thrown. A snapshot that is too
+   * large is skipped until the next one is due.
+   */
+  async writeIfDue(): Promise<void> {
+    const { seq } = this.#log.state;
+    if (this.#source.readOnly || seq - this.#writtenSeq < Math.max(SNAPSHOT_EVERY, this.#writtenSeq)) return;
+    await this.write().catch((error) => {
+      if (isHoldfastError(error, 'SNAPSHOT_TOO_LARGE')) this.#writtenSeq = seq;
+      else if (!isHoldfastError(error, 'STORE_READ_ONLY')) this.#report(error);
+    });
+  }
+
+  async #store(): Promise<void> {
     const { store, id, incarnation } = this.#source;
     await this.#log.refreshOpaque();
     const { revision, state } = this.#log;

@@ -99,12 +99,6 @@ export interface TailOptions extends Omit<EventsOptions, 'drafts'> {
 export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'untilStored'> {
   /** Only while the lease with this fence holds. */
   readonly fence?: number;
-  /** Nothing else is about to be appended: nothing is waited for. */
-  readonly now?: boolean;
-  /** The events are valid, plain JSON, referenced by no other code, and hold so many characters: they are neither copied nor checked. */
-  readonly plain?: number | undefined;
-  /** So many of the first events were dispatched by a tool that failed: slices that roll back skip them. */
-  readonly discarded?: number;
   /** Called with the folded state before every try; when it throws, nothing is appended and its error is the answer. */
   readonly guard?: AppendGuard | undefined;
 }

@@ -5,7 +5,8 @@ import type { SessionEvent } from '../../src/core/events.ts';
 import { messages } from '../../src/core/session-view.ts';
 import { appendAll, defineSlice } from '../../src/core/slices.ts';
 import { getMessages } from '../../src/core/views.ts';
-import { openSession } from '../../src/session/session.ts';
+import { appendForLoop } from '../../src/session/append-for-loop.ts';
+import { openSession, type SessionAppendOptions } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';
@@ -72,7 +73,7 @@ describe('concurrent appends', () => {
     });
     const first = session.dispatch({ type: 'a/a' });
     await Promise.resolve(); // a little later, as the result of a second tool
-    await Promise.all([first, session.append([{ type: 'b/b' }], { now: true })]);
+    await Promise.all([first, appendForLoop(session, [{ type: 'b/b' }], { now: true })]);
     expect([counts.appends, turned, session.seq]).toEqual([1, false, 2]);
     await session.dispatch({ type: 'c/c' });
     expect([counts.appends, turned, session.seq]).toEqual([2, true, 3]);
@@ -111,7 +112,7 @@ describe('events that are already plain data', () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
     const [events, options] = plainly('hi');
-    await session.append(events, options);
+    await appendForLoop(session, events, options);
     expect(getMessages(session)[0]).toBe((events[0] as { readonly message?: unknown }).message);
     expect(await logIn(store)).toEqual([{ ...user('hi', 0), seq: 1, at: '2026-01-01T00:00:00.000Z' }]);
   });
@@ -122,14 +123,27 @@ describe('events that are already plain data', () => {
       id: 's1',
       redact: (event) => JSON.parse(JSON.stringify(event).replaceAll('secret', '***')),
     });
-    await hidden.append(...plainly('a secret'));
+    await appendForLoop(hidden, ...plainly('a secret'));
     expect(JSON.stringify(getMessages(hidden))).not.toContain('secret');
     const strict = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 2000 });
-    expect(await rejection(strict.append(...plainly('x'.repeat(3000))))).toMatchObject({ code: 'EVENT_TOO_LARGE' });
+    expect(await rejection(appendForLoop(strict, ...plainly('x'.repeat(3000))))).toMatchObject({
+      code: 'EVENT_TOO_LARGE',
+    });
     const apart = await openSession({ store: memoryStore(), id: 's1', maxInlineLength: 2000 });
-    await apart.append(...plainly('x'.repeat(3000)));
+    await appendForLoop(apart, ...plainly('x'.repeat(3000)));
     expect(getMessages(apart)[0]?.content).toMatchObject([{ type: 'file', standsFor: 'text' }]);
   });
+});
+
+test('a program cannot claim that its events are plain or discarded: `append` copies them and marks nothing', async () => {
+  const store = memoryStore();
+  const session = await openSession({ store, id: 's1', slices: [things] });
+  const event = { type: 'thing/happened', list: [1] };
+  await session.append([event], { plain: 100, discarded: 1, now: true } as SessionAppendOptions);
+  event.list.push(2);
+  expect(session.select(things).latest()).toMatchObject({ list: [1] });
+  expect((await logIn(store))[0]).not.toHaveProperty('discarded');
+  expect(event).toEqual({ type: 'thing/happened', list: [1, 2] });
 });
 
 describe('D12: one message per position', () => {
@@ -249,7 +263,7 @@ describe('an event is recorded as it was when it was dispatched', () => {
       const refused = { code: 'EVENT_INVALID', message: expect.stringContaining(`"${name}"`) };
       const event = { type: 'thing/happened', ...field };
       expect(await rejection(session.append([event]))).toMatchObject(refused);
-      expect(await rejection(session.append([event], { discarded: 1 }))).toMatchObject(refused);
+      expect(await rejection(appendForLoop(session, [event], { discarded: 1 }))).toMatchObject(refused);
       expect(await rejection(session.transaction((tx) => tx.dispatch(event as never)))).toMatchObject(refused);
       expect(await logIn(store)).toEqual([]);
     },
@@ -305,7 +319,7 @@ describe('D58: redact', () => {
     await session.transaction((tx) => tx.dispatch({ type: 'thing/happened' }));
     const stage = session.stage();
     await stage.dispatch({ type: 'thing/happened' });
-    await session.append(stage.close() as readonly { type: string }[], { discarded: 1 });
+    await appendForLoop(session, stage.close() as readonly { type: string }[], { discarded: 1 });
     await session.restore(session.snapshot());
     expect((await logIn(store)).map((event) => (event as { times?: number }).times)).toEqual([1, 1, 1, 1]);
     expect(seen).toEqual(['thing/happened', 'thing/happened', 'thing/happened', 'session/restored']);

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { HoldfastError } from '../../src/core/errors.ts';
 import type { SessionEvent } from '../../src/core/events.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { appendForLoop } from '../../src/session/append-for-loop.ts';
 import type { AnySession } from '../../src/session/session.ts';
 import type { Draft } from '../core/log.ts';
 
@@ -44,5 +45,5 @@ export async function until(condition: () => boolean): Promise<void> {
 /** Appends an event of a generated log; only the session may mark one as dispatched by a failed tool. */
 export function appendDraft(session: AnySession, draft: Draft): Promise<unknown> {
   const { discarded, ...event } = draft as { readonly type: string; readonly discarded?: true };
-  return session.append([event], { discarded: discarded ? 1 : 0 });
+  return appendForLoop(session, [event], { discarded: discarded ? 1 : 0 });
 }

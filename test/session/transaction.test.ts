@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineSlice } from '../../src/core/slices.ts';
+import { appendForLoop } from '../../src/session/append-for-loop.ts';
 import { openSession } from '../../src/session/session.ts';
 import type { StagedSession } from '../../src/session/staged-session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -125,7 +126,7 @@ describe('D21: after a transaction has ended', () => {
     const session = await open(store);
     const tx = session.stage();
     await tx.dispatch({ type: 'plan/added', step: 'undone' });
-    await session.append(tx.close() as readonly { type: string }[], { discarded: 1 });
+    await appendForLoop(session, tx.close() as readonly { type: string }[], { discarded: 1 });
     expect(await logIn(store)).toMatchObject([{ type: 'plan/added', discarded: true }]);
     expect(session.select(plan).all()).toEqual([]);
     expect(session.select(audit).all()).toEqual(['undone']);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { defineSlice } from '../../src/core/slices.ts';
 import type { Upcasters } from '../../src/core/upcast.ts';
 import { getMessages } from '../../src/core/views.ts';
+import { appendForLoop } from '../../src/session/append-for-loop.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { user } from '../core/log.ts';
@@ -32,7 +33,7 @@ describe.for(STORES)('an upcaster that throws, on %s', ([, create]) => {
     const bad = { type: 'step/noted', number: 7 };
     const refused = { code: 'EVENT_INVALID', message: expect.stringContaining('it has no text') };
     expect(await rejection(session.append([{ type: 'step/noted', text: 'b' }, bad]))).toMatchObject(refused);
-    expect(await rejection(session.append([{ ...bad }], { plain: 100 }))).toMatchObject(refused);
+    expect(await rejection(appendForLoop(session, [{ ...bad }], { plain: 100 }))).toMatchObject(refused);
     expect(await rejection(session.transaction((tx) => tx.dispatch(bad as never)))).toMatchObject(refused);
     expect(await logIn(store)).toHaveLength(1);
     expect(session.select(plan).all()).toEqual(['a']);
