@@ -2,9 +2,9 @@ import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { textOf } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
-import { Suspension } from '../loop/limits.ts';
 import { type Run, record } from '../loop/run.ts';
 import { runCalls } from '../loop/run-calls.ts';
+import { Suspension } from '../loop/suspension.ts';
 import { CALL_AGAIN, withStandIns } from './stand-ins.ts';
 import { subagentEvaluationId } from './subagent-run.ts';
 
@@ -43,11 +43,12 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
   try {
     await runCalls({ ...run, prompt }, ready);
   } catch (error) {
-    if (!(error instanceof Suspension) || !Array.isArray(error.cause)) throw error;
+    if (!(error instanceof Suspension) || !error.pending) throw error;
     waits.unshift(error);
   }
   const [first] = waits;
-  if (first) throw new Suspension(first.reason, first.message, { cause: waits.flatMap(({ cause }) => cause) });
+  if (first)
+    throw new Suspension(first.reason, first.message, { pending: waits.flatMap(({ pending = [] }) => pending) });
 }
 
 /** Settles what an interrupted subagent left open. It is not continued: its parent is told what it had done. */
@@ -57,7 +58,7 @@ async function endSubagent(run: Run, child: Evaluation, tools: BuiltInTools): Pr
   try {
     if (plan.do === 'run-calls') await runOpenCalls({ ...run, evaluationId: child.id }, plan.calls, tools);
   } catch (error) {
-    if (error instanceof Suspension && Array.isArray(error.cause)) return error;
+    if (error instanceof Suspension && error.pending) return error;
     throw error;
   }
   await record(run, [{ type: 'evaluation/superseded', evaluationId: child.id }]);

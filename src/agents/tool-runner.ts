@@ -2,11 +2,11 @@ import { messageOf } from '../core/errors.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
 import { PlanChanged } from '../loop/call-guards.ts';
-import { Suspension } from '../loop/limits.ts';
 import { prepareRecorded } from '../loop/prepare-call.ts';
 import { confirmLease, isRefusedEvent, type Run } from '../loop/run.ts';
 import { runCall } from '../loop/run-call.ts';
 import { pendingRef } from '../loop/run-calls.ts';
+import { Suspension } from '../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../loop/tool-result.ts';
 import type { ThreadRecorder } from './thread-recorder.ts';
 
@@ -120,7 +120,7 @@ export class ToolRunner {
     const result = await runCall(thread.run, { action: 'run', call });
     if (result.type === 'waits') {
       const pending = result.pending ?? [pendingRef(thread.run, call)];
-      throw new Suspension(result.reason, result.message, { cause: pending });
+      throw new Suspension(result.reason, result.message, { pending });
     }
     let { outcome } = result;
     try {

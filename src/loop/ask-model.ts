@@ -8,7 +8,7 @@ import { plainCopy } from '../session/plain-copy.ts';
 import { validateEvent } from '../session/validate-event.ts';
 import type { Prompt } from './define-prompt.ts';
 import { checkOutput, correction } from './finish.ts';
-import { pause, Suspension } from './limits.ts';
+import { pause } from './pause.ts';
 import { type Prepared, prepareCall } from './prepare-call.ts';
 import { withCost } from './prices.ts';
 import { recordedMetadata } from './provider-metadata.ts';
@@ -17,6 +17,7 @@ import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } fro
 import { startEvent } from './run-call.ts';
 import { checkRun, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
+import { Suspension } from './suspension.ts';
 
 /**
  * One model call: what is sent, and what is recorded of the answer. The answer, the starts of its calls and, when it is
@@ -114,7 +115,7 @@ async function callsToStart(
 }
 
 function requestFor(run: Run, turn: number, messages: readonly ConversationMessage[]): ModelRequest {
-  const { prompt, limits } = run;
+  const { prompt, aborter } = run;
   const tools = toolsOf(prompt);
   return {
     messages,
@@ -123,7 +124,7 @@ function requestFor(run: Run, turn: number, messages: readonly ConversationMessa
     prompt: { ns: prompt.ns, key: prompt.key },
     ...(tools.length > 0 && { tools }),
     ...(prompt.output && { output: { name: outputName(prompt.key), schema: prompt.output.jsonSchema } }),
-    signal: limits.signal,
+    signal: aborter.signal,
   };
 }
 
@@ -163,7 +164,7 @@ async function answerOf(
   run: Run,
   turn: number,
 ): Promise<{ readonly answer: ModelAnswer; readonly events: readonly Without<NewEvent, 'at'>[] }> {
-  const { limits, maxModelRetries, evaluationId } = run;
+  const { aborter, maxModelRetries, evaluationId } = run;
   for (let failures = 0; ; ) {
     const choosing = run.history.next(run, turn);
     const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
@@ -171,7 +172,7 @@ async function answerOf(
       const answer = await streamAnswer(run, requestFor(run, turn, messages));
       return { answer, events: events() };
     } catch (error) {
-      limits.check(); // the deadline, a cancellation or another holder: not the provider's fault
+      aborter.check(); // the deadline, a cancellation or another holder: not the provider's fault
       if (error instanceof ModelError && error.tooLong) {
         if ((await run.history.refused(run, turn, error)) === undefined) throw tooLong(error);
         continue;
@@ -196,7 +197,7 @@ async function answerOf(
         waitMs,
         error: messageOf(error),
       });
-      await pause(run.session.clock, waitMs, limits.signal);
+      await pause(run.session.clock, waitMs, aborter.signal);
     }
   }
 }

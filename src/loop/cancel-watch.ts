@@ -1,6 +1,7 @@
 import type { CancelRequest } from '../core/evaluations.ts';
 import type { AnySession } from '../session/session.ts';
-import { type Limits, Suspension } from './limits.ts';
+import type { Aborter } from './aborter.ts';
+import { Suspension } from './suspension.ts';
 
 /** How long after a commit the log is read: many commits, most of them of this process, cost one read. */
 const READ_AFTER_MS = 100;
@@ -21,10 +22,10 @@ function shown(text: string): string {
 
 /**
  * Stops the evaluations that a process runs when the log has a request to cancel them (D73). The store announces commits of every
- * process; the log is then read within `READ_AFTER_MS`. `check` of the limits, before each request and each effect, also sees what an
+ * process; the log is then read within `READ_AFTER_MS`. `check` of the aborter, before each request and each effect, also sees what an
  * append has read up.
  *
- *     commit of any process ──▶ timer ──▶ refresh ──▶ look ──▶ the limits of the named evaluation abort
+ *     commit of any process ──▶ timer ──▶ refresh ──▶ look ──▶ the aborter of the named evaluation aborts
  *     check() before an effect ──────────────────────▶ look
  */
 export class CancelWatch {
@@ -45,16 +46,16 @@ export class CancelWatch {
     this.#unwatch = session.store.watch(session.id, () => this.#readSoon());
   }
 
-  /** The limits of an evaluation that runs here. Those of a child end with its parent's, and may end alone. */
-  limitsOf(evaluationId: string, limits: Limits, { isChild }: { readonly isChild: boolean }): Limits {
+  /** The aborter of an evaluation that runs here. A child's aborts with its parent's, and may abort alone. */
+  aborterOf(evaluationId: string, aborter: Aborter, { isChild }: { readonly isChild: boolean }): Aborter {
     if (!isChild) {
-      this.#running.set(evaluationId, limits.stop);
-      return { ...limits, check: () => this.#check(limits.signal) };
+      this.#running.set(evaluationId, aborter.abort);
+      return { ...aborter, check: () => this.#check(aborter.signal) };
     }
     const controller = new AbortController();
-    const signal = AbortSignal.any([limits.signal, controller.signal]);
+    const signal = AbortSignal.any([aborter.signal, controller.signal]);
     this.#running.set(evaluationId, (reason) => controller.abort(reason));
-    return { ...limits, signal, check: () => this.#check(signal) };
+    return { ...aborter, signal, check: () => this.#check(signal) };
   }
 
   /** The evaluation has ended or is suspended. */

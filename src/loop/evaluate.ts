@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../core/evaluations.ts';
 import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
-import { type CallRef, callKey } from '../core/messages.ts';
+import { callKey } from '../core/messages.ts';
 import { type Model, ModelError } from '../ports/model.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
+import { createAborter, narrowed } from './aborter.ts';
 import { begin, type Place } from './begin.ts';
 import { PlanChanged, unlessAnyDecided } from './call-guards.ts';
 import { CallDrafts } from './call-progress.ts';
 import { CancelWatch, cancelled } from './cancel-watch.ts';
+import { checkOptions } from './check-options.ts';
 import { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import { DraftWriter } from './draft-writer.ts';
@@ -17,7 +19,6 @@ import { freeEvaluationId } from './evaluation-identity.ts';
 import { findEvaluation } from './find-evaluation.ts';
 import { runToEnd } from './inner-loop.ts';
 import { insideEvaluation } from './inside-evaluation.ts';
-import { checkOptions, narrowed, Suspension, watchLimits } from './limits.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
@@ -25,6 +26,7 @@ import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record } from './run.ts';
 import { interruptLeftDraft } from './stream-answer.ts';
+import { Suspension } from './suspension.ts';
 import { describeError } from './tool-result.ts';
 import { requireSlices } from './tool-slices.ts';
 
@@ -78,7 +80,7 @@ export async function evaluateUnderLease(
   options: EvaluateOptions,
   place: Place,
 ): Promise<EvaluationResponse<unknown>> {
-  const limits = watchLimits({
+  const aborter = createAborter({
     clock: session.clock,
     deadline: options.deadline,
     cancel: options.signal,
@@ -97,7 +99,7 @@ export async function evaluateUnderLease(
     const base: Surroundings = {
       settings,
       session,
-      limits,
+      aborter,
       cancels,
       fence: lease.fence,
       ensureLease: () => lease.ensure(),
@@ -115,7 +117,7 @@ export async function evaluateUnderLease(
     cancels?.stop();
     draftWriter.stop();
     await callDrafts.close();
-    limits.dispose();
+    aborter.dispose();
     await Promise.all(background);
   }
 }
@@ -146,7 +148,7 @@ function guarded(listener: (event: EvaluationEvent) => unknown): (event: Evaluat
 interface Surroundings
   extends Pick<
     Run,
-    'session' | 'limits' | 'fence' | 'ensureLease' | 'emit' | 'draftWriter' | 'callDrafts' | 'background' | 'children'
+    'session' | 'aborter' | 'fence' | 'ensureLease' | 'emit' | 'draftWriter' | 'callDrafts' | 'background' | 'children'
   > {
   readonly settings: LoopSettings;
   readonly cancels: CancelWatch;
@@ -173,7 +175,7 @@ async function evaluateConversation(
   const allowed = found?.raised ? withRaised(options, found.raised) : options;
   const run: Run = {
     ...around,
-    limits: around.cancels.limitsOf(evaluationId, around.limits, { isChild: place.parent !== undefined }),
+    aborter: around.cancels.aborterOf(evaluationId, around.aborter, { isChild: place.parent !== undefined }),
     ...(obeyed && { cancelled: obeyed }),
     prompt,
     options: allowed,
@@ -196,7 +198,7 @@ async function evaluateConversation(
     staleDrafts: new Set(),
     ...(place.parent && { parent: place.parent.run }),
     child: (parent, call, childPrompt, childOptions, { conversationId, evaluationId, signal }) => {
-      const inner = { ...around, limits: narrowed(parent.limits, signal) };
+      const inner = { ...around, aborter: narrowed(parent.aborter, signal) };
       const resume = evaluationId === undefined ? false : { evaluationId };
       const given = { ...childOptions, resume };
       return evaluateChild(inner, childPrompt, given, { conversationId, parent: { call, run: parent } });
@@ -252,8 +254,7 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
-  const { reason, message, cause } = suspension;
-  const pending = Array.isArray(cause) ? (cause as readonly CallRef[]) : [];
+  const { reason, message, cause, pending = [] } = suspension;
   const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
   const why = { reason, message, pending, ...(failure && { failure }) };
   const { evaluationId } = run;

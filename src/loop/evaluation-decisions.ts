@@ -7,7 +7,7 @@ import { newestRunnable } from '../core/run-plan.ts';
 import type { Lease } from '../ports/store.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
-import { budgetProblem } from './limits.ts';
+import { budgetProblem } from './check-options.ts';
 
 /**
  * What a person decides about an evaluation that waits or has failed, from any process (D61, D73). Each is one event, which the next

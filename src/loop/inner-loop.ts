@@ -13,7 +13,7 @@ export async function runToEnd(run: Run): Promise<void> {
   }
   if (run.cancelled) throw run.cancelled;
   for (;;) {
-    run.limits.check();
+    run.aborter.check();
     const plan = planEvaluation(currentEvaluation(run));
     switch (plan.do) {
       case 'nothing':

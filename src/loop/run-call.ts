@@ -5,7 +5,7 @@ import type { PlannedCall } from '../core/resume-plan.ts';
 import { isEdited } from './call-arguments.ts';
 import { unlessSpoken } from './call-guards.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
-import { pause } from './limits.ts';
+import { pause } from './pause.ts';
 import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
 import { confirmLease, type Run, record } from './run.ts';
@@ -72,7 +72,7 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   const startedHere = run.startedHere.get(callKey(call));
   const preparing = startedHere ?? prepareRecorded(run, call);
   const prepared = preparing instanceof Promise ? await preparing : preparing;
-  run.limits.check(); // whatever has not begun by now does not begin any more
+  run.aborter.check(); // whatever has not begun by now does not begin any more
   if (!prepared.ok && prepared.isMissing) return cannotRun(planned, prepared.problem);
   if (!prepared.ok && planned.action === 'run' && isEdited(call)) {
     await returnApproval(run, call, prepared.problem);
@@ -191,7 +191,7 @@ async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRu
       return found.happened ? foundOut(call, found) : fromError(tried.error, staged);
     }
     if (tried.error instanceof ChildSuspended || failures >= retries) return fromError(tried.error, staged);
-    await pause(run.session.clock, RETRY_WAIT_MS * 2 ** failures * (0.5 + run.random() / 2), run.limits.signal);
+    await pause(run.session.clock, RETRY_WAIT_MS * 2 ** failures * (0.5 + run.random() / 2), run.aborter.signal);
     input = await prepared.freshInput();
   }
 }
@@ -215,7 +215,7 @@ async function inTransaction<T>(
   try {
     return { ok: true, value: await scope.run(handler), staged: scope.close() };
   } catch (error) {
-    run.limits.check();
+    run.aborter.check();
     waits = error instanceof ChildSuspended;
     return { ok: false, error, staged: scope.close() };
   } finally {

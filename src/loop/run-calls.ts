@@ -4,10 +4,10 @@ import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
 import { PlanChanged, unlessOvertaken, unlessSpoken } from './call-guards.ts';
-import { Suspension } from './limits.ts';
 import { prepareRecorded } from './prepare-call.ts';
 import { currentEvaluation, ENVELOPE, isRefusedEvent, type Run, record, toolMessage } from './run.ts';
 import { type CallResult, runCall, startEvent } from './run-call.ts';
+import { Suspension } from './suspension.ts';
 import { describeError, failure } from './tool-result.ts';
 
 /**
@@ -102,7 +102,7 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const first = waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ?? waiting[0];
   if (!first || (await someoneSpoke(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
-  throw new Suspension(first.result.reason, first.result.message, { cause: pending });
+  throw new Suspension(first.result.reason, first.result.message, { pending });
 }
 
 /** The call ended without a result of this run: the next append ends its draft. */
@@ -125,7 +125,7 @@ interface Start {
  */
 function startOf(run: Run, { call: { evaluationId, turn, callId } }: PlannedCall): Start | undefined {
   const planned = newestPlan(run, { evaluationId, turn, callId });
-  if (planned?.action !== 'run' || planned.call.erased || run.limits.signal.aborted) return undefined;
+  if (planned?.action !== 'run' || planned.call.erased || run.aborter.signal.aborted) return undefined;
   const prepared = prepareRecorded(run, planned.call);
   if (prepared instanceof Promise || !prepared.ok || prepared.tool.effect === 'read') return undefined;
   if (prepared.tool.needsApproval && planned.call.approval !== 'approved') return undefined;

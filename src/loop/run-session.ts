@@ -10,10 +10,10 @@ import type { Lease } from '../ports/store.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
+import { checkOptions, EVALUATE_OPTIONS } from './check-options.ts';
 import type { Prompt } from './define-prompt.ts';
 import { evaluateUnderLease, type Hold, type LoopSettings, waitOf } from './evaluate.ts';
 import { isInsideEvaluation } from './inside-evaluation.ts';
-import { checkOptions, EVALUATE_OPTIONS } from './limits.ts';
 import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
 import { respond } from './respond.ts';
 

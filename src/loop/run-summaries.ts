@@ -31,10 +31,10 @@ export class RunSummaries {
       await this.#making.get(key);
       if (run.session.state.erasedSeq !== erasedSeq) return;
       if (evaluationSummaries(run.session.state.record, currentEvaluation(run))(key) === undefined) {
-        const problem = await problemOf(makeSummary(run, need, { signal: run.limits.signal, erasedSeq }));
+        const problem = await problemOf(makeSummary(run, need, { signal: run.aborter.signal, erasedSeq }));
         if (problem !== undefined) this.#problems.push(`summary-failed: ${problem}; the request was made without it`);
       }
-      run.limits.check(); // a provider's failure is not worth stopping for; a deadline or another holder is
+      run.aborter.check(); // a provider's failure is not worth stopping for; a deadline or another holder is
     }
   }
 
@@ -43,7 +43,7 @@ export class RunSummaries {
     for (const need of needs) {
       const { key } = need;
       if (this.#end.signal.aborted || this.#making.has(key) || this.#failed.has(key)) continue;
-      this.#signal ??= AbortSignal.any([run.limits.signal, this.#end.signal]);
+      this.#signal ??= AbortSignal.any([run.aborter.signal, this.#end.signal]);
       const making = makeSummary(run, need, { signal: this.#signal, erasedSeq, background: true });
       this.#making.set(key, this.#finish(key, making));
     }

@@ -9,18 +9,19 @@ import { isoTime } from '../session/iso-time.ts';
 import { leaseLost } from '../session/lease.ts';
 import { isPlaceTaken } from '../session/message-places.ts';
 import type { AnySession } from '../session/session.ts';
+import type { Aborter } from './aborter.ts';
 import { PlanChanged } from './call-guards.ts';
 import type { CallDrafts } from './call-progress.ts';
 import type { ChildIndex } from './child-index.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { DraftWriter } from './draft-writer.ts';
-import type { Limits, Suspension } from './limits.ts';
 import type { Prepared } from './prepare-call.ts';
 import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import type { RequestHistory } from './request-history.ts';
 import type { Draft } from './stream-answer.ts';
+import type { Suspension } from './suspension.ts';
 import type { ToolOutcome } from './tool-result.ts';
 
 /** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing is here. */
@@ -33,7 +34,7 @@ export interface Run {
   readonly agent?: Agent;
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
-  readonly limits: Limits;
+  readonly aborter: Aborter;
   /** A request to cancel that came while no process ran it: obeyed as soon as what an earlier process left running has ended (D73). */
   readonly cancelled?: Suspension;
   readonly fence: number;
@@ -95,11 +96,11 @@ export interface Agent {
  * stops the run, when the lease is another's or cannot be renewed. Nothing is to be awaited while there is time left.
  */
 export function confirmLease(run: Run): Promise<void> | undefined {
-  run.limits.check();
+  run.aborter.check();
   return run.ensureLease()?.then(
-    () => run.limits.check(),
+    () => run.aborter.check(),
     (error: unknown) => {
-      run.limits.stop(error);
+      run.aborter.abort(error);
       throw error;
     },
   );
@@ -140,7 +141,7 @@ export async function record(
     const moved = isPlaceTaken(error) && movedResult(run, events);
     if (moved) return record(run, moved, options);
     const why = error instanceof PlanChanged ? ((await lostLease(run)) ?? error) : error;
-    if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.limits.stop(why);
+    if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.aborter.abort(why);
     throw why;
   }
 }

@@ -1,11 +1,14 @@
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
-import { checkSpending, Suspension } from './limits.ts';
 import { costOf, type Prices, priceOf } from './prices.ts';
 import type { Budget } from './provider-adapter.ts';
 import { currentEvaluation, type Run } from './run.ts';
+import { Suspension } from './suspension.ts';
 import { type LedgerEntry, usageLedger } from './usage-ledger.ts';
 
 /** What budgets are held against: usage from the log, of one evaluation with its children or of the session (D23, D66). */
+
+/** Turns before an evaluation is suspended, unless the caller sets `maxTurns`: a loop without progress must not cost much. */
+const DEFAULT_MAX_TURNS = 100;
 
 /** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it (D52). */
 export function checkRun(run: Run, turn: number): void {
@@ -15,6 +18,30 @@ export function checkRun(run: Run, turn: number): void {
     const { budget: its } = above.options;
     if (its) checkSpending(spentBy(above, its), 0, { budget: its });
   }
+}
+
+/** Throws when the next model call would go beyond the budget or the turns allowed. Usage is the log's: it adds up (D23). */
+function checkSpending(
+  spent: Usage,
+  turn: number,
+  allowed: { readonly budget?: Budget | undefined; readonly maxTurns?: number | undefined },
+): void {
+  const { budget, maxTurns = DEFAULT_MAX_TURNS } = allowed;
+  if (turn > maxTurns) {
+    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to go on`);
+  }
+  const over = (what: string, used: number, limit: number | undefined): void => {
+    if (limit === undefined || used < limit) return;
+    const where = budget?.over === 'session' ? ' in this session' : '';
+    throw new Suspension(
+      'BUDGET_EXCEEDED',
+      `${Number(used.toFixed(6))} of ${limit} ${what} are used up${where}; resume with a larger budget to go on`,
+    );
+  };
+  over('tokens', spent.inputTokens + spent.outputTokens, budget?.maxTokens);
+  over('input tokens', spent.inputTokens, budget?.maxInputTokens);
+  over('output tokens', spent.outputTokens, budget?.maxOutputTokens);
+  over('dollars', spent.costUsd ?? 0, budget?.maxCostUsd);
 }
 
 /** What of a cost limit is left for this evaluation, for agents that hold the limit themselves. */

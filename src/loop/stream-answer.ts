@@ -21,7 +21,7 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
     const late = confirmLease(run);
     if (late) await late;
     iterator = run.model.stream(request)[Symbol.asyncIterator]();
-    const answer = await untilAborted(hear(iterator, draft), run.limits.signal);
+    const answer = await untilAborted(hear(iterator, draft), run.aborter.signal);
     run.draft = draft;
     return answer;
   } catch (error) {

@@ -90,7 +90,7 @@ export class CallScope {
   run<T>(handler: (context: ToolContext) => T | Promise<T>): T | Promise<T> {
     const answered = handler(this.context);
     if (!isPromiseLike(answered)) return answered;
-    const waited = untilAborted(answered, this.#run.limits.signal);
+    const waited = untilAborted(answered, this.#run.aborter.signal);
     // Not under the joint signal: one that is listened to lives as long as what it is joined from.
     return this.#ending ? untilAborted(waited, this.#ending.controller.signal) : waited;
   }
@@ -125,13 +125,13 @@ export class CallScope {
   }
 
   get #signal(): AbortSignal {
-    return this.#ending?.signal ?? this.#run.limits.signal;
+    return this.#ending?.signal ?? this.#run.aborter.signal;
   }
 
   #mayEnd(): { readonly controller: AbortController; readonly signal: AbortSignal } {
     if (this.#ending) return this.#ending;
     const controller = new AbortController();
-    this.#ending = { controller, signal: AbortSignal.any([this.#run.limits.signal, controller.signal]) };
+    this.#ending = { controller, signal: AbortSignal.any([this.#run.aborter.signal, controller.signal]) };
     return this.#ending;
   }
 
@@ -150,7 +150,7 @@ export class CallScope {
       // A prompt or an input that changed since is for its author to repair. Told of a failure, the model would delegate again
       // what the child has already done (D4).
       const changed = isHoldfastError(error, 'PROMPT_MISMATCH') || isHoldfastError(error, 'KEY_REUSED');
-      if (changed) this.#run.limits.stop(error);
+      if (changed) this.#run.aborter.abort(error);
       throw error;
     }
   }

@@ -1,9 +1,10 @@
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
-import { pause, Suspension } from '../../loop/limits.ts';
+import { pause } from '../../loop/pause.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
+import { Suspension } from '../../loop/suspension.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../mcp-tools.ts';
@@ -80,10 +81,10 @@ class ClaudeQueryRun {
   }
 
   async toEnd(): Promise<void> {
-    const { limits } = this.#run;
-    const abort = (): void => void this.#tools.stop({ error: limits.signal.reason });
-    limits.check();
-    limits.signal.addEventListener('abort', abort, { once: true });
+    const { aborter } = this.#run;
+    const abort = (): void => void this.#tools.stop({ error: aborter.signal.reason });
+    aborter.check();
+    aborter.signal.addEventListener('abort', abort, { once: true });
     let stop: Stop | undefined;
     try {
       this.#consumed = this.#consume().then(
@@ -92,7 +93,7 @@ class ClaudeQueryRun {
       );
       stop = await Promise.race([this.#consumed, this.#tools.stopped]);
     } finally {
-      limits.signal.removeEventListener('abort', abort);
+      aborter.signal.removeEventListener('abort', abort);
       await this.#close();
     }
     if (stop && 'plan' in stop) return;
@@ -231,14 +232,14 @@ class ClaudeQueryRun {
 
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
   async #close(): Promise<void> {
-    const { limits } = this.#run;
+    const { aborter } = this.#run;
     this.#closed = true;
     this.#checkpoints.stop();
     await this.#tools.idle();
     if (this.#process) await endOwnProcess(this.#process);
     await this.#streamEnded();
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
-    const { aborted, reason } = limits.signal;
+    const { aborted, reason } = aborter.signal;
     await this.#threads.interrupt(aborted ? reason : undefined);
     if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
   }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
-import { pause, Suspension } from '../../loop/limits.ts';
+import { pause } from '../../loop/pause.ts';
 import type { Run } from '../../loop/run.ts';
+import { Suspension } from '../../loop/suspension.ts';
 import { writeContent } from './claude-blocks.ts';
 import type { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk-types.ts';
@@ -65,8 +66,8 @@ export class ClaudeSteers {
     query.streamInput?.(input).then(written.resolve, written.reject);
     await written.promise.catch(notSent);
     const waiting = new AbortController();
-    const { session, limits } = this.#run;
-    const late = pause(session.clock, CONFIRM_MS, AbortSignal.any([waiting.signal, limits.signal])).catch(() => {});
+    const { session, aborter } = this.#run;
+    const late = pause(session.clock, CONFIRM_MS, AbortSignal.any([waiting.signal, aborter.signal])).catch(() => {});
     await Promise.race([Promise.all(confirmed), late]);
     waiting.abort();
     for (const { uuid } of messages) this.#unconfirmed.delete(uuid);

@@ -8,10 +8,11 @@ import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { openCalls } from '../../core/evaluations.ts';
 import { textOf } from '../../core/messages.ts';
 import { argumentsOf } from '../../loop/call-arguments.ts';
-import { pause, Suspension } from '../../loop/limits.ts';
+import { pause } from '../../loop/pause.ts';
 import { placeSteers } from '../../loop/place-steers.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
+import { Suspension } from '../../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
 import { Checkpoints, captureState } from '../capture-state.ts';
@@ -96,11 +97,11 @@ class OpenCodeRun {
   }
 
   async toEnd(): Promise<void> {
-    const { limits } = this.#run;
-    const abort = (): void => void this.#tools.stop({ error: limits.signal.reason });
+    const { aborter } = this.#run;
+    const abort = (): void => void this.#tools.stop({ error: aborter.signal.reason });
     try {
-      limits.check();
-      limits.signal.addEventListener('abort', abort, { once: true });
+      aborter.check();
+      aborter.signal.addEventListener('abort', abort, { once: true });
       const server = await this.#start();
       const stop = await Promise.race([
         this.#converse(server),
@@ -112,11 +113,11 @@ class OpenCodeRun {
       if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
       this.#complete = true;
     } catch (error) {
-      limits.check();
+      aborter.check();
       if (error instanceof Suspension || error instanceof HoldfastError) throw error;
       throw failed(`${messageOf(error)} ${this.#server?.errors() ?? ''}`.trim());
     } finally {
-      limits.signal.removeEventListener('abort', abort);
+      aborter.signal.removeEventListener('abort', abort);
       await this.#close();
     }
   }
@@ -188,9 +189,9 @@ class OpenCodeRun {
 
   /** Without our plugin tools would act before their start is in the log: then nothing is asked. */
   async #pluginLoaded(): Promise<void> {
-    const { session, limits } = this.#run;
+    const { session, aborter } = this.#run;
     const loaded = new AbortController();
-    const late = pause(session.clock, PLUGIN_MS, AbortSignal.any([limits.signal, loaded.signal]));
+    const late = pause(session.clock, PLUGIN_MS, AbortSignal.any([aborter.signal, loaded.signal]));
     try {
       await Promise.race([this.#bridge?.ready, late.then(() => Promise.reject(failed(NO_PLUGIN)))]);
     } finally {
@@ -304,7 +305,7 @@ class OpenCodeRun {
     await this.#bridge?.close();
     if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
-    const { aborted, reason } = this.#run.limits.signal;
+    const { aborted, reason } = this.#run.aborter.signal;
     await this.#threads?.interrupt(aborted ? reason : undefined);
     if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
   }

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { createServer } from 'node:net';
-import { pause } from '../../loop/limits.ts';
+import { pause } from '../../loop/pause.ts';
 import type { Run } from '../../loop/run.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 import { type OwnedProcess, startAgentProcess } from '../agent-process.ts';
@@ -50,7 +50,7 @@ export async function connect(
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      signal: run.limits.signal,
+      signal: run.aborter.signal,
     });
     // Not found: it was taken back meanwhile.
     if (!answer.ok && answer.status !== 404) throw failed(`${path}: ${answer.status} ${await answer.text()}`);
@@ -80,7 +80,7 @@ export async function toolsReached(run: Run, client: OpenCodeClient): Promise<vo
     const tools = data[TOOL_SERVER];
     if (tools?.status === 'connected') return;
     if (tools) throw failed(`it cannot use our tools: ${tools.error ?? tools.status}`);
-    await pause(run.session.clock, POLL_MS, run.limits.signal);
+    await pause(run.session.clock, POLL_MS, run.aborter.signal);
   }
 }
 
@@ -112,7 +112,7 @@ function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string>
     };
     child.stdout?.setEncoding('utf8').on('data', look);
   });
-  return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.limits.signal);
+  return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.aborter.signal);
 }
 
 /** Below what systems give to whoever asks for any port, so that it is still free when OpenCode, seconds later, listens on it. */

@@ -1,8 +1,8 @@
 import { HoldfastError } from '../../core/errors.ts';
 import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
 import { mediaOf } from '../../formats/media.ts';
-import { Suspension } from '../../loop/limits.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
+import { Suspension } from '../../loop/suspension.ts';
 import { continuedEvaluations } from '../continued-evaluations.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
