@@ -3,11 +3,11 @@ import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent } from '../core/events.ts';
 import { createFold } from '../core/fold.ts';
+import { checkSessionId } from '../core/session-id.ts';
 import { type Upcasters, upcastLogged } from '../core/upcast.ts';
 import type { ForkOptions, Store } from '../ports/store.ts';
 import { closingResults } from './close-calls.ts';
 import type { AnySession } from './session.ts';
-import { checkSessionId } from './session-id.ts';
 
 /**
  * Copies a session's log, up to `at`, into a session of its own (D55): it survives its origin. Neither draft nor lease comes

@@ -12,6 +12,7 @@ import type {
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
+import { checkSessionId } from '../core/session-id.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
 import type { SelectionOf, SessionView } from '../core/session-view.ts';
 import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
@@ -24,7 +25,6 @@ import type { AppendEntryOptions, AppendGuard } from './append-queue.ts';
 import type { EventListener, SliceObserver } from './live.ts';
 import type { SendOptions, SentInput } from './send-input.ts';
 import { SessionHandle } from './session-handle.ts';
-import { checkSessionId } from './session-id.ts';
 import type { StagedSession } from './staged-session.ts';
 
 /** Options of `openSession`. */

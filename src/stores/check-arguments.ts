@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
+import { checkSessionId } from '../core/session-id.ts';
 import type {
   AcquireLeaseOptions,
   AppendOptions,
@@ -12,23 +13,15 @@ import { sessionNotFound } from './refusals.ts';
 
 /**
  * The argument checks that every store makes before it reads its data. An id is any text that survives a round trip through every
- * database: not empty, no NUL, no half of a surrogate pair, and short enough to be indexed.
+ * database: not empty, no NUL, no half of a surrogate pair. `checkSessionId` is stricter: people see those ids.
  */
 
-const MAX_SESSION_ID_LENGTH = 512;
+export { checkSessionId };
 
 /** Rejects an id that a database would change, cut or confuse with another. */
 export function checkId(what: string, id: string): void {
   if (typeof id !== 'string' || id === '' || id.includes('\0') || !id.isWellFormed()) {
     throw new HoldfastError('INVALID_ARGUMENT', `${what} must be text: not empty, no NUL, no lone surrogate`);
-  }
-}
-
-/** Throws `INVALID_ARGUMENT` unless the text can be the id of a session. */
-export function checkSessionId(sessionId: string): void {
-  checkId('a session id', sessionId);
-  if (sessionId.length > MAX_SESSION_ID_LENGTH) {
-    throw new HoldfastError('INVALID_ARGUMENT', `a session id has at most ${MAX_SESSION_ID_LENGTH} characters`);
   }
 }
 

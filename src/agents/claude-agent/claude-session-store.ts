@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { HoldfastError } from '../../core/errors.ts';
+import { checkSessionId } from '../../core/session-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
-import { checkSessionId } from '../../session/session-id.ts';
 import { systemClock } from '../../stores/system-clock.ts';
 import type {
   ClaudeSessionKey,

@@ -24,12 +24,11 @@ const HOSTILE_IDS: readonly string[] = [
   'e\u0301',
   '😀',
   '\u{1F600}\u{1F600}',
-  '\n',
   '\ufeff',
   'x'.repeat(512),
 ];
 
-const UNUSABLE_IDS: readonly string[] = ['', 'a\0b', '\ud800', 'x'.repeat(513)];
+const UNUSABLE_IDS: readonly string[] = ['', 'a\0b', '\n', '\u001b[31mred', '\ud800', 'x'.repeat(513)];
 
 /** Values that a log must return exactly as they were appended. */
 const HOSTILE_VALUES: readonly unknown[] = [
@@ -199,7 +198,7 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
-    name: 'every method rejects an id that a database would change or cut (I10)',
+    name: 'every method rejects an id that a database would change or a terminal would interpret (I10)',
     async check({ store }) {
       for (const id of UNUSABLE_IDS) {
         await refused(store.append(id, [note(1)], { id: 'a', expectedSeq: 0 }), 'INVALID_ARGUMENT');

@@ -1,9 +1,12 @@
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError } from './errors.ts';
 
 const MAX_LENGTH = 512;
 const CONTROL = /\p{Cc}/u;
 
-/** Refuses an id that a store could not keep, or that a terminal or a URL would show as something else. */
+/**
+ * Throws `INVALID_ARGUMENT` for an id that a database would change, cut or confuse with another, or that a terminal or a URL would
+ * show as something else. Every session and every store applies this one rule.
+ */
 export function checkSessionId(id: unknown): void {
   if (typeof id === 'string' && id !== '' && id.length <= MAX_LENGTH && !CONTROL.test(id) && id.isWellFormed()) return;
   throw new HoldfastError(
