@@ -27,7 +27,7 @@ export type {
 export { type RecoverOptions, recoverSession } from './agents/recover-session.ts';
 export type {
   AgentState,
-  CheckpointStrategy,
+  CaptureStrategy,
   ResumeValidation,
   StatefulAdapter,
   StatefulOptions,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
 import { currentEvaluation, nowOf, type Run, record } from '../loop/run.ts';
 import { latestSnapshot } from './adapter-states.ts';
-import type { AgentState, CheckpointStrategy } from './stateful-adapter.ts';
+import type { AgentState, CaptureStrategy } from './stateful-adapter.ts';
 
 /** Records a state in the log, as the successor of the evaluation's newest of its kind (D25). */
 export async function captureState<T extends AdapterState>(
@@ -41,14 +41,14 @@ export function agentStateNow<T extends AgentState>(
 }
 
 /** When a running agent's state is captured (D24). */
-export class Checkpoints {
+export class CaptureSchedule {
   readonly #run: Run;
   readonly #capture: () => Promise<AdapterStateSnapshot | undefined>;
-  readonly #strategy: CheckpointStrategy;
+  readonly #strategy: CaptureStrategy;
   #cancel: () => void = () => {};
   #stopped = false;
 
-  constructor(run: Run, strategy: CheckpointStrategy, capture: () => Promise<AdapterStateSnapshot | undefined>) {
+  constructor(run: Run, strategy: CaptureStrategy, capture: () => Promise<AdapterStateSnapshot | undefined>) {
     this.#run = run;
     this.#capture = capture;
     this.#strategy = strategy;

@@ -7,7 +7,7 @@ import type { AnySession } from '../session/session.ts';
  * When an adapter's state is captured (D24). The start of its session is always captured, for without it nothing can be
  * resumed; and the end.
  */
-export type CheckpointStrategy =
+export type CaptureStrategy =
   | 'on-tool-use'
   | 'on-complete'
   | 'on-demand'
@@ -21,7 +21,7 @@ export type ResumeValidation = 'strict' | 'relaxed' | 'none';
 export interface StatefulOptions {
   /** Whether to capture state; without it only our own log is resumed from. */
   readonly captureState?: boolean;
-  readonly checkpoint?: CheckpointStrategy;
+  readonly checkpoint?: CaptureStrategy;
   /** Resume an open evaluation of the prompt when `evaluate` does not say otherwise. */
   readonly autoResume?: boolean;
   readonly resumeValidation?: ResumeValidation;

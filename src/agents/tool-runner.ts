@@ -8,7 +8,7 @@ import { runCall } from '../loop/run-call.ts';
 import { pendingRef } from '../loop/run-calls.ts';
 import { Suspension } from '../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../loop/tool-result.ts';
-import type { ThreadRecorder } from './thread-recorder.ts';
+import type { ConversationRecorder } from './conversation-recorder.ts';
 
 /** Why a run was stopped from here: to be planned again, or with an error. */
 export type Stop = { readonly plan: true } | { readonly error: unknown };
@@ -18,7 +18,7 @@ export interface RunningAgent {
   /** Called after a tool's result is recorded. */
   readonly used: () => Promise<void>;
   /** Its conversations: its own and its subagents'. */
-  readonly threads: () => readonly ThreadRecorder[];
+  readonly conversations: () => readonly ConversationRecorder[];
   /** Whether a tool of that name starts a subagent. */
   readonly isSubagentCall: (name: string) => boolean;
 }
@@ -54,8 +54,8 @@ export class ToolRunner {
   }
 
   /** Before one of our tools runs: whether a person must approve it; and that it starts is in the log. */
-  async before(thread: ThreadRecorder, callId: string): Promise<void> {
-    const call = thread.call(callId);
+  async before(conversation: ConversationRecorder, callId: string): Promise<void> {
+    const call = conversation.call(callId);
     const prepared = call && (await prepareRecorded(this.#run, call));
     if (!call || !prepared?.ok) return; // running it will say what is wrong with it
     if (call.approval !== 'approved' && (await prepared.needsApproval())) {
@@ -64,21 +64,21 @@ export class ToolRunner {
     }
     if (this.#isStopping) return NEVER;
     const { effect } = prepared.tool;
-    await this.#start(thread, callId, effect);
+    await this.#start(conversation, callId, effect);
     if (effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
   }
 
   /** Before a tool of the agent's own runs. */
-  async beforeBuiltIn(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
+  async beforeBuiltIn(conversation: ConversationRecorder, callId: string, effect: ToolEffect): Promise<void> {
     if (this.#isStopping) return NEVER;
-    await this.#start(thread, callId, effect);
-    await confirmLease(thread.run);
+    await this.#start(conversation, callId, effect);
+    await confirmLease(conversation.run);
   }
 
   /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no answer. */
-  async #start(thread: ThreadRecorder, callId: string, effect: ToolEffect): Promise<void> {
+  async #start(conversation: ConversationRecorder, callId: string, effect: ToolEffect): Promise<void> {
     try {
-      await thread.start(callId, effect);
+      await conversation.start(callId, effect);
     } catch (error) {
       if (!(error instanceof PlanChanged)) throw error;
       await this.#quiet();
@@ -87,12 +87,12 @@ export class ToolRunner {
   }
 
   /** Runs a call. One that was asked for twice runs once (I2). */
-  call(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
-    const key = `${thread?.run.evaluationId}/${callId}`;
+  call(conversation: ConversationRecorder | undefined, callId: string): Promise<ToolOutcome> {
+    const key = `${conversation?.run.evaluationId}/${callId}`;
     const known = this.#calls.get(key);
     if (known) return known;
     if (this.#isStopping) return NEVER;
-    const work = this.#runCall(thread, callId);
+    const work = this.#runCall(conversation, callId);
     this.#inFlight.add(work);
     const told = work.catch((error: unknown) => this.stop(error instanceof PlanChanged ? { plan: true } : { error }));
     this.#calls.set(key, told);
@@ -106,29 +106,29 @@ export class ToolRunner {
 
   /** Resolves when nothing runs in any of the agent's conversations. A subagent runs as long as its calls do. */
   async #quiet(): Promise<void> {
-    const { threads, isSubagentCall } = this.#agent;
+    const { conversations, isSubagentCall } = this.#agent;
     for (;;) {
-      const busy = threads().find((thread) => thread.isBusy(isSubagentCall));
+      const busy = conversations().find((conversation) => conversation.isBusy(isSubagentCall));
       if (!busy) return;
       await busy.nextEnd();
     }
   }
 
-  async #runCall(thread: ThreadRecorder | undefined, callId: string): Promise<ToolOutcome> {
-    const call = thread?.call(callId);
-    if (!thread || !call) return failure(`call ${callId} is not known; make it again`);
-    const result = await runCall(thread.run, { action: 'run', call });
+  async #runCall(conversation: ConversationRecorder | undefined, callId: string): Promise<ToolOutcome> {
+    const call = conversation?.call(callId);
+    if (!conversation || !call) return failure(`call ${callId} is not known; make it again`);
+    const result = await runCall(conversation.run, { action: 'run', call });
     if (result.type === 'waits') {
-      const pending = result.pending ?? [pendingRef(thread.run, call)];
+      const pending = result.pending ?? [pendingRef(conversation.run, call)];
       throw new Suspension(result.reason, result.message, { pending });
     }
     let { outcome } = result;
     try {
-      await thread.result(callId, outcome, { staged: result.staged });
+      await conversation.result(callId, outcome, { staged: result.staged });
     } catch (error) {
       if (!isRefusedEvent(error)) throw error;
       outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
-      await thread.result(callId, outcome);
+      await conversation.result(callId, outcome);
     }
     await this.#agent.used();
     return outcome;

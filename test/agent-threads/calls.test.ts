@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { Checkpoints } from '../../src/agents/capture-state.ts';
-import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import { CaptureSchedule } from '../../src/agents/capture-state.ts';
+import { ConversationRecorder } from '../../src/agents/conversation-recorder.ts';
+import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conversations.ts';
 import type { OpenCodeEvent, OpenCodePart } from '../../src/agents/opencode/opencode-types.ts';
 import { beginSubagent } from '../../src/agents/subagent-run.ts';
-import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
 import { ToolRunner } from '../../src/agents/tool-runner.ts';
 import type { AdapterStateSnapshot } from '../../src/core/adapter-state.ts';
 import { textOf } from '../../src/core/messages.ts';
@@ -40,7 +40,7 @@ const part = (messageID: string, state: object): OpenCodeEvent => ({
 
 test('D11: a call with an id that was used before is another call', async () => {
   const session = await asAgent(async ({ run }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     await threads.take(part('msg_1', { status: 'running' }));
     expect((await threads.recorded(SESSION, 'call_0')).callId).toBe('call_0');
     await threads.take(part('msg_1', { status: 'completed', output: 'first' }));
@@ -72,13 +72,13 @@ test("D11: a subagent's call with the id of its parent's call is another call", 
     };
   };
   const session = await asAgent(async ({ run }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     await threads.take(task('running'));
     const own = threads.recorded(child, 'call_0');
     await threads.take(inChild('running'));
-    const { callId, thread } = await own;
-    expect([callId, thread.run.evaluationId === run.evaluationId]).toEqual(['call_0', false]);
-    expect((await threads.recorded(SESSION, 'call_0')).thread.run.evaluationId).toBe(run.evaluationId);
+    const { callId, conversation } = await own;
+    expect([callId, conversation.run.evaluationId === run.evaluationId]).toEqual(['call_0', false]);
+    expect((await threads.recorded(SESSION, 'call_0')).conversation.run.evaluationId).toBe(run.evaluationId);
     await threads.take(inChild('completed'));
     await threads.take(task('completed'));
   });
@@ -107,8 +107,8 @@ const big = defineTool({
 const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.', tools: [launch, big] });
 
 /** A response with calls, in the log. */
-async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRecorder> {
-  const recorder = new ThreadRecorder(run);
+async function answered(run: Run, ...names: readonly string[]): Promise<ConversationRecorder> {
+  const recorder = new ConversationRecorder(run);
   const toolCalls = names.map((name) => ({ callId: `call_${name}`, name, arguments: '{}' }));
   await recorder.answer({ providerMessageId: 'msg_1', content: [], toolCalls });
   return recorder;
@@ -117,7 +117,11 @@ async function answered(run: Run, ...names: readonly string[]): Promise<ThreadRe
 test('D18: a call that needs approval waits for running siblings; afterwards no other call starts', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
-    const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
+    const tools = new ToolRunner(run, {
+      used: async () => {},
+      conversations: () => [thread],
+      isSubagentCall: () => false,
+    });
     const thread = await answered(run, 'launch', 'bash', 'late');
     const starting = tools.beforeBuiltIn(thread, 'call_bash', 'once'); // its start is being appended
     let stopped = false;
@@ -143,8 +147,12 @@ test('a subagent that ends with an open call is not waited for', async () => {
   await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
     const child = await beginSubagent(run, 'call_launch', { ns: 'test', type: 'agent' });
-    const threads: ThreadRecorder[] = [];
-    const tools = new ToolRunner(run, { used: async () => {}, threads: () => threads, isSubagentCall: () => false });
+    const threads: ConversationRecorder[] = [];
+    const tools = new ToolRunner(run, {
+      used: async () => {},
+      conversations: () => threads,
+      isSubagentCall: () => false,
+    });
     const thread = await answered(run, 'launch');
     const inner = await answered(child, 'bash');
     threads.push(thread, inner);
@@ -160,7 +168,11 @@ test('a subagent that ends with an open call is not waited for', async () => {
 test('a result that the log rejects is recorded as a failure', async () => {
   const session = await asAgent(async ({ run: given }) => {
     const run: Run = { ...given, prompt };
-    const tools = new ToolRunner(run, { used: async () => {}, threads: () => [thread], isSubagentCall: () => false });
+    const tools = new ToolRunner(run, {
+      used: async () => {},
+      conversations: () => [thread],
+      isSubagentCall: () => false,
+    });
     const thread = await answered(run, 'big');
     await tools.before(thread, 'call_big');
     expect(await tools.call(thread, 'call_big')).toMatchObject({ isError: true });
@@ -178,7 +190,7 @@ test('D24: periodic captures end with the run, also if one is running at its end
         captures.push(one);
         return one.promise;
       };
-      const checkpoints = new Checkpoints(run, { periodic: 10 }, capture);
+      const checkpoints = new CaptureSchedule(run, { periodic: 10 }, capture);
       const begun = checkpoints.begun();
       captures[0]?.resolve(undefined);
       await begun;

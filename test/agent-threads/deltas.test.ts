@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
+import { ClaudeConversations } from '../../src/agents/claude-agent/claude-conversations.ts';
 import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
-import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conversations.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
 import { beginSubagent, interruptLeftSubagents } from '../../src/agents/subagent-run.ts';
 import { isMessageDelta, type MessageDelta } from '../../src/loop/provider-adapter.ts';
@@ -35,7 +35,7 @@ const claude: Speaker = {
     ['tool-input', '{"a":1}', 'echo'],
   ],
   begin(run) {
-    const threads = new ClaudeThreads(run);
+    const threads = new ClaudeConversations(run);
     const take = async (type: string, content: object): Promise<void> => {
       const message = { type, parent_tool_use_id: null, session_id: SESSION, ...content };
       await threads.take(message as unknown as ClaudeMessage);
@@ -74,7 +74,7 @@ const openCode: Speaker = {
     ['text', 'I will.'],
   ],
   begin(run) {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const take = (type: string, properties: object): Promise<void> =>
       threads.take({ type, properties } as unknown as OpenCodeEvent);
     const part = (id: string, type: string, text: string, end?: number): Promise<void> => {
@@ -197,8 +197,8 @@ describe('OpenCode, with events in an unusual order', () => {
   const completed: OpenCodeEvent = event('message.updated', {
     info: { id: 'msg_1', sessionID: SESSION, role: 'assistant', time: { created: 1, completed: 2 } },
   });
-  const begin = (run: Run): OpenCodeThreads =>
-    new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+  const begin = (run: Run): OpenCodeConversations =>
+    new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
   const contentOf = ({ session }: AgentRun): unknown => session.state.record.messages.at(-1)?.content;
 
   test('a text that does not end before the following call is recorded with the call, and its rest afterwards', async () => {

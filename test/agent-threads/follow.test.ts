@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conversations.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
 import { asAgent } from './as-agent.ts';
 
@@ -46,7 +46,7 @@ async function follow(events: readonly OpenCodeEvent[]): Promise<Followed> {
     }
   }
   const session = await asAgent(async ({ run }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     try {
       await threads.follow(stream(), { ask: async () => void asked.push(read), answerFor: async () => {} });
     } catch (error) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ThreadRecorder } from '../../src/agents/thread-recorder.ts';
+import { ConversationRecorder } from '../../src/agents/conversation-recorder.ts';
 import type { AssistantMessage } from '../../src/core/messages.ts';
 import { correction } from '../../src/loop/finish.ts';
 import { currentEvaluation, record } from '../../src/loop/run.ts';
@@ -9,13 +9,13 @@ import { asAgent } from './as-agent.ts';
 
 test('is one message, and the next message has its own position', async () => {
   const session = await asAgent(async ({ run }) => {
-    const recorder = new ThreadRecorder(run);
+    const recorder = new ConversationRecorder(run);
     const answer = { providerMessageId: 'msg_1', toolCalls: [] };
     await recorder.answer({ ...answer, content: [{ type: 'text', text: 'not JSON' }] });
     await recorder.answer({ ...answer, content: [], usage: { inputTokens: 3, outputTokens: 2 } });
     const said = currentEvaluation(run).messages.at(-1) as AssistantMessage;
     await record(run, correction(run, said, 'it was not JSON'));
-    await new ThreadRecorder(run).answer({
+    await new ConversationRecorder(run).answer({
       ...answer,
       providerMessageId: 'msg_2',
       content: [{ type: 'text', text: '{}' }],
@@ -28,7 +28,7 @@ test('is one message, and the next message has its own position', async () => {
 
 test("the prompt to continue is not a correction of the agent's response", async () => {
   await asAgent(async ({ run }) => {
-    const recorder = new ThreadRecorder(run);
+    const recorder = new ConversationRecorder(run);
     for (const n of [1, 2, 3]) {
       const toolCalls = [{ callId: `call_${n}`, name: 'look', arguments: '{}' }];
       await recorder.answer({ providerMessageId: `msg_${n}`, content: [], toolCalls });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ClaudeThreads } from '../../src/agents/claude-agent/claude-threads.ts';
+import { ClaudeConversations } from '../../src/agents/claude-agent/claude-conversations.ts';
 import type { ClaudeMessage } from '../../src/agents/claude-agent/sdk-types.ts';
-import { OpenCodeThreads } from '../../src/agents/opencode/opencode-threads.ts';
+import { OpenCodeConversations } from '../../src/agents/opencode/opencode-conversations.ts';
 import type { OpenCodeEvent } from '../../src/agents/opencode/opencode-types.ts';
 import type { Session } from '../../src/session/session.ts';
 import { asAgent } from './as-agent.ts';
@@ -25,14 +25,14 @@ function callsInLog(session: Session): readonly string[] {
 
 test('OpenCode: a call whose message is being appended runs when the append is committed', async () => {
   const session = await asAgent(async ({ run, session, hold }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const { reached, release } = hold();
     const taken = threads.take(runningTool);
     await reached.promise;
     expect(threads.recorders[0]?.hasCall(CALL)).toBe(false);
     const inLogWhenGiven = threads
       .recorded(SESSION, CALL)
-      .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
+      .then(({ callId, conversation }) => [conversation.call(callId)?.name, callsInLog(session)]);
     release.resolve();
     await taken;
     expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
@@ -42,10 +42,10 @@ test('OpenCode: a call whose message is being appended runs when the append is c
 
 test('OpenCode: a call that is unknown waits for its message', async () => {
   await asAgent(async ({ run, session }) => {
-    const threads = new OpenCodeThreads(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
+    const threads = new OpenCodeConversations(run, { sessionId: SESSION, old: new Set(), used: async () => {} });
     const inLogWhenGiven = threads
       .recorded(SESSION, CALL)
-      .then(({ callId, thread }) => [thread.call(callId)?.name, callsInLog(session)]);
+      .then(({ callId, conversation }) => [conversation.call(callId)?.name, callsInLog(session)]);
     await threads.take(runningTool);
     expect(await inLogWhenGiven).toEqual(['note', [CALL]]);
   });
@@ -57,7 +57,7 @@ for (const [where, parent] of [
 ] as const) {
   test(`Claude, in ${where}: a call whose response is being appended runs when the append is committed`, async () => {
     await asAgent(async ({ run, session, hold }) => {
-      const threads = new ClaudeThreads(run);
+      const threads = new ClaudeConversations(run);
       if (parent) {
         for (const message of claudeAnswer(parent, null, 'msg_0', 'Task')) await threads.take(message);
         await threads.flush();
@@ -68,10 +68,10 @@ for (const [where, parent] of [
       const { reached, release } = hold();
       const writing = parent ? threads.recorded(CALL) : threads.take(end);
       await reached.promise;
-      expect(threads.threadOf(CALL)).toBeUndefined();
+      expect(threads.conversationOf(CALL)).toBeUndefined();
       const inLogWhenGiven = threads
         .recorded(CALL)
-        .then(() => [threads.threadOf(CALL)?.call(CALL)?.name, callsInLog(session)]);
+        .then(() => [threads.conversationOf(CALL)?.call(CALL)?.name, callsInLog(session)]);
       const flushed = threads.flush().then(() => callsInLog(session));
       release.resolve();
       await writing;
@@ -83,7 +83,7 @@ for (const [where, parent] of [
 
 test('Claude: a response without a stream, after a stream that broke off, is recorded before its call runs', async () => {
   const session = await asAgent(async ({ run }) => {
-    const threads = new ClaudeThreads(run);
+    const threads = new ClaudeConversations(run);
     const [begin, answer] = claudeAnswer(CALL, null, 'msg_2', 'note');
     await threads.take({
       ...begin,
@@ -94,7 +94,7 @@ test('Claude: a response without a stream, after a stream that broke off, is rec
     const waiting = threads.recorded(CALL);
     await threads.take(whole);
     await waiting;
-    expect(threads.threadOf(CALL)?.call(CALL)?.name).toBe('note');
+    expect(threads.conversationOf(CALL)?.call(CALL)?.name).toBe('note');
   });
   expect(session.state.record.evaluations.items.at(0)?.totalUsage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
 });

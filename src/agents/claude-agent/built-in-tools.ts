@@ -1,5 +1,5 @@
 import type { ToolEffect } from '../../core/events.ts';
-import { TOOL_SERVER } from '../mcp-tools.ts';
+import { TOOL_SERVER } from '../serve-mcp-request.ts';
 
 /** The tools that Claude Code runs itself, and how ours are called there. */
 

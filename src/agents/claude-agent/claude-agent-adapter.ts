@@ -11,9 +11,9 @@ import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
 import { continuedEvaluations } from '../continued-evaluations.ts';
+import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
-import { asContent, ThreadRecorder } from '../thread-recorder.ts';
 import { builtInEffect, isBuiltIn, isSubagentCall } from './built-in-tools.ts';
 import { runClaudeQuery } from './claude-query.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
@@ -93,7 +93,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         ...(sdk.foldSessionSummary && { foldSessionSummary: sdk.foldSessionSummary }),
       });
       const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
-      if (!start.prompt) await new ThreadRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
+      if (!start.prompt) await new ConversationRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
       const startedAt = nowOf(run);
       const cost = costsOf(start.costUsd, from, isOwn);
       const left = leftOf(costLimitOf(run), cost);

@@ -6,14 +6,14 @@ import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { checkRun } from '../../loop/spending.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
-import { Checkpoints, captureState } from '../capture-state.ts';
-import { TOOL_SERVER } from '../mcp-tools.ts';
-import type { CheckpointStrategy } from '../stateful-adapter.ts';
+import { CaptureSchedule, captureState } from '../capture-state.ts';
+import { TOOL_SERVER } from '../serve-mcp-request.ts';
+import type { CaptureStrategy } from '../stateful-adapter.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
+import { ClaudeConversations } from './claude-conversations.ts';
 import { ClaudeSteers } from './claude-steers.ts';
-import { ClaudeThreads } from './claude-threads.ts';
 import type { ClaudeAgentSdk, ClaudeHookInput, ClaudeMessage, ClaudeQuery, ClaudeSpawnOptions } from './sdk-types.ts';
 import { toolServer } from './tool-server.ts';
 
@@ -23,7 +23,7 @@ export interface ClaudeQueryOptions {
   readonly prompt: UserMessage['content'];
   /** Options for the SDK's `query`: the caller's, with what says which session it is. */
   readonly options: Readonly<Record<string, unknown>>;
-  readonly checkpoint: CheckpointStrategy;
+  readonly checkpoint: CaptureStrategy;
   /** Records the state as it is now; `complete` once the agent has said that it is done. */
   readonly capture: (progress: {
     readonly complete: boolean;
@@ -47,8 +47,8 @@ export async function runClaudeQuery(run: Run, given: ClaudeQueryOptions): Promi
 class ClaudeQueryRun {
   readonly #run: Run;
   readonly #given: ClaudeQueryOptions;
-  readonly #threads: ClaudeThreads;
-  readonly #checkpoints: Checkpoints;
+  readonly #conversations: ClaudeConversations;
+  readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
   readonly #steers: ClaudeSteers;
   /** The process is in the log: from then on it may act. */
@@ -67,13 +67,13 @@ class ClaudeQueryRun {
   constructor(run: Run, given: ClaudeQueryOptions) {
     this.#run = run;
     this.#given = given;
-    this.#threads = new ClaudeThreads(run);
+    this.#conversations = new ClaudeConversations(run);
     this.#steers = new ClaudeSteers(run);
     const capture = (): Promise<AdapterStateSnapshot | undefined> => given.capture(this.#progress());
-    this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
+    this.#captures = new CaptureSchedule(run, given.checkpoint, capture);
     this.#tools = new ToolRunner(run, {
-      used: () => this.#checkpoints.toolUsed(),
-      threads: () => this.#threads.recorders,
+      used: () => this.#captures.toolUsed(),
+      conversations: () => this.#conversations.recorders,
       isSubagentCall,
     });
     this.#registered.promise.catch(() => {}); // whoever waits for it is told
@@ -115,9 +115,9 @@ class ClaudeQueryRun {
 
   async #take(message: ClaudeMessage): Promise<void> {
     this.#steers.take(message);
-    const toolUsed = await this.#threads.take(message);
-    if (toolUsed) await this.#checkpoints.toolUsed();
-    if (message.type === 'system' && message.subtype === 'init') await this.#checkpoints.begun();
+    const toolUsed = await this.#conversations.take(message);
+    if (toolUsed) await this.#captures.toolUsed();
+    if (message.type === 'system' && message.subtype === 'init') await this.#captures.begun();
     if (message.type === 'result') this.#result = message;
   }
 
@@ -156,7 +156,7 @@ class ClaudeQueryRun {
       mcpServers: {
         ...(given.mcpServers as object | undefined),
         ...(prompt.tools.length > 0 && {
-          [TOOL_SERVER]: toolServer(prompt.tools, (id) => this.#tools.call(this.#threads.threadOf(id), id)),
+          [TOOL_SERVER]: toolServer(prompt.tools, (id) => this.#tools.call(this.#conversations.conversationOf(id), id)),
         }),
       },
       hooks: {
@@ -185,7 +185,7 @@ class ClaudeQueryRun {
     this.#process = process;
     const registered = Promise.all([
       captureState(this.#run, agentProcessState, { ...process.state, sessionId: this.#run.session.id }),
-      this.#checkpoints.begun(),
+      this.#captures.begun(),
     ]);
     registered.then(() => this.#registered.resolve(), this.#registered.reject);
     process.exited.then((error) => {
@@ -198,14 +198,14 @@ class ClaudeQueryRun {
   async #beforeTool(input: ClaudeHookInput): Promise<Record<string, unknown>> {
     const { tool_use_id: callId = '', tool_name: name = '' } = input;
     await this.#registered.promise;
-    await this.#threads.recorded(callId);
-    const thread = this.#threads.threadOf(callId);
-    if (name === OUTPUT_TOOL || !thread) return {};
+    await this.#conversations.recorded(callId);
+    const conversation = this.#conversations.conversationOf(callId);
+    if (name === OUTPUT_TOOL || !conversation) return {};
     if (recordedName(name) === name) {
-      await this.#tools.beforeBuiltIn(thread, callId, builtInEffect(name));
+      await this.#tools.beforeBuiltIn(conversation, callId, builtInEffect(name));
       return {};
     }
-    await this.#tools.before(thread, callId);
+    await this.#tools.before(conversation, callId);
     return { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'allow' } };
   }
 
@@ -226,7 +226,7 @@ class ClaudeQueryRun {
     const calls = input.tool_calls ?? [];
     if (calls.some(({ tool_name: name }) => name === OUTPUT_TOOL)) return {}; // the final response: a steer comes too late
     const ids = calls.map(({ tool_use_id: id }) => id);
-    await this.#steers.place(this.#query, this.#threads, ids);
+    await this.#steers.place(this.#query, this.#conversations, ids);
     return {};
   }
 
@@ -234,14 +234,14 @@ class ClaudeQueryRun {
   async #close(): Promise<void> {
     const { aborter } = this.#run;
     this.#closed = true;
-    this.#checkpoints.stop();
+    this.#captures.stop();
     await this.#tools.idle();
     if (this.#process) await endOwnProcess(this.#process);
     await this.#streamEnded();
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
     const { aborted, reason } = aborter.signal;
-    await this.#threads.interrupt(aborted ? reason : undefined);
-    if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
+    await this.#conversations.interrupt(aborted ? reason : undefined);
+    if (!aborted || reason instanceof Suspension) await this.#captures.ended();
   }
 
   /**

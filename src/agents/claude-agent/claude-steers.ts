@@ -5,7 +5,7 @@ import { pause } from '../../loop/pause.ts';
 import type { Run } from '../../loop/run.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { writeContent } from './claude-blocks.ts';
-import type { ClaudeThreads } from './claude-threads.ts';
+import type { ClaudeConversations } from './claude-conversations.ts';
 import type { ClaudeMessage, ClaudeQuery } from './sdk-types.ts';
 
 /** How long the hook waits for Claude Code to confirm a message. Versions that confirm none have read it by then. */
@@ -30,13 +30,17 @@ export class ClaudeSteers {
   }
 
   /** Places the steers that are queued. `calls` are those of the turn. With an SDK that takes no input they stay queued. */
-  async place(query: ClaudeQuery | undefined, threads: ClaudeThreads, calls: readonly string[]): Promise<void> {
-    const recorder = threads.main;
+  async place(
+    query: ClaudeQuery | undefined,
+    conversations: ClaudeConversations,
+    calls: readonly string[],
+  ): Promise<void> {
+    const recorder = conversations.main;
     if (!query?.streamInput) return;
     await this.#run.session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
     if (!recorder.hasSteers()) return;
     // A call that Claude Code refused by itself had no hook that waited for it to be recorded.
-    await Promise.all(calls.map((callId) => threads.recorded(callId)));
+    await Promise.all(calls.map((callId) => conversations.recorded(callId)));
     await recorder.resultsOf(calls);
     const steers = await recorder.steers();
     if (steers.length > 0) await this.#send(query, steers);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Evaluation } from '../../core/evaluations.ts';
 import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
 import type { Run } from '../../loop/run.ts';
-import { ThreadRecorder } from '../thread-recorder.ts';
+import { ConversationRecorder } from '../conversation-recorder.ts';
 import {
   blocksOf,
   OUTPUT_TOOL,
@@ -32,7 +32,7 @@ interface Line extends ClaudeTranscriptEntry {
 
 /** Writes into our log what the transcript has of this conversation after the newest thing that the agent was told. */
 export async function importTranscript(run: Run, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
-  const recorder = new ThreadRecorder(run);
+  const recorder = new ConversationRecorder(run);
   const lines = chainOf(entries);
   const unfinished = unfinishedAnswers(lines);
   const outputCalls = new Set<unknown>();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnyTool } from '../../loop/define-tool.ts';
 import type { ToolOutcome } from '../../loop/tool-result.ts';
-import { answerMcp, type McpMessage, TOOL_SERVER } from '../mcp-tools.ts';
+import { type McpMessage, serveMcpRequest, TOOL_SERVER } from '../serve-mcp-request.ts';
 
 /** Our tools as an MCP server in this process: the SDK hands it the model's calls, with the id of each in the call's metadata. */
 
@@ -32,7 +32,7 @@ export function toolServer(tools: readonly AnyTool[], call: (callId: string) => 
       async connect(transport) {
         transport.onmessage = (message) => {
           if (message.id === undefined) return;
-          answerMcp(message, tools, ({ _meta }) => call(String(_meta?.[TOOL_USE_ID] ?? randomUUID())))
+          serveMcpRequest(message, tools, ({ _meta }) => call(String(_meta?.[TOOL_USE_ID] ?? randomUUID())))
             .then((reply) => transport.send(reply))
             .catch(() => {}); // the agent is gone; its run says why
         };

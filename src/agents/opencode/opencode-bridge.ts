@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
 import type { AnyTool } from '../../loop/define-tool.ts';
 import type { ToolOutcome } from '../../loop/tool-result.ts';
-import { answerMcp, type McpMessage } from '../mcp-tools.ts';
+import { type McpMessage, serveMcpRequest } from '../serve-mcp-request.ts';
 
 /**
  * How OpenCode reaches us: its MCP client calls our tools here, and a plugin in its process asks here before any tool runs and any request to the model. On
@@ -58,7 +58,9 @@ export async function openBridge(options: {
       response.writeHead(202).end();
       return;
     }
-    const answered = answerMcp(message, options.tools, ({ name = '', arguments: args }) => options.call(name, args));
+    const answered = serveMcpRequest(message, options.tools, ({ name = '', arguments: args }) =>
+      options.call(name, args),
+    );
     if (message.method === 'tools/call') return streamed(response, answered);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await answered));
   };

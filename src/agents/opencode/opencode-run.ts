@@ -15,17 +15,17 @@ import { checkRun } from '../../loop/spending.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
-import { Checkpoints, captureState } from '../capture-state.ts';
-import { TOOL_SERVER } from '../mcp-tools.ts';
-import type { CheckpointStrategy } from '../stateful-adapter.ts';
-import { asContent, ThreadRecorder } from '../thread-recorder.ts';
+import { CaptureSchedule, captureState } from '../capture-state.ts';
+import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
+import { TOOL_SERVER } from '../serve-mcp-request.ts';
+import type { CaptureStrategy } from '../stateful-adapter.ts';
 import { type Stop, ToolRunner } from '../tool-runner.ts';
 import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge } from './opencode-bridge.ts';
+import { OpenCodeConversations } from './opencode-conversations.ts';
 import { PLUGIN } from './opencode-plugin.ts';
 import { connect, type OpenCodeServer, startServer, toolsReached } from './opencode-server.ts';
 import { failed, openOpenCodeSession, partsOf } from './opencode-session.ts';
-import { OpenCodeThreads } from './opencode-threads.ts';
 import type { OpenCodeClient, OpenCodePrompt, OpenCodeSdk } from './opencode-types.ts';
 
 /** What one run of OpenCode is started with. */
@@ -43,7 +43,7 @@ export interface OpenCodeRunOptions {
   readonly restart: boolean;
   /** What it is told when it is resumed in the middle. */
   readonly continuation: string;
-  readonly checkpoint: CheckpointStrategy;
+  readonly checkpoint: CaptureStrategy;
   /** Records the state as it is now. */
   readonly capture: (progress: {
     readonly sessionId: string;
@@ -58,7 +58,7 @@ export async function runOpenCode(run: Run, given: OpenCodeRunOptions): Promise<
 }
 
 interface Announced {
-  readonly thread: ThreadRecorder;
+  readonly conversation: ConversationRecorder;
   readonly callId: string;
   readonly name: string;
   readonly args: string;
@@ -67,7 +67,7 @@ interface Announced {
 class OpenCodeRun {
   readonly #run: Run;
   readonly #given: OpenCodeRunOptions;
-  readonly #checkpoints: Checkpoints;
+  readonly #captures: CaptureSchedule;
   readonly #tools: ToolRunner;
   /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
   readonly #over = new AbortController();
@@ -77,7 +77,7 @@ class OpenCodeRun {
   #directory: string | undefined;
   #server: OpenCodeServer | undefined;
   #client: OpenCodeClient | undefined;
-  #threads: OpenCodeThreads | undefined;
+  #conversations: OpenCodeConversations | undefined;
   #sessionId: string;
   #complete = false;
 
@@ -87,10 +87,10 @@ class OpenCodeRun {
     this.#sessionId = given.from ?? '';
     const capture = async (): Promise<AdapterStateSnapshot | undefined> =>
       this.#sessionId === '' ? undefined : given.capture({ sessionId: this.#sessionId, complete: this.#complete });
-    this.#checkpoints = new Checkpoints(run, given.checkpoint, capture);
+    this.#captures = new CaptureSchedule(run, given.checkpoint, capture);
     this.#tools = new ToolRunner(run, {
-      used: () => this.#checkpoints.toolUsed(),
-      threads: () => this.#threads?.recorders ?? [],
+      used: () => this.#captures.toolUsed(),
+      conversations: () => this.#conversations?.recorders ?? [],
       isSubagentCall: (name) => name === SUBAGENT_TOOL,
     });
     given.running(capture);
@@ -163,14 +163,14 @@ class OpenCodeRun {
     const start = await openOpenCodeSession(this.#run, client, { from, fork, restart });
     await this.#pluginLoaded();
     this.#sessionId = start.sessionId;
-    await this.#checkpoints.begun();
-    if (start.prompt.length === 0) await new ThreadRecorder(this.#run).user(asContent(continuation));
-    const threads = new OpenCodeThreads(this.#run, {
+    await this.#captures.begun();
+    if (start.prompt.length === 0) await new ConversationRecorder(this.#run).user(asContent(continuation));
+    const conversations = new OpenCodeConversations(this.#run, {
       sessionId: start.sessionId,
       old: start.old,
-      used: () => this.#checkpoints.toolUsed(),
+      used: () => this.#captures.toolUsed(),
     });
-    this.#threads = threads;
+    this.#conversations = conversations;
     const parts = partsOf([
       ...(start.prompt.length > 0 ? start.prompt : asContent(continuation)),
       ...(start.note === undefined ? [] : asContent(start.note)),
@@ -183,7 +183,7 @@ class OpenCodeRun {
       const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
       if (error !== undefined) throw failed(JSON.stringify(error));
     };
-    await threads.follow(stream, { ask, answerFor });
+    await conversations.follow(stream, { ask, answerFor });
     return undefined;
   }
 
@@ -204,9 +204,9 @@ class OpenCodeRun {
    * OpenCode has told which call it works for.
    */
   async #checkOurs(sessionId: string): Promise<void> {
-    const [client, threads] = [this.#client, this.#threads];
-    for (let id: string | undefined = sessionId; client && threads && id !== undefined; ) {
-      if (threads.isOurs(id)) return threads.known(sessionId);
+    const [client, conversations] = [this.#client, this.#conversations];
+    for (let id: string | undefined = sessionId; client && conversations && id !== undefined; ) {
+      if (conversations.isOurs(id)) return conversations.known(sessionId);
       id = (await client.session.get({ path: { id } })).data?.parentID;
     }
     throw new Error(`${sessionId} is not the session that this server was started for, nor a subagent of it`);
@@ -214,23 +214,23 @@ class OpenCodeRun {
 
   /** Before a tool runs: its call is in the log, and that it starts (D57). */
   async #beforeTool({ tool, sessionID, callID }: BeforeTool): Promise<void> {
-    const recorded = await this.#threads?.recorded(sessionID, callID);
+    const recorded = await this.#conversations?.recorded(sessionID, callID);
     if (!recorded) return;
-    const { callId, thread } = recorded;
-    if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(thread, callId, openCodeEffect(tool));
-    await this.#tools.before(thread, callId);
-    const call = thread.call(callId);
-    const args = call && (await argumentsOf(thread.run.session, call)); // OpenCode passes the exact ones
+    const { callId, conversation } = recorded;
+    if (recordedName(tool) === tool) return this.#tools.beforeBuiltIn(conversation, callId, openCodeEffect(tool));
+    await this.#tools.before(conversation, callId);
+    const call = conversation.call(callId);
+    const args = call && (await argumentsOf(conversation.run.session, call)); // OpenCode passes the exact ones
     if (call && args !== undefined)
-      this.#announced.push({ thread, callId, name: call.name, args: canonicalJson(JSON.parse(args)) });
+      this.#announced.push({ conversation, callId, name: call.name, args: canonicalJson(JSON.parse(args)) });
   }
 
   /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
   async #beforeRequest(sessionId: string): Promise<void> {
-    if (!this.#client || !this.#threads) return;
+    if (!this.#client || !this.#conversations) return;
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
     const newest = data?.at(-1)?.info;
-    if (newest?.role === 'assistant') await this.#threads.told(sessionId, newest.id);
+    if (newest?.role === 'assistant') await this.#conversations.told(sessionId, newest.id);
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
     checkRun(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
@@ -255,7 +255,7 @@ class OpenCodeRun {
     const at = this.#announced.findIndex((one) => one.name === name && one.args === wanted);
     const [found] = at < 0 ? [] : this.#announced.splice(at, 1);
     if (!found) return failure(`this call of "${name}" was not announced; make it again`);
-    return this.#tools.call(found.thread, found.callId);
+    return this.#tools.call(found.conversation, found.callId);
   }
 
   /** What cannot be recorded must not be done, nor what is not allowed: it stops the run, and is none of the model's business. */
@@ -299,15 +299,15 @@ class OpenCodeRun {
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
   async #close(): Promise<void> {
     this.#over.abort();
-    this.#checkpoints.stop();
+    this.#captures.stop();
     await this.#tools.idle();
     if (this.#server) await endOwnProcess(this.#server);
     await this.#bridge?.close();
     if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
     // Whoever lost the lease can write nothing more; whoever was cancelled can.
     const { aborted, reason } = this.#run.aborter.signal;
-    await this.#threads?.interrupt(aborted ? reason : undefined);
-    if (!aborted || reason instanceof Suspension) await this.#checkpoints.ended();
+    await this.#conversations?.interrupt(aborted ? reason : undefined);
+    if (!aborted || reason instanceof Suspension) await this.#captures.ended();
   }
 }
 

@@ -4,7 +4,7 @@ import { pause } from '../../loop/pause.ts';
 import type { Run } from '../../loop/run.ts';
 import { untilAborted } from '../../models/until-aborted.ts';
 import { type OwnedProcess, startAgentProcess } from '../agent-process.ts';
-import { TOOL_SERVER } from '../mcp-tools.ts';
+import { TOOL_SERVER } from '../serve-mcp-request.ts';
 import type { PluginInput } from './opencode-plugin.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeClient, OpenCodeEvent, OpenCodeSdk } from './opencode-types.ts';

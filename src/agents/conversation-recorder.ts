@@ -33,7 +33,7 @@ interface Call {
  * Writes one conversation of an agent into our log, in the order it is told: one evaluation, the agent's own or a subagent's.
  * What is there already, by the provider's message id or the call's, is not written again (D57).
  */
-export class ThreadRecorder {
+export class ConversationRecorder {
   readonly run: Run;
   readonly #calls = new Map<string, Call>();
   /** Who waits for the calls that run. */

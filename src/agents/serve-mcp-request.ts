@@ -24,7 +24,7 @@ const METHOD_NOT_FOUND = -32_601;
 const INTERNAL_ERROR = -32_603;
 
 /** Answers one request. `call` runs the tool; what it throws is told as an error of the protocol. */
-export async function answerMcp(
+export async function serveMcpRequest(
   message: McpMessage,
   tools: readonly AnyTool[],
   call: (params: NonNullable<McpMessage['params']>) => Promise<ToolOutcome>,

@@ -1,15 +1,15 @@
 import type { Usage } from '../../core/usage.ts';
 import { type Run, record } from '../../loop/run.ts';
 import { failure, resultOf } from '../../loop/tool-result.ts';
+import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
-import { ThreadRecorder } from '../thread-recorder.ts';
 import { SUBAGENT_TOOL } from './built-in-tools.ts';
 import { OpenCodeAnswer } from './opencode-answer.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
-interface Thread {
-  readonly recorder: ThreadRecorder;
+interface Conversation {
+  readonly recorder: ConversationRecorder;
   readonly answers: Map<string, OpenCodeAnswer>;
   /** The call that started a subagent. */
   readonly callId?: string;
@@ -19,10 +19,10 @@ interface Thread {
  * OpenCode's events, written into our log as they come: the session's conversation, and each child session's as a child
  * conversation. OpenCode starts tools while an answer is still being given, so an answer is recorded in pieces (D57).
  */
-export class OpenCodeThreads {
-  readonly #threads = new Map<string, Thread>();
+export class OpenCodeConversations {
+  readonly #conversations = new Map<string, Conversation>();
   /** The call that a child session works for now, and whose it is. */
-  readonly #children = new Map<string, { readonly parent: Thread; readonly callId: string }>();
+  readonly #children = new Map<string, { readonly parent: Conversation; readonly callId: string }>();
   /** What the call of a part is recorded as, and the newest call of each id: a provider may give an id again (D11). */
   readonly #callIds = new Map<string, string>();
   readonly #newest = new Map<string, string>();
@@ -46,7 +46,7 @@ export class OpenCodeThreads {
     this.#old = options.old;
     this.#used = options.used;
     this.#sessionId = options.sessionId;
-    this.#threads.set(options.sessionId, { recorder: new ThreadRecorder(run), answers: new Map() });
+    this.#conversations.set(options.sessionId, { recorder: new ConversationRecorder(run), answers: new Map() });
   }
 
   /**
@@ -80,19 +80,20 @@ export class OpenCodeThreads {
   async recorded(
     sessionId: string,
     callID: string,
-  ): Promise<{ readonly callId: string; readonly thread: ThreadRecorder }> {
+  ): Promise<{ readonly callId: string; readonly conversation: ConversationRecorder }> {
     const key = `${sessionId}/${callID}`;
     for (;;) {
       const callId = this.#newest.get(key);
-      const thread = this.#threads.get(sessionId)?.recorder;
-      if (callId !== undefined && thread?.hasCall(callId) && !thread.hasResult(callId)) return { callId, thread };
+      const conversation = this.#conversations.get(sessionId)?.recorder;
+      if (callId !== undefined && conversation?.hasCall(callId) && !conversation.hasResult(callId))
+        return { callId, conversation };
       await new Promise<void>((resolve) => this.#waiting.set(key, resolve));
     }
   }
 
   /** Whether a session's conversation is recorded: the one that was asked, or a subagent's while its call runs. */
   isOurs(sessionId: string): boolean {
-    return this.#threads.has(sessionId) || this.#children.has(sessionId);
+    return this.#conversations.has(sessionId) || this.#children.has(sessionId);
   }
 
   /** Resolves when it was told which call a subagent's session works for. */
@@ -103,19 +104,19 @@ export class OpenCodeThreads {
   /** Resolves when an answer was told of: what was told before it is in the log. */
   async told(sessionId: string, messageId: string): Promise<void> {
     const isTold = (): boolean =>
-      this.#old.has(messageId) || this.#threads.get(sessionId)?.answers.get(messageId)?.info !== undefined;
+      this.#old.has(messageId) || this.#conversations.get(sessionId)?.answers.get(messageId)?.info !== undefined;
     while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
   /** Every conversation that goes on. */
-  get recorders(): readonly ThreadRecorder[] {
-    return [...this.#threads.values()].map(({ recorder }) => recorder);
+  get recorders(): readonly ConversationRecorder[] {
+    return [...this.#conversations.values()].map(({ recorder }) => recorder);
   }
 
   /** The agent ends in the middle of what it says. */
   interrupt(reason?: unknown): Promise<void> {
     return this.#inOrder(async () => {
-      for (const { recorder } of this.#threads.values()) await recorder.interrupt(reason);
+      for (const { recorder } of this.#conversations.values()) await recorder.interrupt(reason);
     });
   }
 
@@ -135,46 +136,47 @@ export class OpenCodeThreads {
   }
 
   async #part(part: OpenCodePart): Promise<void> {
-    const thread = await this.#thread(part.sessionID);
-    if (!thread || this.#old.has(part.messageID)) return;
-    const answer = answerOf(thread, part.messageID);
+    const conversation = await this.#conversation(part.sessionID);
+    if (!conversation || this.#old.has(part.messageID)) return;
+    const answer = answerOf(conversation, part.messageID);
     answer.take(part);
-    if (answer.over) await this.#flush(thread, answer, part.messageID); // it was not all
+    if (answer.over) await this.#flush(conversation, answer, part.messageID); // it was not all
     if (part.type !== 'tool' || part.callID === undefined || part.state === undefined) return;
     const { status, output, error, metadata } = part.state;
     if (status === 'pending') return;
-    const callId = this.#callIdOf(thread, part);
-    await this.#flush(thread, answer, part.messageID);
+    const callId = this.#callIdOf(conversation, part);
+    await this.#flush(conversation, answer, part.messageID);
     const childId = part.tool === SUBAGENT_TOOL ? metadata?.sessionId : undefined;
     if (status !== 'completed' && status !== 'error') {
       if (typeof childId === 'string') {
-        this.#children.set(childId, { parent: thread, callId });
+        this.#children.set(childId, { parent: conversation, callId });
         this.#waiting.get(childId)?.();
       }
       return;
     }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
-    if (await thread.recorder.result(callId, outcome)) await this.#used();
+    if (await conversation.recorder.result(callId, outcome)) await this.#used();
     await this.#endChild(callId);
   }
 
   /** A subagent has ended with its call. Its session may be asked again, by another call. */
   async #endChild(callId: string): Promise<void> {
-    const [sessionId, child] = [...this.#threads].find(([, thread]) => thread.callId === callId) ?? [];
+    const [sessionId, child] =
+      [...this.#conversations].find(([, conversation]) => conversation.callId === callId) ?? [];
     if (sessionId === undefined || !child) return;
     await this.#finishAll(sessionId);
-    this.#threads.delete(sessionId);
+    this.#conversations.delete(sessionId);
     this.#children.delete(sessionId);
     const { run } = child.recorder;
     await record(run, [{ type: 'evaluation/completed', evaluationId: run.evaluationId }]);
     child.recorder.ended();
   }
 
-  #callIdOf(thread: Thread, { id, sessionID, callID = '' }: OpenCodePart): string {
+  #callIdOf(conversation: Conversation, { id, sessionID, callID = '' }: OpenCodePart): string {
     const known = this.#callIds.get(id);
     if (known !== undefined) return known;
     let callId = callID;
-    for (let n = 2; thread.recorder.knowsCall(callId); n++) callId = `${callID}#${n}`;
+    for (let n = 2; conversation.recorder.knowsCall(callId); n++) callId = `${callID}#${n}`;
     this.#callIds.set(id, callId);
     this.#newest.set(`${sessionID}/${callID}`, callId);
     return callId;
@@ -194,70 +196,71 @@ export class OpenCodeThreads {
   /** A piece of a text that is being said. */
   async #delta(said: OpenCodeEvent['properties']): Promise<void> {
     const { sessionID = '', messageID = '', partID = '', field, delta } = said;
-    const thread = await this.#thread(sessionID);
-    if (!thread || field !== 'text' || delta === undefined) return;
-    const part = thread.answers.get(messageID)?.hear(partID, delta);
+    const conversation = await this.#conversation(sessionID);
+    if (!conversation || field !== 'text' || delta === undefined) return;
+    const part = conversation.answers.get(messageID)?.hear(partID, delta);
     // What follows a recorded piece is shown when it is recorded.
-    if (!part || thread.recorder.hasAnswer(messageID)) return;
+    if (!part || conversation.recorder.hasAnswer(messageID)) return;
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
-    thread.recorder.hear({ type, blockId: partID, delta });
+    conversation.recorder.hear({ type, blockId: partID, delta });
   }
 
   async #message(info: OpenCodeMessage): Promise<void> {
-    const thread = await this.#thread(info.sessionID);
-    if (!thread || info.role !== 'assistant' || this.#old.has(info.id)) return;
-    const answer = answerOf(thread, info.id);
+    const conversation = await this.#conversation(info.sessionID);
+    if (!conversation || info.role !== 'assistant' || this.#old.has(info.id)) return;
+    const answer = answerOf(conversation, info.id);
     answer.info = info;
     this.#waiting.get(info.id)?.();
     if (info.time.completed === undefined) return;
     if (info.sessionID === this.#sessionId) this.#problem = info.error;
-    if (answer.isComplete) await this.#finish(thread, answer, info.id);
+    if (answer.isComplete) await this.#finish(conversation, answer, info.id);
   }
 
   /** What was told of a session is all there is. */
   async #finishAll(sessionId = ''): Promise<void> {
-    const thread = this.#threads.get(sessionId);
-    if (!thread) return;
-    for (const [messageId, answer] of thread.answers) if (answer.info) await this.#finish(thread, answer, messageId);
+    const conversation = this.#conversations.get(sessionId);
+    if (!conversation) return;
+    for (const [messageId, answer] of conversation.answers)
+      if (answer.info) await this.#finish(conversation, answer, messageId);
   }
 
   /** Records all of an answer, and what it cost. */
-  async #finish(thread: Thread, answer: OpenCodeAnswer, messageId: string): Promise<void> {
+  async #finish(conversation: Conversation, answer: OpenCodeAnswer, messageId: string): Promise<void> {
     if (answer.over) return;
     answer.over = true;
-    await this.#flush(thread, answer, messageId, answer.usage);
+    await this.#flush(conversation, answer, messageId, answer.usage);
   }
 
   /** Records what is new of an answer. */
-  async #flush(thread: Thread, answer: OpenCodeAnswer, messageId: string, usage?: Usage): Promise<void> {
+  async #flush(conversation: Conversation, answer: OpenCodeAnswer, messageId: string, usage?: Usage): Promise<void> {
     const made: OpenCodePart[] = [];
     const news = answer.takeNews((part) => {
       made.push(part);
-      return this.#callIdOf(thread, part);
+      return this.#callIdOf(conversation, part);
     });
     const model = answer.info?.modelID;
-    await thread.recorder.answer({ providerMessageId: messageId, ...news, usage, model });
+    await conversation.recorder.answer({ providerMessageId: messageId, ...news, usage, model });
     for (const { sessionID, callID } of made) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
 
   /** The conversation of a session; a child session's begins with its first message. */
-  async #thread(sessionId: string): Promise<Thread | undefined> {
-    const known = this.#threads.get(sessionId);
+  async #conversation(sessionId: string): Promise<Conversation | undefined> {
+    const known = this.#conversations.get(sessionId);
     if (known) return known;
     const { parent, callId } = this.#children.get(sessionId) ?? {};
     if (!parent || callId === undefined) return undefined;
     const run = await beginSubagent(parent.recorder.run, callId, { ns: 'opencode', type: SUBAGENT_TOOL });
-    const thread: Thread = { recorder: new ThreadRecorder(run), answers: new Map(), callId };
-    this.#threads.set(sessionId, thread);
-    return thread;
+    const conversation: Conversation = { recorder: new ConversationRecorder(run), answers: new Map(), callId };
+    this.#conversations.set(sessionId, conversation);
+    return conversation;
   }
 }
 
-function answerOf(thread: Thread, messageId: string): OpenCodeAnswer {
-  let answer = thread.answers.get(messageId);
+function answerOf(conversation: Conversation, messageId: string): OpenCodeAnswer {
+  let answer = conversation.answers.get(messageId);
   if (!answer) {
     answer = new OpenCodeAnswer();
-    thread.answers.set(messageId, answer);
+    conversation.answers.set(messageId, answer);
   }
   return answer;
 }

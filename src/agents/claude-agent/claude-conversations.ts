@@ -1,8 +1,8 @@
 import type { Usage } from '../../core/usage.ts';
 import { type Run, record } from '../../loop/run.ts';
 import type { Block } from '../../loop/stream-answer.ts';
+import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
-import { ThreadRecorder } from '../thread-recorder.ts';
 import { recordedName } from './built-in-tools.ts';
 import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './claude-blocks.ts';
 import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
@@ -15,10 +15,10 @@ import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
  * tells it of a subagent's answer, nor of one that was asked for again without a stream: those are recorded in pieces, when a call
  * of them wants to run (D57).
  */
-export class ClaudeThreads {
+export class ClaudeConversations {
   readonly #run: Run;
-  readonly #main: Thread;
-  readonly #subagents = new Map<string, Thread>();
+  readonly #main: Conversation;
+  readonly #subagents = new Map<string, Conversation>();
   /** Calls that wait for their answer to be recorded. */
   readonly #waiting = new Map<string, { readonly promise: Promise<void>; readonly resolve: () => void }>();
   /** Calls of the output tool: recorded as answers, not as calls. */
@@ -26,7 +26,7 @@ export class ClaudeThreads {
 
   constructor(run: Run) {
     this.#run = run;
-    this.#main = new Thread(run);
+    this.#main = new Conversation(run);
   }
 
   /** Takes in one message of the stream. Resolves when what it says is durable, with whether it brought a new tool result. */
@@ -41,9 +41,9 @@ export class ClaudeThreads {
 
   /** Resolves when the answer that makes this call is in the log. */
   async recorded(callId: string): Promise<void> {
-    if (this.#outputCalls.has(callId) || this.threadOf(callId)) return;
-    const thread = this.#threads().find((one) => !one.isStreamed && one.buffered(callId));
-    if (thread) return this.#flush(thread);
+    if (this.#outputCalls.has(callId) || this.conversationOf(callId)) return;
+    const conversation = this.#conversations().find((one) => !one.isStreamed && one.buffered(callId));
+    if (conversation) return this.#flush(conversation);
     let waiting = this.#waiting.get(callId);
     if (!waiting) {
       waiting = Promise.withResolvers<void>();
@@ -53,76 +53,76 @@ export class ClaudeThreads {
   }
 
   /** The conversation that a recorded call belongs to. */
-  threadOf(callId: string): ThreadRecorder | undefined {
-    return this.#threads().find(({ recorder }) => recorder.hasCall(callId))?.recorder;
+  conversationOf(callId: string): ConversationRecorder | undefined {
+    return this.#conversations().find(({ recorder }) => recorder.hasCall(callId))?.recorder;
   }
 
   /** The agent's own conversation. */
-  get main(): ThreadRecorder {
+  get main(): ConversationRecorder {
     return this.#main.recorder;
   }
 
   /** Every conversation that goes on. */
-  get recorders(): readonly ThreadRecorder[] {
-    return this.#threads().map(({ recorder }) => recorder);
+  get recorders(): readonly ConversationRecorder[] {
+    return this.#conversations().map(({ recorder }) => recorder);
   }
 
   /** Records what is still held back. */
   async flush(): Promise<void> {
-    for (const thread of this.#threads()) await this.#flush(thread);
+    for (const conversation of this.#conversations()) await this.#flush(conversation);
   }
 
   /** The agent ends in the middle of what it says. */
   async interrupt(reason?: unknown): Promise<void> {
-    for (const { recorder } of this.#threads()) await recorder.interrupt(reason);
+    for (const { recorder } of this.#conversations()) await recorder.interrupt(reason);
   }
 
-  #threads(): readonly Thread[] {
+  #conversations(): readonly Conversation[] {
     return [this.#main, ...this.#subagents.values()];
   }
 
   async #event(event: StreamEvent): Promise<void> {
-    const thread = this.#main;
+    const conversation = this.#main;
     if (event.type === 'message_start') {
-      await this.#flush(thread);
-      await thread.recorder.interrupt(); // an answer that broke off is given again
-      thread.begin(event.message);
-    } else if (event.type === 'content_block_start') thread.startBlock(event);
-    else if (event.type === 'content_block_delta') thread.hear(event);
-    else if (event.type === 'message_delta') thread.addUsage(event.usage);
+      await this.#flush(conversation);
+      await conversation.recorder.interrupt(); // an answer that broke off is given again
+      conversation.begin(event.message);
+    } else if (event.type === 'content_block_start') conversation.startBlock(event);
+    else if (event.type === 'content_block_delta') conversation.hear(event);
+    else if (event.type === 'message_delta') conversation.addUsage(event.usage);
     else if (event.type === 'message_stop') {
-      await this.#flush(thread);
-      thread.end();
+      await this.#flush(conversation);
+      conversation.end();
     }
   }
 
   async #assistant(message: ClaudeMessage): Promise<void> {
     const said = message.message as { readonly id: string; readonly model?: string; readonly usage?: unknown };
     if (said.model === '<synthetic>') return; // said by the program, not by the model
-    const thread = await this.#thread(message);
-    if (thread.answerId !== said.id) await this.#flush(thread);
+    const conversation = await this.#conversation(message);
+    if (conversation.answerId !== said.id) await this.#flush(conversation);
     const blocks = blocksOf(said);
     for (const block of blocks) if (block.name === OUTPUT_TOOL) this.#outputCalls.add(String(block.id));
-    thread.add({ ...said, at: timeOf(message) }, blocks);
+    conversation.add({ ...said, at: timeOf(message) }, blocks);
     const wanted = blocks.some((block) => block.type === 'tool_use' && this.#waiting.has(String(block.id)));
-    if (wanted && !thread.isStreamed) await this.#flush(thread);
+    if (wanted && !conversation.isStreamed) await this.#flush(conversation);
   }
 
   async #user(message: ClaudeMessage): Promise<boolean> {
     if (message.isReplay === true) return false;
     let fresh = false;
-    const thread = await this.#thread(message);
-    await this.#flush(thread);
-    const { recorder } = thread;
+    const conversation = await this.#conversation(message);
+    await this.#flush(conversation);
+    const { recorder } = conversation;
     for (const block of blocksOf(message.message)) {
       if (block.type === 'tool_result') fresh = (await this.#result(recorder, block, timeOf(message))) || fresh;
-      else if (block.type === 'text' && thread !== this.#main)
+      else if (block.type === 'text' && conversation !== this.#main)
         await recorder.user([{ type: 'text', text: String(block.text) }], timeOf(message));
     }
     return fresh;
   }
 
-  async #result(recorder: ThreadRecorder, block: ClaudeBlock, at: string | undefined): Promise<boolean> {
+  async #result(recorder: ConversationRecorder, block: ClaudeBlock, at: string | undefined): Promise<boolean> {
     const callId = String(block.tool_use_id);
     const outcome = readResult(block);
     if (this.#outputCalls.has(callId)) {
@@ -140,32 +140,32 @@ export class ClaudeThreads {
   }
 
   /** Resolves when everything that was said in this conversation is in the log, also what someone else is writing just now. */
-  async #flush(thread: Thread): Promise<void> {
-    const answer = thread.takeAnswer();
-    if (!answer) return thread.writing;
-    thread.writing = thread.recorder.answer(answer);
-    await thread.writing;
+  async #flush(conversation: Conversation): Promise<void> {
+    const answer = conversation.takeAnswer();
+    if (!answer) return conversation.writing;
+    conversation.writing = conversation.recorder.answer(answer);
+    await conversation.writing;
     for (const [callId, { resolve }] of this.#waiting) {
-      if (!thread.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
+      if (!conversation.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
       this.#waiting.delete(callId);
       resolve();
     }
   }
 
   /** The conversation that a message belongs to; a subagent's first message begins its own. */
-  async #thread(message: ClaudeMessage): Promise<Thread> {
+  async #conversation(message: ClaudeMessage): Promise<Conversation> {
     const { parent_tool_use_id: parent } = message;
     if (typeof parent !== 'string') return this.#main;
     const known = this.#subagents.get(parent);
     if (known) return known;
     await this.flush();
-    const run = await beginSubagent(this.threadOf(parent)?.run ?? this.#run, parent, {
+    const run = await beginSubagent(this.conversationOf(parent)?.run ?? this.#run, parent, {
       ns: 'claude-agent',
       type: String(message.subagent_type ?? 'agent'),
     });
-    const thread = new Thread(run, parent);
-    this.#subagents.set(parent, thread);
-    return thread;
+    const conversation = new Conversation(run, parent);
+    this.#subagents.set(parent, conversation);
+    return conversation;
   }
 }
 
@@ -183,8 +183,8 @@ interface StreamEvent {
 }
 
 /** One conversation while it is streamed: the answer that is being given, not yet recorded. */
-class Thread {
-  readonly recorder: ThreadRecorder;
+class Conversation {
+  readonly recorder: ConversationRecorder;
   readonly parentToolUseId: string | undefined;
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
@@ -200,7 +200,7 @@ class Thread {
 
   constructor(run: Run, parentToolUseId?: string) {
     this.parentToolUseId = parentToolUseId;
-    this.recorder = new ThreadRecorder(run);
+    this.recorder = new ConversationRecorder(run);
   }
 
   get answerId(): string | undefined {
@@ -249,7 +249,7 @@ class Thread {
   }
 
   /** The answer so far. Its cost goes with the first piece. */
-  takeAnswer(): Parameters<ThreadRecorder['answer']>[0] | undefined {
+  takeAnswer(): Parameters<ConversationRecorder['answer']>[0] | undefined {
     if (this.#id === undefined || this.#blocks.length === 0) return undefined;
     const first = !this.recorder.hasAnswer(this.#id);
     const answer = {
