@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
 import { currentEvaluation, nowOf, type Run, record } from '../loop/run.ts';
+import { Suspension } from '../loop/suspension.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import type { AgentState, CaptureStrategy } from './stateful-adapter.ts';
 
@@ -70,9 +71,11 @@ export class CaptureSchedule {
     this.#cancel();
   }
 
+  /** The agent's process has ended. Its last state is captured, unless another process holds the lease by now. */
   async ended(): Promise<void> {
     this.stop();
-    await this.#capture();
+    const { aborted, reason } = this.#run.aborter.signal;
+    if (!aborted || reason instanceof Suspension) await this.#capture();
   }
 
   #arm(): void {

@@ -10,7 +10,7 @@ import { type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
 /** An agent's answer, or a piece of one. */
-export interface AgentAnswer {
+export interface AgentResponse {
   readonly providerMessageId: string;
   readonly content: AssistantMessage['content'];
   readonly toolCalls: readonly ToolCall[];
@@ -56,7 +56,8 @@ export class ConversationRecorder {
     }
   }
 
-  hasAnswer(providerMessageId: string): boolean {
+  /** Whether a response, or a piece of it, is in the log. */
+  hasResponse(providerMessageId: string): boolean {
     return this.#answers.has(providerMessageId);
   }
 
@@ -75,7 +76,7 @@ export class ConversationRecorder {
   }
 
   /** Records an answer; a further piece of the newest one stays in its turn. */
-  async answer(answer: AgentAnswer): Promise<void> {
+  async recordResponse(answer: AgentResponse): Promise<void> {
     const { providerMessageId, content, usage, model } = answer;
     const toolCalls = answer.toolCalls.filter((call) => !this.#calls.has(call.callId));
     // What an answer cost may be known only after all of it was recorded.
@@ -107,7 +108,7 @@ export class ConversationRecorder {
   }
 
   /** Hears a piece of an answer that is being given: told to whoever watches, and kept as a draft until it is recorded (D53). */
-  hear(delta: Delta): void {
+  recordDelta(delta: Delta): void {
     this.#draft ??= new Draft(this.run, this.#turn + 1, ++this.run.attempts);
     this.#draft.add(delta);
   }
@@ -120,7 +121,7 @@ export class ConversationRecorder {
   }
 
   /** Records what the agent was told. */
-  async user(content: UserMessage['content'], at?: string): Promise<void> {
+  async recordUser(content: UserMessage['content'], at?: string): Promise<void> {
     await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0, at), role: 'user', content } }]);
   }
 
@@ -130,7 +131,7 @@ export class ConversationRecorder {
   }
 
   /** Records the steers that were sent by now, after the results of the turn; returns what the agent is to be told (D61). */
-  async steers(): Promise<readonly UserMessage[]> {
+  async placeSteers(): Promise<readonly UserMessage[]> {
     const before = currentEvaluation(this.run).messages.length;
     await placeSteers(this.run);
     const { messages, nextSequence } = currentEvaluation(this.run);
@@ -149,7 +150,7 @@ export class ConversationRecorder {
   }
 
   /** Records a call's outcome, with what its tool dispatched. A call that has one keeps it, and the answer is false. */
-  async result(
+  async recordResult(
     callId: string,
     outcome: ToolOutcome,
     { staged = [], at }: { readonly staged?: readonly NewEvent[]; readonly at?: string | undefined } = {},
@@ -182,7 +183,7 @@ export class ConversationRecorder {
   }
 
   /** Records that a call is about to act (D9). Throws `PlanChanged` when a person has decided about it meanwhile. */
-  async start(callId: string, effect: ToolEffect): Promise<void> {
+  async recordStart(callId: string, effect: ToolEffect): Promise<void> {
     const call = this.#calls.get(callId);
     if (!call || effect === 'read') return;
     const { evaluationId, fence } = this.run;

@@ -53,6 +53,24 @@ export class ToolRunner {
     return NEVER;
   }
 
+  /**
+   * Awaits the agent's work until it ends, a tool stops the run or the evaluation is aborted. Returns true when the work has ended, false
+   * when the loop must plan again; throws the error that stopped the run.
+   */
+  async untilStopped(work: Promise<void>): Promise<boolean> {
+    const { signal } = this.#run.aborter;
+    const abort = (): void => void this.stop({ error: signal.reason });
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    try {
+      const stop = await Promise.race([work.then(() => undefined), this.stopped]);
+      if (stop && 'error' in stop) throw stop.error;
+      return stop === undefined;
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
   /** Before one of our tools runs: whether a person must approve it; and that it starts is in the log. */
   async before(conversation: ConversationRecorder, callId: string): Promise<void> {
     const call = conversation.call(callId);
@@ -78,7 +96,7 @@ export class ToolRunner {
   /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no answer. */
   async #start(conversation: ConversationRecorder, callId: string, effect: ToolEffect): Promise<void> {
     try {
-      await conversation.start(callId, effect);
+      await conversation.recordStart(callId, effect);
     } catch (error) {
       if (!(error instanceof PlanChanged)) throw error;
       await this.#quiet();
@@ -124,11 +142,11 @@ export class ToolRunner {
     }
     let { outcome } = result;
     try {
-      await conversation.result(callId, outcome, { staged: result.staged });
+      await conversation.recordResult(callId, outcome, { staged: result.staged });
     } catch (error) {
       if (!isRefusedEvent(error)) throw error;
       outcome = failure(`"${call.name}" ran, but its result was refused: ${messageOf(error)}`);
-      await conversation.result(callId, outcome);
+      await conversation.recordResult(callId, outcome);
     }
     await this.#agent.used();
     return outcome;

@@ -110,7 +110,7 @@ const prompt = definePrompt({ ns: 'test', key: 'threads', instructions: 'Work.',
 async function answered(run: Run, ...names: readonly string[]): Promise<ConversationRecorder> {
   const recorder = new ConversationRecorder(run);
   const toolCalls = names.map((name) => ({ callId: `call_${name}`, name, arguments: '{}' }));
-  await recorder.answer({ providerMessageId: 'msg_1', content: [], toolCalls });
+  await recorder.recordResponse({ providerMessageId: 'msg_1', content: [], toolCalls });
   return recorder;
 }
 
@@ -133,7 +133,7 @@ test('D18: a call that needs approval waits for running siblings; afterwards no 
     await starting;
     await new Promise((resolve) => setImmediate(resolve));
     expect(stopped).toBe(false);
-    await thread.result('call_bash', { content: [{ type: 'text', text: 'hi' }], isError: false });
+    await thread.recordResult('call_bash', { content: [{ type: 'text', text: 'hi' }], isError: false });
     expect(await stop).toEqual({ plan: true });
     void tools.beforeBuiltIn(thread, 'call_late', 'once');
     void tools.call(thread, 'call_launch');

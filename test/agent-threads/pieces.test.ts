@@ -11,11 +11,11 @@ test('is one message, and the next message has its own position', async () => {
   const session = await asAgent(async ({ run }) => {
     const recorder = new ConversationRecorder(run);
     const answer = { providerMessageId: 'msg_1', toolCalls: [] };
-    await recorder.answer({ ...answer, content: [{ type: 'text', text: 'not JSON' }] });
-    await recorder.answer({ ...answer, content: [], usage: { inputTokens: 3, outputTokens: 2 } });
+    await recorder.recordResponse({ ...answer, content: [{ type: 'text', text: 'not JSON' }] });
+    await recorder.recordResponse({ ...answer, content: [], usage: { inputTokens: 3, outputTokens: 2 } });
     const said = currentEvaluation(run).messages.at(-1) as AssistantMessage;
     await record(run, correction(run, said, 'it was not JSON'));
-    await new ConversationRecorder(run).answer({
+    await new ConversationRecorder(run).recordResponse({
       ...answer,
       providerMessageId: 'msg_2',
       content: [{ type: 'text', text: '{}' }],
@@ -31,11 +31,15 @@ test("the prompt to continue is not a correction of the agent's response", async
     const recorder = new ConversationRecorder(run);
     for (const n of [1, 2, 3]) {
       const toolCalls = [{ callId: `call_${n}`, name: 'look', arguments: '{}' }];
-      await recorder.answer({ providerMessageId: `msg_${n}`, content: [], toolCalls });
-      await recorder.result(`call_${n}`, { content: [{ type: 'text', text: 'seen' }], isError: false });
-      await recorder.user([{ type: 'text', text: 'Continue.' }]);
+      await recorder.recordResponse({ providerMessageId: `msg_${n}`, content: [], toolCalls });
+      await recorder.recordResult(`call_${n}`, { content: [{ type: 'text', text: 'seen' }], isError: false });
+      await recorder.recordUser([{ type: 'text', text: 'Continue.' }]);
     }
-    await recorder.answer({ providerMessageId: 'msg_4', content: [{ type: 'text', text: 'no JSON' }], toolCalls: [] });
+    await recorder.recordResponse({
+      providerMessageId: 'msg_4',
+      content: [{ type: 'text', text: 'no JSON' }],
+      toolCalls: [],
+    });
     const said = currentEvaluation(run).messages.at(-1) as AssistantMessage;
     expect(correction(run, said, 'it was not JSON')).toMatchObject([{ type: 'message/recorded' }]);
   });

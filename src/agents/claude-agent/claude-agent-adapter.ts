@@ -93,7 +93,8 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         ...(sdk.foldSessionSummary && { foldSessionSummary: sdk.foldSessionSummary }),
       });
       const start = await prepareSession(run, sessions, { from, cwd, fork: options.fork ?? true });
-      if (!start.prompt) await new ConversationRecorder(run).user(asContent(options.continuation ?? CONTINUATION));
+      if (!start.prompt)
+        await new ConversationRecorder(run).recordUser(asContent(options.continuation ?? CONTINUATION));
       const startedAt = nowOf(run);
       const cost = costsOf(start.costUsd, from, isOwn);
       const left = leftOf(costLimitOf(run), cost);

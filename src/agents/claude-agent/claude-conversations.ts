@@ -117,7 +117,7 @@ export class ClaudeConversations {
     for (const block of blocksOf(message.message)) {
       if (block.type === 'tool_result') fresh = (await this.#result(recorder, block, timeOf(message))) || fresh;
       else if (block.type === 'text' && conversation !== this.#main)
-        await recorder.user([{ type: 'text', text: String(block.text) }], timeOf(message));
+        await recorder.recordUser([{ type: 'text', text: String(block.text) }], timeOf(message));
     }
     return fresh;
   }
@@ -126,10 +126,10 @@ export class ClaudeConversations {
     const callId = String(block.tool_use_id);
     const outcome = readResult(block);
     if (this.#outputCalls.has(callId)) {
-      if (outcome.isError) await recorder.user(outcome.content); // the answer was refused: the model is told and answers again
+      if (outcome.isError) await recorder.recordUser(outcome.content); // the answer was refused: the model is told and answers again
       return false;
     }
-    const fresh = await recorder.result(callId, outcome, { at });
+    const fresh = await recorder.recordResult(callId, outcome, { at });
     const subagent = this.#subagents.get(callId);
     if (!subagent) return fresh;
     await this.#flush(subagent);
@@ -143,7 +143,7 @@ export class ClaudeConversations {
   async #flush(conversation: Conversation): Promise<void> {
     const answer = conversation.takeAnswer();
     if (!answer) return conversation.writing;
-    conversation.writing = conversation.recorder.answer(answer);
+    conversation.writing = conversation.recorder.recordResponse(answer);
     await conversation.writing;
     for (const [callId, { resolve }] of this.#waiting) {
       if (!conversation.recorder.hasCall(callId) && !this.#outputCalls.has(callId)) continue;
@@ -249,9 +249,9 @@ class Conversation {
   }
 
   /** The answer so far. Its cost goes with the first piece. */
-  takeAnswer(): Parameters<ConversationRecorder['answer']>[0] | undefined {
+  takeAnswer(): Parameters<ConversationRecorder['recordResponse']>[0] | undefined {
     if (this.#id === undefined || this.#blocks.length === 0) return undefined;
-    const first = !this.recorder.hasAnswer(this.#id);
+    const first = !this.recorder.hasResponse(this.#id);
     const answer = {
       providerMessageId: this.#id,
       ...readAnswer(this.#blocks),
@@ -272,7 +272,7 @@ class Conversation {
   hear({ index = 0, delta }: StreamEvent): void {
     const block = this.#open.get(index);
     const text = delta?.text ?? delta?.thinking ?? delta?.partial_json;
-    if (block && text) this.recorder.hear({ ...block, delta: text });
+    if (block && text) this.recorder.recordDelta({ ...block, delta: text });
   }
 }
 

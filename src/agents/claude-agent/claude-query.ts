@@ -9,7 +9,7 @@ import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess 
 import { CaptureSchedule, captureState } from '../capture-state.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
 import type { CaptureStrategy } from '../stateful-adapter.ts';
-import { type Stop, ToolRunner } from '../tool-runner.ts';
+import { ToolRunner } from '../tool-runner.ts';
 import { builtInEffect, isSubagentCall, recordedName } from './built-in-tools.ts';
 import { OUTPUT_TOOL, writeContent } from './claude-blocks.ts';
 import { ClaudeConversations } from './claude-conversations.ts';
@@ -55,7 +55,7 @@ class ClaudeQueryRun {
   readonly #registered = Promise.withResolvers<void>();
   #process: OwnedProcess | undefined;
   /** The SDK's messages were all taken in. Never rejects. */
-  #consumed: Promise<Stop | undefined> = Promise.resolve(undefined);
+  #consumed: Promise<void> = Promise.resolve();
   /** The message that is being recorded. */
   #taking: Promise<void> = Promise.resolve();
   #query: ClaudeQuery | undefined;
@@ -81,24 +81,16 @@ class ClaudeQueryRun {
   }
 
   async toEnd(): Promise<void> {
-    const { aborter } = this.#run;
-    const abort = (): void => void this.#tools.stop({ error: aborter.signal.reason });
-    aborter.check();
-    aborter.signal.addEventListener('abort', abort, { once: true });
-    let stop: Stop | undefined;
+    this.#run.aborter.check();
+    const consuming = this.#consume().catch((error: unknown) => Promise.reject(this.#failure(error)));
+    this.#consumed = consuming.catch(() => {}); // the one who awaits the stream's end handles no error
+    let hasEnded: boolean;
     try {
-      this.#consumed = this.#consume().then(
-        () => undefined,
-        (error: unknown) => ({ error: this.#failure(error) }),
-      );
-      stop = await Promise.race([this.#consumed, this.#tools.stopped]);
+      hasEnded = await this.#tools.untilStopped(consuming);
     } finally {
-      aborter.signal.removeEventListener('abort', abort);
       await this.#close();
     }
-    if (stop && 'plan' in stop) return;
-    if (stop) throw stop.error;
-    this.#judge();
+    if (hasEnded) this.#judge();
   }
 
   async #consume(): Promise<void> {
@@ -232,16 +224,14 @@ class ClaudeQueryRun {
 
   /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
   async #close(): Promise<void> {
-    const { aborter } = this.#run;
     this.#closed = true;
     this.#captures.stop();
     await this.#tools.idle();
     if (this.#process) await endOwnProcess(this.#process);
     await this.#streamEnded();
-    // Whoever lost the lease can write nothing more; whoever was cancelled can.
-    const { aborted, reason } = aborter.signal;
+    const { aborted, reason } = this.#run.aborter.signal;
     await this.#conversations.interrupt(aborted ? reason : undefined);
-    if (!aborted || reason instanceof Suspension) await this.#captures.ended();
+    await this.#captures.ended();
   }
 
   /**

@@ -42,7 +42,7 @@ export class ClaudeSteers {
     // A call that Claude Code refused by itself had no hook that waited for it to be recorded.
     await Promise.all(calls.map((callId) => conversations.recorded(callId)));
     await recorder.resultsOf(calls);
-    const steers = await recorder.steers();
+    const steers = await recorder.placeSteers();
     if (steers.length > 0) await this.#send(query, steers);
   }
 

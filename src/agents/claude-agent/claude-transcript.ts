@@ -43,15 +43,20 @@ export async function importTranscript(run: Run, entries: readonly ClaudeTranscr
     if (line.type === 'user') {
       for (const block of blocks) {
         if (block.type !== 'tool_result' || outputCalls.has(block.tool_use_id)) continue;
-        await recorder.result(String(block.tool_use_id), readResult(block));
+        await recorder.recordResult(String(block.tool_use_id), readResult(block));
       }
       continue;
     }
     const id = message?.id;
-    if (id === undefined || unfinished.has(id) || recorder.hasAnswer(id)) continue;
+    if (id === undefined || unfinished.has(id) || recorder.hasResponse(id)) continue;
     const whole = lines.slice(i).filter((other) => other.type === 'assistant' && other.message?.id === id);
     const read = readAnswer(whole.flatMap((other) => blocksOf(other.message)));
-    await recorder.answer({ providerMessageId: id, ...read, usage: readUsage(message?.usage), model: message?.model });
+    await recorder.recordResponse({
+      providerMessageId: id,
+      ...read,
+      usage: readUsage(message?.usage),
+      model: message?.model,
+    });
   }
 }
 

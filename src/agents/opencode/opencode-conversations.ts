@@ -155,7 +155,7 @@ export class OpenCodeConversations {
       return;
     }
     const outcome = status === 'completed' ? resultOf(output ?? '', part.tool ?? '') : failure(error ?? 'failed');
-    if (await conversation.recorder.result(callId, outcome)) await this.#used();
+    if (await conversation.recorder.recordResult(callId, outcome)) await this.#used();
     await this.#endChild(callId);
   }
 
@@ -200,9 +200,9 @@ export class OpenCodeConversations {
     if (!conversation || field !== 'text' || delta === undefined) return;
     const part = conversation.answers.get(messageID)?.hear(partID, delta);
     // What follows a recorded piece is shown when it is recorded.
-    if (!part || conversation.recorder.hasAnswer(messageID)) return;
+    if (!part || conversation.recorder.hasResponse(messageID)) return;
     const type = part.type === 'reasoning' ? 'reasoning-delta' : 'text-delta';
-    conversation.recorder.hear({ type, blockId: partID, delta });
+    conversation.recorder.recordDelta({ type, blockId: partID, delta });
   }
 
   async #message(info: OpenCodeMessage): Promise<void> {
@@ -239,7 +239,7 @@ export class OpenCodeConversations {
       return this.#callIdOf(conversation, part);
     });
     const model = answer.info?.modelID;
-    await conversation.recorder.answer({ providerMessageId: messageId, ...news, usage, model });
+    await conversation.recorder.recordResponse({ providerMessageId: messageId, ...news, usage, model });
     for (const { sessionID, callID } of made) this.#waiting.get(`${sessionID}/${callID}`)?.();
   }
 

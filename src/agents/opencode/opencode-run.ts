@@ -19,7 +19,7 @@ import { CaptureSchedule, captureState } from '../capture-state.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
 import type { CaptureStrategy } from '../stateful-adapter.ts';
-import { type Stop, ToolRunner } from '../tool-runner.ts';
+import { ToolRunner } from '../tool-runner.ts';
 import { openCodeEffect, recordedName, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { type BeforeTool, type OpenCodeBridge, openBridge } from './opencode-bridge.ts';
 import { OpenCodeConversations } from './opencode-conversations.ts';
@@ -98,18 +98,11 @@ class OpenCodeRun {
 
   async toEnd(): Promise<void> {
     const { aborter } = this.#run;
-    const abort = (): void => void this.#tools.stop({ error: aborter.signal.reason });
     try {
       aborter.check();
-      aborter.signal.addEventListener('abort', abort, { once: true });
       const server = await this.#start();
-      const stop = await Promise.race([
-        this.#converse(server),
-        this.#tools.stopped,
-        server.exited.then((error) => ({ error })),
-      ]);
-      if (stop && 'plan' in stop) return;
-      if (stop) throw stop.error;
+      const exited = server.exited.then((error) => Promise.reject(error));
+      if (!(await this.#tools.untilStopped(Promise.race([this.#converse(server), exited])))) return;
       if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
       this.#complete = true;
     } catch (error) {
@@ -117,7 +110,6 @@ class OpenCodeRun {
       if (error instanceof Suspension || error instanceof HoldfastError) throw error;
       throw failed(`${messageOf(error)} ${this.#server?.errors() ?? ''}`.trim());
     } finally {
-      aborter.signal.removeEventListener('abort', abort);
       await this.#close();
     }
   }
@@ -155,7 +147,7 @@ class OpenCodeRun {
   }
 
   /** Asks, and takes in what is told until nothing more is done. */
-  async #converse(server: OpenCodeServer): Promise<Stop | undefined> {
+  async #converse(server: OpenCodeServer): Promise<void> {
     const { sdk, cwd, from, fork, restart, continuation } = this.#given;
     const { client, answerFor } = await connect(this.#run, server, { sdk, cwd });
     this.#client = client;
@@ -164,7 +156,7 @@ class OpenCodeRun {
     await this.#pluginLoaded();
     this.#sessionId = start.sessionId;
     await this.#captures.begun();
-    if (start.prompt.length === 0) await new ConversationRecorder(this.#run).user(asContent(continuation));
+    if (start.prompt.length === 0) await new ConversationRecorder(this.#run).recordUser(asContent(continuation));
     const conversations = new OpenCodeConversations(this.#run, {
       sessionId: start.sessionId,
       old: start.old,
@@ -184,7 +176,6 @@ class OpenCodeRun {
       if (error !== undefined) throw failed(JSON.stringify(error));
     };
     await conversations.follow(stream, { ask, answerFor });
-    return undefined;
   }
 
   /** Without our plugin tools would act before their start is in the log: then nothing is asked. */
@@ -304,10 +295,9 @@ class OpenCodeRun {
     if (this.#server) await endOwnProcess(this.#server);
     await this.#bridge?.close();
     if (this.#directory !== undefined) await rm(this.#directory, { recursive: true, force: true });
-    // Whoever lost the lease can write nothing more; whoever was cancelled can.
     const { aborted, reason } = this.#run.aborter.signal;
     await this.#conversations?.interrupt(aborted ? reason : undefined);
-    if (!aborted || reason instanceof Suspension) await this.#captures.ended();
+    await this.#captures.ended();
   }
 }
 
