@@ -15,7 +15,7 @@ import { recordedMetadata } from './provider-metadata.ts';
 import { approvalRequest } from './request-approval.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { startEvent } from './run-call.ts';
-import { checkRun, pricesOf } from './spending.ts';
+import { checkBudget, pricesOf } from './spending.ts';
 import { streamAnswer } from './stream-answer.ts';
 import { Suspension } from './suspension.ts';
 
@@ -25,7 +25,7 @@ import { Suspension } from './suspension.ts';
  */
 export async function askModel(run: Run, turn: number): Promise<void> {
   const { prompt } = run;
-  checkRun(run, turn);
+  checkBudget(run, turn);
   const { answer, events } = await answerOf(run, turn);
   const heard = plainCopy(answer, { lenient: true });
   const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);

@@ -11,7 +11,7 @@ import { type LedgerEntry, usageLedger } from './usage-ledger.ts';
 const DEFAULT_MAX_TURNS = 100;
 
 /** Throws when the next model call of this run would go beyond its budget, its turns, or the budget of a run above it (D52). */
-export function checkRun(run: Run, turn: number): void {
+export function checkBudget(run: Run, turn: number): void {
   const { budget, maxTurns } = run.options;
   checkSpending(spentBy(run, budget), turn, { budget, maxTurns });
   for (let above = run.parent; above; above = above.parent) {

@@ -5,7 +5,7 @@ import { type KnownOptions, refuseUnknownOptions } from '../../core/known-option
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
 import type { SessionView } from '../../core/session-view.ts';
 import { currentEvaluation, nowOf, type Run } from '../../loop/run.ts';
-import { checkRun, costLimitOf } from '../../loop/spending.ts';
+import { checkBudget, costLimitOf } from '../../loop/spending.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
@@ -85,7 +85,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
     catchUp,
     builtIn: { effect: builtInEffect, isSubagentCall },
     async ask(run, { turn, from, isOwn, running }) {
-      checkRun(run, turn);
+      checkBudget(run, turn);
       const sdk = await loadClaudeSdk(options.sdk);
       const { session } = run;
       const sessions = claudeSessionStore(session.store, {

@@ -3,7 +3,7 @@ import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { UserMessage } from '../../core/messages.ts';
 import { pause } from '../../loop/pause.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
-import { checkRun } from '../../loop/spending.ts';
+import { checkBudget } from '../../loop/spending.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { agentProcessState, endOwnProcess, type OwnedProcess, startAgentProcess } from '../agent-process.ts';
 import { CaptureSchedule, captureState } from '../capture-state.ts';
@@ -206,11 +206,11 @@ class ClaudeQueryRun {
     const { turn } = currentEvaluation(this.#run);
     if (input.agent_id !== undefined) {
       // A subagent's turns are its own; what it costs is everyone's (D52).
-      checkRun(this.#run, 0);
+      checkBudget(this.#run, 0);
       return {};
     }
     try {
-      checkRun(this.#run, turn + 1);
+      checkBudget(this.#run, turn + 1);
     } catch (error) {
       this.#limit = error;
       return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store

@@ -2,7 +2,7 @@ import type { AdapterStateType } from '../../core/adapter-state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { nowOf } from '../../loop/run.ts';
-import { checkRun } from '../../loop/spending.ts';
+import { checkBudget } from '../../loop/spending.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
@@ -65,7 +65,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
     catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
     builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
     async ask(run, { turn, from, running }) {
-      checkRun(run, turn);
+      checkBudget(run, turn);
       const createdAt = from?.createdAt ?? nowOf(run);
       await runOpenCode(run, {
         sdk: await loadSdk(options.sdk),

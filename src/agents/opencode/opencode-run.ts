@@ -11,7 +11,7 @@ import { argumentsOf } from '../../loop/call-arguments.ts';
 import { pause } from '../../loop/pause.ts';
 import { placeSteers } from '../../loop/place-steers.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
-import { checkRun } from '../../loop/spending.ts';
+import { checkBudget } from '../../loop/spending.ts';
 import { Suspension } from '../../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../../loop/tool-result.ts';
 import { agentProcessState, endOwnProcess } from '../agent-process.ts';
@@ -224,7 +224,7 @@ class OpenCodeRun {
     if (newest?.role === 'assistant') await this.#conversations.told(sessionId, newest.id);
     const { turn } = currentEvaluation(this.#run);
     // A subagent's turns are its own; what it costs is everyone's (D52).
-    checkRun(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
+    checkBudget(this.#run, sessionId === this.#sessionId ? turn + 1 : 0);
     if (sessionId === this.#sessionId) await this.#steer();
   }
 

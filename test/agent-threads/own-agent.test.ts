@@ -1,0 +1,114 @@
+/** docs/agents.md names the parts of `holdfast/agent`, and its adapter compiles and works as it is written. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import * as parts from '../../src/agent.ts';
+import { approveToolCall, definePrompt, defineTool, getMessages, memoryStore, openSession } from '../../src/index.ts';
+import { compilerProblems, examplesIn, withSources } from '../support/documents.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/agents.md'), 'utf8');
+const [example = ''] = examplesIn(page).filter((one) => one.startsWith('// own-agent.ts'));
+const directory = mkdtempSync(join(tmpdir(), 'holdfast-own-agent-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** What the example exports. */
+interface Example {
+  ownAgentAdapter(agent: unknown, options?: parts.StatefulOptions): parts.StatefulAdapter;
+}
+let ownAgentAdapter: Example['ownAgentAdapter'];
+beforeAll(async () => {
+  const path = join(directory, 'own-agent.ts');
+  writeFileSync(path, withSources(example));
+  ({ ownAgentAdapter } = (await import(pathToFileURL(path).href)) as Example);
+});
+
+/** An agent that pays once and then reports what it was told. */
+function payingAgent() {
+  const sessions: (string | undefined)[] = [];
+  const told: (readonly string[])[] = [];
+  const agent = {
+    async open(sessionId: string | undefined) {
+      sessions.push(sessionId);
+      return sessionId ?? 'theirs';
+    },
+    async next(_: string, news: readonly string[]) {
+      told.push(news);
+      if (told.length > 1) return { id: `msg_${told.length}`, text: `Told: ${news.join()}`, calls: [] };
+      const calls = [{ callId: 'call_1', name: 'pay', arguments: '{"cents":5}' }];
+      return { id: 'msg_1', text: '', calls };
+    },
+  };
+  return { agent, sessions, told };
+}
+
+function payPrompt(needsApproval: boolean) {
+  const paid: number[] = [];
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays',
+    input: z.object({ cents: z.number() }),
+    needsApproval,
+    execute: ({ cents }) => {
+      paid.push(cents);
+      return 'paid';
+    },
+  });
+  return { prompt: definePrompt({ ns: 'test', key: 'own', instructions: 'Work.', tools: [pay] }), paid };
+}
+
+test('every function and constant of holdfast/agent is named in the page', () => {
+  const named = Object.keys(parts).filter((name) => name !== 'HoldfastError');
+  expect(named.filter((name) => !page.includes(`\`${name}`) && !page.includes(`${name}(`))).toEqual([]);
+});
+
+test('the adapter of the page compiles for a strict user', () => {
+  expect(compilerProblems(directory, [example])).toBe('');
+});
+
+test('it records the response, runs the tool once, tells the agent the result and captures its state', async () => {
+  const { agent, sessions, told } = payingAgent();
+  const { prompt, paid } = payPrompt(false);
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  const response = await ownAgentAdapter(agent).evaluate(prompt, { session, input: 'Pay.' });
+  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid', turns: 2 });
+  expect(response.adapterState).toMatchObject({ adapterType: 'own-agent', sessionId: 'theirs', complete: true });
+  expect([paid, sessions, told]).toEqual([[5], [undefined], [['Pay.'], ['paid']]]);
+  expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+});
+
+test('a call that needs approval suspends it; the agent continues in its session with the result', async () => {
+  const { agent, sessions, told } = payingAgent();
+  const { prompt, paid } = payPrompt(true);
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  const adapter = ownAgentAdapter(agent);
+  const waiting = await adapter.evaluate(prompt, { session, input: 'Pay.' });
+  expect(waiting).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED', pending: [{ callId: 'call_1' }] });
+  expect(paid).toEqual([]);
+  for (const call of waiting.pending) await approveToolCall(session, call);
+  const response = await adapter.evaluate(prompt, { session, resume: true });
+  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid' });
+  expect([paid, sessions, told]).toEqual([[5], [undefined, 'theirs'], [['Pay.'], ['paid']]]);
+});
+
+test('a signal suspends it while the agent works, and a resume continues it', async () => {
+  const { agent, told } = payingAgent();
+  const { prompt } = payPrompt(false);
+  const cancelling = new AbortController();
+  const hanging = {
+    ...agent,
+    async next() {
+      cancelling.abort();
+      return new Promise<never>(() => {});
+    },
+  };
+  const session = await openSession({ store: memoryStore(), id: 's1' });
+  const { signal } = cancelling;
+  const stopped = await ownAgentAdapter(hanging).evaluate(prompt, { session, input: 'Pay.', signal });
+  expect(stopped).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
+  const response = await ownAgentAdapter(agent).evaluate(prompt, { session, resume: true });
+  expect(response).toMatchObject({ status: 'completed', text: 'Told: paid' });
+  expect(told).toEqual([['Pay.'], ['paid']]);
+});
