@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
 import { adapterStateFor } from '../core/composite-adapter-state.ts';
+import { continuedEvaluations } from '../core/continued-evaluations.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { isOpen } from '../core/evaluations.ts';
 import { getLatestEvaluation } from '../core/views.ts';
@@ -22,7 +23,6 @@ import { type AnySession, openSession } from '../session/session.ts';
 import { memoryStore } from '../stores/memory.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import { endOrphans } from './agent-process.ts';
-import { continuedEvaluations } from './continued-evaluations.ts';
 import { type BuiltInTools, runOpenCalls } from './run-open-calls.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-adapter.ts';
 import { interruptLeftSubagents } from './subagent-run.ts';
@@ -170,7 +170,9 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       latestSnapshot(session, evaluationId, adapterType)?.state as T | undefined;
     /** Where the agent left off before the evaluation. One that was cancelled before the agent began has no state. */
     const earlierState = (running: Run): T | undefined => {
-      for (const { id } of continuedEvaluations(session, currentEvaluation(running)).slice(1)) {
+      for (const { id } of continuedEvaluations(session.state.record.evaluations, currentEvaluation(running)).slice(
+        1,
+      )) {
         const state = newestOf(id);
         if (state) return state;
       }

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { AdapterState, AdapterStateSnapshot, AdapterStateType } from '../core/adapter-state.ts';
 import { currentEvaluation, nowOf, type Run, record } from '../loop/run.ts';
 import { Suspension } from '../loop/suspension.ts';
+import { uniqueId } from '../session/unique-id.ts';
 import { latestSnapshot } from './adapter-states.ts';
 import type { AgentState, CaptureStrategy } from './stateful-adapter.ts';
 
@@ -14,7 +14,7 @@ export async function captureState<T extends AdapterState>(
   const parsed = type.parse(state);
   const supersedes = latestSnapshot(run.session, run.evaluationId, type.adapterType)?.id;
   const snapshot: AdapterStateSnapshot = {
-    id: `as_${randomBytes(9).toString('base64url')}`,
+    id: uniqueId('as_'),
     evaluationId: run.evaluationId,
     state: parsed,
     resumable: type.resumable(parsed),

@@ -1,3 +1,4 @@
+import { continuedEvaluations } from './continued-evaluations.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { ConversationMessage } from './messages.ts';
 import type { SessionRecord } from './record.ts';
@@ -8,11 +9,11 @@ import type { SessionRecord } from './record.ts';
  */
 export function evaluationMessages(record: SessionRecord, evaluation: Evaluation): readonly ConversationMessage[] {
   const own = evaluation.messages.toArray();
-  const chain = continued(record, evaluation);
-  if (chain.length === 0) return own;
+  const [, ...continued] = continuedEvaluations(record.evaluations, evaluation);
+  if (continued.length === 0) return own;
   const begins = own.findIndex(({ role }) => role !== 'system');
   const system = begins < 0 ? own : own.slice(0, begins);
-  const before = chain.flatMap(({ messages }) => messages.filter(({ role }) => role !== 'system'));
+  const before = continued.toReversed().flatMap(({ messages }) => messages.filter(({ role }) => role !== 'system'));
   return [...system, ...before, ...own.slice(system.length)];
 }
 
@@ -21,7 +22,7 @@ export function evaluationSummaries(
   record: SessionRecord,
   evaluation: Evaluation,
 ): (key: string) => string | undefined {
-  const ids = [evaluation, ...continued(record, evaluation)].map(({ id }) => id);
+  const ids = continuedEvaluations(record.evaluations, evaluation).map(({ id }) => id);
   return (key) => {
     for (const id of ids) {
       const summary = record.summaries.get(`${id}:${key}`);
@@ -33,21 +34,7 @@ export function evaluationSummaries(
 
 /** The token limit for requests to a model, once the model refused a request of this conversation as too long. */
 export function refusalLimit(record: SessionRecord, evaluation: Evaluation, model: string): number | undefined {
-  const newestFirst = [...continued(record, evaluation), evaluation].toReversed();
+  const newestFirst = continuedEvaluations(record.evaluations, evaluation);
   const limit = newestFirst.find(({ refusal }) => refusal?.model === model)?.refusal?.maxTokens;
   return typeof limit === 'number' && limit > 0 ? limit : undefined;
-}
-
-/** The evaluations that an evaluation continues, oldest first. A cycle in the log is followed once. */
-function continued(record: SessionRecord, evaluation: Evaluation): readonly Evaluation[] {
-  const chain: Evaluation[] = [];
-  const seen = new Set([evaluation.id]);
-  for (let id = evaluation.continues; id !== undefined && !seen.has(id); ) {
-    seen.add(id);
-    const earlier = record.evaluations.get(id);
-    if (!earlier) break;
-    chain.unshift(earlier);
-    id = earlier.continues;
-  }
-  return chain;
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { isBuiltInEvent, type NewEvent, type SessionEvent } from '../core/events
 import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Store } from '../ports/store.ts';
+import { sha256 } from '../session/contents.ts';
 import { type HeldLock, holdLock } from './checkpoint-lock.ts';
 import type { KeptAnswer } from './kept-answer.ts';
 
@@ -114,7 +114,7 @@ export function fileCheckpoints<Request>(
 export function requestName(request: unknown): string {
   const name = typeof request === 'object' && request !== null && 'id' in request ? request.id : request;
   if ((typeof name === 'string' || typeof name === 'number') && SHORT_TEXT.test(String(name))) return String(name);
-  return `request-${hashOf(canonicalJson(request) ?? String(request)).slice(0, 32)}`;
+  return `request-${sha256(canonicalJson(request) ?? String(request)).slice(0, 32)}`;
 }
 
 /** A name that fits on a line, in a session's id and in a listing. */
@@ -126,11 +126,7 @@ const PLAIN = /^(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9_-]{1,100}$/;
 function safeName(name: string): string {
   if (PLAIN.test(name)) return name;
   const readable = name.replace(/[^\w-]+/g, '_').slice(0, 60);
-  return `${readable}.${hashOf(name).slice(0, 16)}`;
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return `${readable}.${sha256(name).slice(0, 16)}`;
 }
 
 let files = 0;

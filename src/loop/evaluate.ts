@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../core/evaluations.ts';
 import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
@@ -6,6 +5,7 @@ import { type Model, ModelError } from '../ports/model.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
+import { uniqueId } from '../session/unique-id.ts';
 import { createAborter, narrowed } from './aborter.ts';
 import { begin, type Place } from './begin.ts';
 import { PlanChanged, unlessAnyDecided } from './call-guards.ts';
@@ -232,7 +232,7 @@ function withRaised(options: EvaluateOptions, { budget, maxTurns }: RaisedLimits
 }
 
 function newEvaluationId(session: AnySession, { evaluationId }: EvaluateOptions): string {
-  if (evaluationId === undefined) return `ev_${randomBytes(9).toString('base64url')}`;
+  if (evaluationId === undefined) return uniqueId('ev_');
   return freeEvaluationId(session, evaluationId).free;
 }
 

@@ -1,6 +1,7 @@
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import type { PromptIdentity } from '../core/prompt-identity.ts';
 import type { AnySession } from '../session/session.ts';
+import { perSession } from './per-session.ts';
 
 /**
  * Finds evaluations of the main conversation by key and by status. Looks at each evaluation once per session handle, so that a
@@ -55,14 +56,7 @@ function nameOf(prompt: Pick<PromptIdentity, 'ns' | 'key'>, key: string): string
   return JSON.stringify([prompt.ns, prompt.key, key]);
 }
 
-const indexes = new WeakMap<AnySession, EvaluationIndex>();
-
 /** The index of a session. */
-export function evaluationIndex(session: AnySession): EvaluationIndex {
-  let index = indexes.get(session);
-  if (!index) {
-    index = new EvaluationIndex(session);
-    indexes.set(session, index);
-  }
-  return index;
-}
+export const evaluationIndex: (session: AnySession) => EvaluationIndex = perSession(
+  (session) => new EvaluationIndex(session),
+);

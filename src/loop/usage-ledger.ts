@@ -1,5 +1,6 @@
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { AnySession } from '../session/session.ts';
+import { perSession } from './per-session.ts';
 
 /** What the recorded responses of an evaluation with its children, or of a whole session, used. */
 export interface LedgerEntry {
@@ -52,14 +53,5 @@ export class UsageLedger {
   }
 }
 
-const ledgers = new WeakMap<AnySession, UsageLedger>();
-
 /** The ledger of a session. */
-export function usageLedger(session: AnySession): UsageLedger {
-  let ledger = ledgers.get(session);
-  if (!ledger) {
-    ledger = new UsageLedger(session);
-    ledgers.set(session, ledger);
-  }
-  return ledger;
-}
+export const usageLedger: (session: AnySession) => UsageLedger = perSession((session) => new UsageLedger(session));

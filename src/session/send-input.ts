@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { isErasedContent } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
@@ -11,6 +10,7 @@ import { inputObstacle } from '../core/run-plan.ts';
 import type { QueuedInput } from '../core/views.ts';
 import type { AppendGuard } from './append-queue.ts';
 import type { AcceptedEvents } from './event-intake.ts';
+import { uniqueId } from './unique-id.ts';
 
 /** What a session lets its inbox use. */
 export interface InboxAccess {
@@ -48,7 +48,7 @@ export async function sendInput(
   options: SendOptions,
 ): Promise<SentInput> {
   refuseUnknownOptions('send', options, SEND);
-  const { id: inputId = `in_${randomBytes(9).toString('base64url')}`, mode = 'next', by } = options;
+  const { id: inputId = uniqueId('in_'), mode = 'next', by } = options;
   checkId(inputId);
   if (mode !== 'next' && mode !== 'steer') throw invalid(`mode is 'next' or 'steer', not ${String(mode)}`);
   const content = contentOf(input);

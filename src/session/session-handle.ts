@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { findCall } from '../core/evaluations.ts';
 import type { InputContent, SessionDescribed, SessionEvent } from '../core/events.ts';
@@ -38,6 +37,7 @@ import type {
 import { SessionSnapshots } from './session-snapshots.ts';
 import { StagedSession, unknownSlice } from './staged-session.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
+import { uniqueId } from './unique-id.ts';
 
 /** A program's append says nothing about its events: they are copied and checked. */
 const NOTHING_KNOWN: LoopKnowledge = {};
@@ -134,7 +134,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
         committed: (events, seq) => log.committed(events, seq),
         refresh: () => log.refresh(),
       },
-      randomBytes(9).toString('base64url'),
+      uniqueId(),
     );
   }
 

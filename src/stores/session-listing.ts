@@ -1,3 +1,4 @@
+import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { ListSessionsOptions, SessionInfo, SessionPage } from '../ports/store.ts';
 import { checkCount } from './check-arguments.ts';
@@ -24,7 +25,8 @@ export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions)
   if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
   if (!tags.every((tag) => session.tags.includes(tag))) return false;
   return Object.entries(metadata).every(
-    ([key, value]) => Object.hasOwn(session.metadata, key) && canonical(session.metadata[key]) === canonical(value),
+    ([key, value]) =>
+      Object.hasOwn(session.metadata, key) && canonicalJson(session.metadata[key]) === canonicalJson(value),
   );
 }
 
@@ -66,13 +68,4 @@ function decodeCursor(cursor: string): ListPosition {
     // Rejected below.
   }
   throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the previous page');
-}
-
-/** JSON with sorted keys: equal values, equal text. */
-function canonical(value: unknown): string | undefined {
-  return JSON.stringify(value, (_, part: unknown) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
 }

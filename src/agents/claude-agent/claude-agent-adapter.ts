@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AdapterStateType } from '../../core/adapter-state.ts';
+import { continuedEvaluations } from '../../core/continued-evaluations.ts';
 import { type Evaluation, isOpen } from '../../core/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
@@ -10,7 +11,6 @@ import { Suspension } from '../../loop/suspension.ts';
 import { createAgentAdapter, refuseNames } from '../agent-adapter.ts';
 import { defineAgentState } from '../agent-state.ts';
 import { agentStateNow, captureState } from '../capture-state.ts';
-import { continuedEvaluations } from '../continued-evaluations.ts';
 import { asContent, ConversationRecorder } from '../conversation-recorder.ts';
 import type { AgentState, StatefulAdapter, StatefulOptions } from '../stateful-adapter.ts';
 import { STATEFUL_OPTIONS } from '../stateful-adapter.ts';
@@ -226,7 +226,7 @@ async function prepareSession(
 
 /** The messages of an evaluation and of those that it continues (D50), without their instructions. */
 function conversationOf(session: SessionView, evaluation: Evaluation): readonly ConversationMessage[] {
-  return continuedEvaluations(session, evaluation)
+  return continuedEvaluations(session.state.record.evaluations, evaluation)
     .toReversed()
     .flatMap((one) => one.messages.filter((message) => message.role !== 'system'));
 }

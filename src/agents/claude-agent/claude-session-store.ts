@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { HoldfastError } from '../../core/errors.ts';
+import { isRecord } from '../../core/message-problem.ts';
 import { checkSessionId } from '../../core/session-id.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { SessionInfo, Store } from '../../ports/store.ts';
+import { uniqueId } from '../../session/unique-id.ts';
 import { systemClock } from '../../stores/system-clock.ts';
 import type {
   ClaudeSessionKey,
@@ -11,7 +12,7 @@ import type {
   ClaudeTranscriptEntry,
   FoldSessionSummary,
 } from './sdk-types.ts';
-import { entryOf, isObject, PROJECT, TranscriptLog } from './transcript-log.ts';
+import { entryOf, PROJECT, TranscriptLog } from './transcript-log.ts';
 
 /**
  * The Claude Agent SDK's `SessionStore` on a Holdfast store (D27): each transcript is a log of its own, one event per line.
@@ -35,7 +36,7 @@ const PAGE = 200;
 export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOptions = {}): ClaudeSessionStore {
   const { clock = systemClock } = options;
   const transcripts = new Map<string, TranscriptLog>();
-  const instance = randomBytes(9).toString('base64url');
+  const instance = uniqueId();
 
   const transcriptOf = (id: string): TranscriptLog => {
     let transcript = transcripts.get(id);
@@ -77,7 +78,7 @@ export function claudeSessionStore(store: Store, options: ClaudeSessionStoreOpti
       const summaries: ClaudeSessionSummary[] = [];
       for await (const { sessionId, info } of mainLogs(projectKey)) {
         const data = info.metadata.summary;
-        if (isObject(data)) summaries.push({ sessionId, mtime: mtimeOf(info), data });
+        if (isRecord(data)) summaries.push({ sessionId, mtime: mtimeOf(info), data });
       }
       return summaries;
     },

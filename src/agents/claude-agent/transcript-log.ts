@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../core/canonical-json.ts';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import { isRecord } from '../../core/message-problem.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Store } from '../../ports/store.ts';
 import { loadClaudeSdk } from './load-sdk.ts';
@@ -143,12 +144,12 @@ export class TranscriptLog {
       const uuid = uuidOf(entry);
       if (uuid !== undefined) this.#uuids.add(uuid);
     }
-    if (event.type !== 'session/described' || !isObject(event.metadata)) return;
+    if (event.type !== 'session/described' || !isRecord(event.metadata)) return;
     for (const name of Object.keys(event.metadata)) {
       if (name.startsWith(PROJECT)) this.#projects.add(name.slice(PROJECT.length));
     }
     const { summary } = event.metadata;
-    if (isObject(summary)) this.#summary = { sessionId: this.#id, mtime: 0, data: summary };
+    if (isRecord(summary)) this.#summary = { sessionId: this.#id, mtime: 0, data: summary };
   }
 
   #forget(): void {
@@ -174,8 +175,4 @@ function uuidOf({ uuid }: ClaudeTranscriptEntry): string | undefined {
 function identityOf(event: NewEvent | SessionEvent): string {
   const { append, at } = event as { readonly append?: unknown; readonly at?: unknown };
   return typeof append === 'string' ? append : canonicalJson({ at, entry: entryOf(event) });
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,9 @@
+import { continuedEvaluations } from '../../core/continued-evaluations.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { type ConversationMessage, textOf, type UserMessage } from '../../core/messages.ts';
 import { mediaOf } from '../../formats/media.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { Suspension } from '../../loop/suspension.ts';
-import { continuedEvaluations } from '../continued-evaluations.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
 /**
@@ -59,7 +59,7 @@ export async function openOpenCodeSession(
  * cancelled may have ended before OpenCode was told its prompt, and its open calls got their results afterwards (D61).
  */
 function unfinishedMessages(run: Run): readonly ConversationMessage[] {
-  const chain = continuedEvaluations(run.session, currentEvaluation(run));
+  const chain = continuedEvaluations(run.session.state.record.evaluations, currentEvaluation(run));
   const completed = chain.findIndex(({ status }) => status === 'completed');
   const unfinished = completed < 0 ? chain : chain.slice(0, completed);
   return unfinished.toReversed().flatMap(({ messages }) => messages.filter(({ role }) => role !== 'system'));

@@ -1,0 +1,6 @@
+import { randomBytes } from 'node:crypto';
+
+/** An id that no process makes a second time: the prefix and 72 random bits. */
+export function uniqueId(prefix = ''): string {
+  return prefix + randomBytes(9).toString('base64url');
+}
