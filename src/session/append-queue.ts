@@ -7,7 +7,7 @@ import type { AcceptedEvents } from './event-intake.ts';
 import { MessagePlaces } from './message-places.ts';
 import { StaleTransaction } from './run-transaction.ts';
 
-/** What the queue asks of its session. */
+/** The parts of a session that the queue uses. */
 export interface AppendTarget {
   readonly store: Store;
   readonly sessionId: string;
@@ -66,7 +66,7 @@ function isAlone({ options: { guard, fence } }: Entry): boolean {
   return guard !== undefined && fence === undefined;
 }
 
-/** One append in so many waits for the turn of the event loop to end, even when nothing else will come. */
+/** One append in so many waits for the turn of the event loop to end, even when its caller expects no other. */
 const MAX_AT_ONCE = 8;
 
 const FIRST_PAUSE_MS = 20;
@@ -85,10 +85,10 @@ export class AppendQueue {
   #count = 0;
   #waiting: Entry[] = [];
   #running: Promise<void> | undefined;
-  /** How many appends did not wait: now and then one does, so that timers and input have their turn whatever the store does. */
+  /** Counts appends that did not wait: every so often one does, so that timers and input get their turn whatever the store does. */
   #atOnce = 0;
-  /** Ends the wait for more, if there is one. */
-  #goOn: () => void = () => {};
+  /** Ends the wait for other appends, if there is one. */
+  #stopGathering: () => void = () => {};
 
   /** `id` begins the id of every append: it must be unique to this queue. */
   constructor(target: AppendTarget, id: string) {
@@ -98,7 +98,7 @@ export class AppendQueue {
 
   /**
    * Resolves with the seq of the last event when all of them are durable. Waits for what else this turn of the event loop
-   * appends, so that it goes into the same commit, unless the caller knows that nothing more will come (`now`). Rejects with
+   * appends, so that it goes into the same commit, unless the caller knows that no other append follows (`now`). Rejects with
    * `StaleTransaction` when the log does not end at `after` right before the events.
    */
   append(
@@ -110,7 +110,7 @@ export class AppendQueue {
       this.#waiting.push({ events, contents, exact, options, resolve, reject });
       const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
       this.#running ??= this.#run(atOnce);
-      if (atOnce) this.#goOn();
+      if (atOnce) this.#stopGathering();
     });
   }
 
@@ -120,26 +120,26 @@ export class AppendQueue {
   }
 
   async #run(now: boolean): Promise<void> {
-    await (now ? undefined : this.#gather()); // even now, what is appended in the same breath goes along
+    await (now ? undefined : this.#gather()); // even then, appends of the same microtask share the commit
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch();
       try {
         await this.#append(batch, batch[0]?.options.fence);
       } catch (error) {
-        for (const entry of batch) entry.reject(error); // whatever fails is told to whom it concerns
+        for (const entry of batch) entry.reject(error); // each caller gets the error
       }
     }
     this.#running = undefined;
   }
 
-  /** Waits for this turn of the event loop to end, or for someone who knows that nothing more will come. */
+  /** Waits for this turn of the event loop to end, or for a caller that expects no other append. */
   async #gather(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const turn = setImmediate(resolve);
-    this.#goOn = resolve;
+    this.#stopGathering = resolve;
     await promise;
     clearImmediate(turn);
-    this.#goOn = () => {};
+    this.#stopGathering = () => {};
   }
 
   /** The waiting entries up to the first that is fenced otherwise, or must be committed alone. */
@@ -177,7 +177,7 @@ export class AppendQueue {
             tries = 0;
           }
         } else if (isHoldfastError(error, 'STORE_FAILED') && !unanswered) {
-          unanswered = attempt; // it may have been written: the same id and sequence tell
+          unanswered = attempt; // it may have been written: the store recognizes the same id and sequence
         } else {
           await this.#outlast(entries, error, pauses++);
           unanswered = attempt;
@@ -198,7 +198,7 @@ export class AppendQueue {
     await this.#target.pause(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS));
   }
 
-  /** The entries that may still be written after what is folded; those that may not are told so (D12). */
+  /** The entries that may still be written after the folded events; the others are rejected (D12). */
   #prepare(ready: readonly Entry[]): Attempt {
     const state = this.#target.state();
     const places = new MessagePlaces(state);

@@ -6,7 +6,7 @@ import type { CallContents } from '../ports/store.ts';
 import type { ExactArguments } from './redact-event.ts';
 
 /**
- * What an append does to exact arguments that are stored outside the log (D77), told by the record before and after its events:
+ * What an append does to exact arguments that are stored outside the log (D77), derived from the record before and after its events:
  * those of calls that end are dropped, whichever event ends them; those of a call that is known already, or has ended within the
  * append, are not stored.
  */

@@ -41,7 +41,7 @@ export async function closeErasedCalls(session: AnySession, message: Conversatio
       });
       return;
     } catch (error) {
-      if (!(error instanceof Overtaken) && !isPlaceTaken(error)) throw error; // else: by what the log says now
+      if (!(error instanceof Overtaken) && !isPlaceTaken(error)) throw error; // else: another try, by the newer log
     }
   }
 }

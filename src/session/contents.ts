@@ -22,12 +22,12 @@ function contentName(text: string): string {
   return `${PREFIX}${sha256(text.isWellFormed() ? text : JSON.stringify(text))}`;
 }
 
-/** The names of the contents stored apart that a message refers to. */
+/** The names of the external contents that a message refers to. */
 export function contentHashes(message: Pick<ConversationMessage, 'content'>): readonly string[] {
   return message.content.flatMap((part) => (isReference(part) ? [part.data] : []));
 }
 
-/** Whether some of a message's content is stored apart. */
+/** Whether some of a message's content is external. */
 export function refersToContent({ content }: Pick<ConversationMessage, 'content'>): boolean {
   return content.some(isReference);
 }
@@ -36,7 +36,7 @@ function isReference(part: ContentPart): part is MediaPart {
   return 'data' in part && typeof part.data === 'string' && part.data.startsWith(PREFIX);
 }
 
-/** The names of the contents stored apart that an event refers to. */
+/** The names of the external contents that an event refers to. */
 export function eventContentHashes(event: SessionEvent): readonly string[] {
   if (event.type === 'input/queued') return contentHashes(event);
   return messagesIn(event).flatMap(contentHashes);
@@ -153,7 +153,7 @@ export async function resolveContents(
   );
 }
 
-/** Data that the session does not refer to was recorded before references were told apart: it is what it says. */
+/** Data without a stored content was recorded before references were marked: it stays as it is. */
 async function resolvePart({ store, id, incarnation }: ContentSource, part: ContentPart): Promise<ContentPart> {
   if (!isReference(part)) return part;
   const text = await store.readContent(id, part.data, { incarnation });
@@ -172,7 +172,7 @@ function contentHolder(event: { readonly type: string }): { readonly content: re
 /** Every character of a text may become six in JSON. */
 export const LONGEST_ESCAPE = 6;
 
-/** Refuses an event whose JSON is longer than the limit. `characters`, if they were counted, say at once that most are not. */
+/** Throws when the JSON of an event is longer than the limit. With `characters`, most events need no serialization. */
 export function checkEventSize(event: NewEvent, characters: number | undefined, maxLength: number): void {
   if (characters !== undefined && characters * LONGEST_ESCAPE < maxLength) return;
   const { length } = JSON.stringify(event);

@@ -18,9 +18,9 @@ import { eventContentHashes, messagesIn } from './contents.ts';
 import type { AnySession } from './session.ts';
 
 /**
- * Removes what a message said (D58). The one change to a log that is not an append: the events keep their place, their payload is
- * overwritten, so are summaries that may tell of it, the stored snapshot and the search hits go, and a `message/erased` event says
- * that it happened. Forks made before have their own copy. Calls of the message that were not started are closed first.
+ * Removes the content of a message (D58). The one change to a log that is not an append: the events keep their place, their payload
+ * and summaries that may mention it are overwritten, the stored snapshot and the search hits are removed, and a `message/erased`
+ * event records it. Forks made before have their own copy. Calls of the message that were not started are closed first.
  */
 export async function eraseMessage(session: AnySession, messageId: string, reason?: string): Promise<void> {
   const { message, recorded, sent, interrupted, settled, approved, restored, summarized, lastSeq } = await findTraces(
@@ -67,7 +67,7 @@ function blank({ seq, at, type, message, usage, model, finishReason, inputId }: 
   };
 }
 
-/** A restored conversation without what one of its messages said: the fold knows how to erase it. */
+/** A restored conversation without the content of one message: the fold knows how to erase it. */
 function withoutMessage(event: SessionRestored, messageId: string): SessionRestored {
   const erasure = { seq: event.seq, at: event.at, type: 'message/erased', messageId } as const;
   const record = foldRecord(decodeRecord(event.slices), erasure);
@@ -80,15 +80,15 @@ interface Traces {
   readonly recorded: MessageRecorded[];
   /** The input that it was (D61). */
   readonly sent: InputQueued[];
-  /** Attempts at the same response that broke off: they say what the message said, up to there. */
+  /** Interrupted attempts at the same response: they hold the beginning of its content. */
   readonly interrupted: MessageInterrupted[];
-  /** A person's word that became this message. */
+  /** Settlements by a person that became this message. */
   readonly settled: ToolSettled[];
   /** Approvals with arguments that a person wrote in the place of those of the message's calls (D67). */
   readonly approved: ToolApproved[];
   /** Conversations brought in by a snapshot that hold it. */
   readonly restored: SessionRestored[];
-  /** Summaries that were made since, each of which may tell of it. */
+  /** Later summaries, each of which may mention it. */
   readonly summarized: HistorySummarized[];
   /** The last seq that was read. */
   readonly lastSeq: number;

@@ -72,8 +72,8 @@ export class EventIntake {
   }
 
   /**
-   * Makes events ready to be appended; large content is moved out of them (D58). `plain` says that they are valid and already what a copy of
-   * them would be, and how many characters they hold.
+   * Makes events ready to be appended; large content is moved out of them (D58). With `plain` they are valid, need no copy
+   * and hold that many characters.
    */
   accept(events: readonly GivenEvent[], plain?: number): AcceptedEvents {
     const { maxInlineLength = DEFAULT_MAX_INLINE_LENGTH } = this.#options;

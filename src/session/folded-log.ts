@@ -59,18 +59,18 @@ export class FoldedLog {
     return this.#state;
   }
 
-  /** Slices of the snapshot that nobody here knows: they go into the next one (D6). */
+  /** Slices of the snapshot that this process does not define: they go into the next one (D6). */
   get opaque(): ReadonlyMap<string, SliceSnapshot> {
     return this.#opaque;
   }
 
-  /** Events as they are called today. */
+  /** Events under their current names. */
   async *read(range: ReadOptions): AsyncIterable<SessionEvent> {
     const { store, sessionId, incarnation } = this.#options;
     for await (const event of store.read(sessionId, { ...range, incarnation })) yield this.translate(event);
   }
 
-  /** A stored event as it is called today. */
+  /** A stored event under its current name. */
   translate(event: SessionEvent): SessionEvent {
     return upcastLogged(event, this.#options.upcasters, this.#options.onUpcastError);
   }
@@ -101,9 +101,9 @@ export class FoldedLog {
       });
       return this.#refreshing;
     }
-    // The one under way may have begun before what the caller wants to see: another follows it.
+    // The read under way may have begun before the events that the caller wants: another read follows it.
     this.#refreshingNext ??= this.#refreshing
-      .catch(() => {}) // told to whoever asked for that one
+      .catch(() => {}) // its own caller gets the error
       .then(() => {
         this.#refreshingNext = undefined;
         return this.refresh();
@@ -117,7 +117,7 @@ export class FoldedLog {
     if (fresh.some((event) => event.type === 'message/erased')) await this.refoldSlices();
   }
 
-  /** Folds the slices again from a log in which something was erased: none of them holds what it said any more (D58). */
+  /** Folds the slices again from a log in which something was erased: none of them holds the erased content any more (D58). */
   async refoldSlices(): Promise<void> {
     const { store, sessionId, fold } = this.#options;
     // Before the log is read: what is erased meanwhile makes this revision an old one.

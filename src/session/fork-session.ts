@@ -10,8 +10,8 @@ import { closingResults } from './close-calls.ts';
 import type { AnySession } from './session.ts';
 
 /**
- * Copies a session's log, up to `at`, into a session of its own (D55): it survives its origin. Neither draft nor lease comes
- * along, and calls that were open are closed as failed, so that two sessions never carry out the same call.
+ * Copies a session's log, up to `at`, into a session of its own (D55): it survives its origin. Neither draft nor lease is
+ * copied, and calls that were open are closed as failed, so that two sessions never carry out the same call.
  */
 export async function forkSession(
   session: AnySession,
@@ -48,7 +48,7 @@ export async function forkSession(
   return id;
 }
 
-/** Forks; when the store failed and may have done it all the same, the target's length tells. */
+/** Forks. When the store failed and may have forked all the same, the target's length decides. */
 async function forkOnce(store: Store, origin: string, target: string, options: ForkOptions): Promise<void> {
   try {
     await store.forkSession(origin, target, options);

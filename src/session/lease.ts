@@ -42,7 +42,7 @@ const DEFAULT_TTL_MS = 30_000;
 const LATE = 1 / 10;
 
 /**
- * Takes a session's lease, or says who holds it (`SESSION_BUSY`). A lease that has expired, or whose process is known to be
+ * Acquires a session's lease, or throws `SESSION_BUSY` naming its holder. A lease that has expired, or whose process is known to be
  * dead, is taken over at a higher fence: its old holder can no longer write, whatever it still believes (D76).
  */
 export async function holdLease(store: Store, sessionId: string, options: HoldLeaseOptions): Promise<HeldLease> {
@@ -59,7 +59,7 @@ export async function holdLease(store: Store, sessionId: string, options: HoldLe
     ...(maxBlockedMs !== undefined && { maxBlockedMs }),
   });
   const renewFirst = async (): Promise<void> => {
-    // Again if it took so long that the next renewal is due: nothing may come between the last look and the effect.
+    // Again if it took so long that the next renewal is due: nothing may happen between the last check and the effect.
     while (keeper.remainingMs() <= ttlMs * LATE) {
       const renewed = await keeper.renew().catch((cause: unknown) => Promise.reject(leaseLost(sessionId, cause)));
       if (!renewed) throw leaseLost(sessionId);

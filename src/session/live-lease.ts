@@ -4,7 +4,7 @@ import type { AnySession } from './session.ts';
 
 /**
  * The lease of a session while its holder may still act: one that has not expired and whose process is not known to be dead. The
- * store tells its end by the time of day as it is now, so that a clock that was set makes no difference (D76).
+ * store reports its end by the current wall clock, so that a changed clock makes no difference (D76).
  */
 export async function liveLease(session: AnySession): Promise<Lease | undefined> {
   const lease = await session.store.readLease(session.id);

@@ -12,12 +12,12 @@ export type SliceObserver<State> = (before: State, after: State) => void | Promi
 interface Subscription {
   readonly listener: EventListener;
   readonly types: ReadonlySet<string> | undefined;
-  /** The last seq this listener was given or chose to skip; undefined while it is still catching up. */
+  /** The last seq that was delivered to this listener, or that it skips; undefined while it is still catching up. */
   cursor: number | undefined;
   closed: boolean;
 }
 
-/** Who listens to a session. One listener's error never reaches another, nor the session. */
+/** The listeners and observers of a session. One listener's error never reaches another, nor the session. */
 export class Listeners {
   readonly #subscriptions = new Set<Subscription>();
   readonly #observers = new Set<{ readonly slice: string; readonly observer: SliceObserver<readonly unknown[]> }>();
@@ -80,7 +80,7 @@ export class Listeners {
       } while (cursor < source.seq());
       subscription.cursor = cursor; // no await since the comparison: nothing was committed in between
     } catch (error) {
-      this.#subscriptions.delete(subscription); // what it missed it could not be told
+      this.#subscriptions.delete(subscription); // it missed events
       this.#onError(error);
     }
   }
@@ -100,7 +100,7 @@ export class Listeners {
     return { happened, cancel: done };
   }
 
-  /** Nobody is told anything any more. */
+  /** Stops every listener and observer. */
   close(): void {
     for (const subscription of this.#subscriptions) subscription.closed = true;
     this.#subscriptions.clear();
@@ -112,7 +112,7 @@ export class Listeners {
     for (const waiter of [...this.#waiters]) waiter();
   }
 
-  /** Tells everyone about a commit. */
+  /** Notifies listeners and observers of a commit. */
   notify(before: SessionState, after: SessionState, events: readonly SessionEvent[]): void {
     if (!this.listening) return;
     for (const subscription of [...this.#subscriptions]) {

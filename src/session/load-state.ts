@@ -11,7 +11,7 @@ import { sha256 } from './contents.ts';
 /** A session's state as it was loaded, and how much of the log that took. */
 export interface LoadedState {
   readonly state: SessionState;
-  /** Slices of the snapshot that nobody here knows: they go into the next one (D6). */
+  /** Slices of the snapshot that this process does not define: they go into the next one (D6). */
   readonly opaque: ReadonlyMap<string, SliceSnapshot>;
   /** Events that had to be read although a snapshot was there or could have been. */
   readonly replayed: number;
@@ -133,7 +133,7 @@ function foldLate(fold: Fold, late: LateSlices, event: SessionEvent): LateSlices
   return due.size === 0 ? late : { ...late, items: fold.applyToSlices(late.items, event, due) };
 }
 
-/** The slices that nobody here knows, with those that a snapshot brought into the empty session: they go into the next one (D6). */
+/** The slices that this process does not define, with those that a restored snapshot brought: they go into the next snapshot (D6). */
 export function withRestoredSlices(
   opaque: ReadonlyMap<string, SliceSnapshot>,
   events: readonly SessionEvent[],
@@ -149,7 +149,7 @@ export function withRestoredSlices(
   return new Map([...more, ...opaque]);
 }
 
-/** The slices of the stored snapshot that nobody here knows: another process may have written it since this one opened. */
+/** The slices of the stored snapshot that this process does not define: another process may have written it since this one opened. */
 export async function storedOpaque(
   store: Store,
   sessionId: string,

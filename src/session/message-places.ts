@@ -5,12 +5,12 @@ import type { SessionState } from '../core/fold.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 
 /**
- * Who may write a message where (D12): a place in an evaluation is taken once. Asked right before an append, when everything
- * before it is known, because two writers may both have found the place free.
+ * Which message may be written at which place (D12): a place in an evaluation is taken once. Checked right before an append, when
+ * every earlier event is known, because two writers may both have found the place free.
  */
 export class MessagePlaces {
   readonly #state: SessionState;
-  /** What events that wait for the same commit have taken: the next free place of each evaluation, and who took the others. */
+  /** The places that events of the same commit have taken: the next free place of each evaluation, and the messages at the others. */
   readonly #next = new Map<string, number>();
   readonly #taken: ConversationMessage[] = [];
 
@@ -42,7 +42,7 @@ export class MessagePlaces {
   }
 }
 
-/** Whether two messages say the same; when they were made may differ. */
+/** Whether two messages are equal but for the time when they were made. */
 function saysTheSame(there: ConversationMessage | undefined, message: ConversationMessage): boolean {
   return there !== undefined && canonicalJson({ ...message, createdAt: there.createdAt }) === canonicalJson(there);
 }

@@ -4,9 +4,9 @@ import { hostname } from 'node:os';
 import type { LeaseHolder } from '../ports/store.ts';
 import { bootId } from '../stores/boot-id.ts';
 
-/** Who this process is, and whether another one still lives: what a lease needs to outlive its holder's death (D76). */
+/** The identity of this process, and whether another process is alive: leases of dead processes are taken over (D76). */
 
-/** Where Linux tells of its processes. */
+/** Where Linux lists its processes. */
 export const PROC = '/proc';
 
 /** macOS has no namespaces of process ids: all processes of a boot share them, and each sees all others. */
@@ -47,7 +47,7 @@ function ownPidNamespace(): string | undefined {
 
 /**
  * True only when it is certain: a process of the same boot and pid namespace whose pid is free or belongs to a process that
- * started at another time. Whatever is not known of either process makes the answer false: two containers of one host name both
+ * started at another time. Returns false when anything about either process is unknown: two containers of one host name both
  * have a process 1, and a pid that is free in one may be running in the other (D76).
  */
 export function isDead(holder: LeaseHolder): boolean {
@@ -73,7 +73,7 @@ export function isThere(pid: number): boolean {
   }
 }
 
-/** When a process started, in the host's own words; undefined if there is none, or the host does not tell. A zombie has ended. */
+/** When a process started, as text of the host; undefined if there is no such process, or the host does not report it. A zombie has ended. */
 export function startTime(pid: number): string | undefined {
   return existsSync(`${PROC}/self/stat`) ? startTimeInProc(pid) : startTimeByPs(pid);
 }

@@ -26,7 +26,7 @@ export function hasEdit(event: { readonly type: string }): event is ToolApproved
   return event.type === 'tool/approved' && (event as ToolApproved).arguments !== undefined;
 }
 
-/** An approval that says only that arguments were edited, and those arguments. */
+/** An approval marked as edited without the arguments, and those arguments. */
 export function withoutEdit(event: Omit<ToolApproved, 'seq'>): { event: NewEvent; exact: readonly ExactArguments[] } {
   const { arguments: written, ...rest } = event;
   return { event: { ...rest, edited: true }, exact: [{ call: editedKey(event), text: JSON.stringify(written) }] };
@@ -61,7 +61,7 @@ const ABOUT = [
   'mode',
 ] as const;
 
-/** Refuses what `redact` returned when it is about something else: the loop would wait for an event that never comes. */
+/** Throws when `redact` returned an event about something else: the loop would wait for an event that is never appended. */
 export function checkIdentity(before: string | undefined, event: NewEvent): void {
   if (identityOf(event) === before) return;
   throw new HoldfastError(

@@ -6,8 +6,8 @@ import { type AnySlice, fitsSlice, initialItems, itemsAsArray, type SliceItems }
 import { RECORD_VERSION, type Snapshot } from '../core/snapshot.ts';
 
 /**
- * What restoring a snapshot puts where: the items of the slices that roll back and, into an empty session, everything else the
- * snapshot holds. A slice that nobody here knows goes along (D6): whoever opens the session with it finds it. One that the
+ * The slices that restoring a snapshot sets: the items of the slices that roll back and, into an empty session, everything else the
+ * snapshot holds. A slice that this process does not define is kept (D6): a process that defines it finds it. One that the
  * snapshot lacks, or has in another version, is folded from the session's own log up to there.
  */
 export async function restoredSlices(

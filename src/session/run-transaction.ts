@@ -11,7 +11,7 @@ import type { Store } from '../ports/store.ts';
  *               ▼
  *     wait for the turn ──▶ run ──▶ commit ──▶ done        (no other transaction of this process commits meanwhile)
  *
- * Bodies run side by side the first time. One that must run again waits for its turn, first come, first served, and the others of this
+ * Bodies run side by side the first time. One that must run again waits for its turn, in order of arrival, and the others of this
  * process wait with their commits until it is done: each body runs about twice, however many there are.
  */
 
@@ -55,7 +55,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** Notes that an append to this session comes from inside a transaction of it, which then runs again because of itself. */
+/** Marks the open transaction when its own body appends to the session: that append makes it run again. */
 export function noteAppend(store: Store, sessionId: string): void {
   const lane = lanes.get(store)?.get(sessionId);
   if (!lane) return; // as almost always: no transaction is open
@@ -66,7 +66,7 @@ export function noteAppend(store: Store, sessionId: string): void {
 /** The transactions of one session in this process, whichever handle they began on. */
 class Lane {
   users = 0;
-  /** Resolves when everyone who has asked for the turn so far has had it. */
+  /** Resolves when every transaction that waits for its turn so far has had it. */
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 

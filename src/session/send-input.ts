@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly id?: string;
   /** `next` unless given. */
   readonly mode?: InputMode;
-  /** Who sends it. */
+  /** The sender. */
   readonly by?: string;
 }
 

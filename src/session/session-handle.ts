@@ -39,12 +39,12 @@ import { StagedSession, unknownSlice } from './staged-session.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
 import { uniqueId } from './unique-id.ts';
 
-/** A program's append says nothing about its events: they are copied and checked. */
+/** Events of a program's append are copied and checked. */
 const NOTHING_KNOWN: LoopKnowledge = {};
 
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
-/** A session as `openSession` gives it; `Session` says what it promises. */
+/** The session that `openSession` returns; `Session` documents its contract. */
 export class SessionHandle<Slices extends readonly AnySlice[]> implements Session<Slices> {
   readonly id: string;
   readonly store: Store;
@@ -63,7 +63,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly #snapshots: SessionSnapshots;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
-  /** Nothing more is committed here: whoever follows has heard the last of it. */
+  /** This handle commits nothing more: readers that follow it have received its last event. */
   #closed = false;
   /** Aborts when this handle is closed; made for the first tail. */
   #end: AbortController | undefined;
@@ -274,7 +274,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     const types = options.types && new Set(options.types);
     let cursor = from - 1;
     while (!signal?.aborted) {
-      // Waited for since before the reading, so that a commit meanwhile is not missed.
+      // Registered before the read, so that no commit is missed meanwhile.
       const next = live && !this.#closed ? this.#listeners.nextCommit(signal) : undefined;
       const stop = next && this.#listening(next.cancel);
       try {
@@ -317,7 +317,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     });
     const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];
     const contents = await restoredContents(this.store, snapshot, messages);
-    // However long it is: a conversation that is brought in is one event, and no limit may stand in its way.
+    // Without a size limit: a restored conversation is one event, however long it is.
     const events = [this.#intake.prepare({ type: 'session/restored', ...restored }, MAX_SNAPSHOT_DEPTH)];
     await this.#queue.append({ events, contents });
   }
@@ -362,7 +362,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#listeners.close();
   }
 
-  /** While anyone listens, others' commits are followed. */
+  /** Follows other handles' commits while there is a listener. */
   #listening(stop: () => void): () => void {
     this.#unwatch ??= this.store.watch(this.id, () => {
       if (!this.#closing) this.#log.refresh().catch(this.#report);

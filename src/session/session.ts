@@ -32,7 +32,7 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly store: Store;
   readonly id: string;
   readonly slices?: Slices;
-  /** Never writes, and refuses a session that does not exist. */
+  /** Never writes; a session that does not exist is `SESSION_NOT_FOUND`. */
   readonly readOnly?: boolean;
   readonly clock?: Clock;
   /**
@@ -47,11 +47,11 @@ export interface OpenSessionOptions<Slices extends readonly AnySlice[] = readonl
   readonly redactText?: (text: string) => string;
   /** The longest event, as JSON. */
   readonly maxEventLength?: number;
-  /** Texts and media longer than this are stored apart, under their hash. */
+  /** Texts and media longer than this are external content: stored under their hash, outside their event. */
   readonly maxInlineLength?: number;
   /** How events that were written under an older name are read. */
   readonly upcasters?: Upcasters;
-  /** Told when a listener, an observer or a slice's reducer throws. By default a process warning. */
+  /** Receives errors that a listener, an observer or a slice's reducer throws. By default a process warning. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ export interface SubscribeOptions {
 export interface EventsOptions {
   /** The first seq wanted; 1, the beginning, unless given. */
   readonly from?: number;
-  /** Go on with what is committed later instead of ending. */
+  /** Continue with later commits instead of ending. */
   readonly live?: boolean;
   readonly types?: readonly string[];
   readonly signal?: AbortSignal;
@@ -99,7 +99,7 @@ export interface TailOptions extends Omit<EventsOptions, 'drafts'> {
 export interface SessionAppendOptions extends Pick<AppendEntryOptions, 'endsDrafts' | 'untilStored'> {
   /** Only while the lease with this fence holds. */
   readonly fence?: number;
-  /** Called with the folded state before every try; when it throws, nothing is appended and its error is the answer. */
+  /** Called with the folded state before every try; when it throws, nothing is appended and `append` rejects with its error. */
   readonly guard?: AppendGuard | undefined;
 }
 
@@ -115,10 +115,10 @@ export interface DraftPolicy {
 export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 
 /**
- * A conversation: its log, and what the log adds up to. What needs no slices takes any session.
+ * One log and the state that is folded from it. Functions that need no slices take any session.
  *
  * Contract: `dispatch` and everything else that writes resolves when it is durable. Reading is synchronous and shows what this
- * handle has folded; other handles' events arrive when something is written, when someone listens, or by `refresh`. Any number
+ * handle has folded; other handles' events arrive with the next write, while a listener is subscribed, or by `refresh`. Any number
  * of handles and processes may hold the same session: none can corrupt it.
  */
 export interface AnySession extends SessionView {
@@ -148,13 +148,13 @@ export interface AnySession extends SessionView {
   transaction<T>(body: (tx: StagedSession) => Promise<T> | T): Promise<T>;
   /**
    * Queues an input for whichever process runs the session, without a lease, and resolves when it is durable (D61). A `steer` joins the
-   * running evaluation before its next request; one that comes too late, and a `next`, begin an evaluation that continues the newest.
+   * running evaluation before its next request; one that is too late, and a `next`, begin an evaluation that continues the newest.
    * The same `id` again returns the first; with another text it is `KEY_REUSED`.
    */
   send(input: string | InputContent, options?: SendOptions): Promise<SentInput>;
-  /** Takes a queued input back. False when it was placed already; an input that was never sent is `INPUT_NOT_FOUND`. */
+  /** Withdraws a queued input. Returns false when it was placed already; an input that was never sent is `INPUT_NOT_FOUND`. */
   withdraw(inputId: string, options?: { readonly by?: string }): Promise<boolean>;
-  /** Opens a transaction for someone who appends it himself. */
+  /** Opens a transaction that the caller appends. */
   stage(): StagedSession;
 
   select<S extends AnySlice>(slice: S): SelectionOf<S>;
@@ -177,19 +177,19 @@ export interface AnySession extends SessionView {
    * A session that has events takes only snapshots of itself.
    */
   restore(snapshot: Snapshot | string, options?: RestoreOptions): Promise<void>;
-  /** Writes a snapshot to the store, so that opening replays only what comes after. */
+  /** Writes a snapshot to the store, so that opening replays only later events. */
   compact(): Promise<void>;
   /** Sets title and tags, and merges metadata (`null` removes a key). */
   describe(description: Pick<SessionDescribed, 'title' | 'tags' | 'metadata'>): Promise<void>;
-  /** Removes what a message said from the log, keeping its place (D58). */
+  /** Removes the content of a message from the log, keeping its place (D58). */
   eraseMessage(messageId: string, reason?: string): Promise<void>;
-  /** Messages with the content that is stored apart put back. */
+  /** The messages with their external content loaded. */
   resolve(messages: readonly ConversationMessage[]): Promise<readonly ConversationMessage[]>;
-  /** Waits for what is being written, and lets go. The store stays open. */
+  /** Waits for appends under way and releases the handle. The store stays open. */
   close(): Promise<void>;
 }
 
-/** A session that knows its slices: what is dispatched to it is checked against their events, and what is read from it has their fields. */
+/** A session that knows its slices: dispatched events are checked against theirs, and events that are read have their fields. */
 export interface Session<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends AnySession {
   /** Appends an event. */
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<{ readonly seq: number }>;

@@ -7,8 +7,8 @@ import type { EventIntake } from './event-intake.ts';
 import type { Dispatched } from './session.ts';
 
 /**
- * A transaction: what is dispatched here is seen here and by nobody else, until whoever opened it appends all of it at
- * once (D21). It reads its base with its own events on top, never a sibling's.
+ * A transaction: its events are visible only here until the code that opened it appends all of them at once (D21). It reads its
+ * base with its own events on top, never a sibling's.
  */
 export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> implements SessionView {
   readonly #base: Pick<SessionView, 'id' | 'state'>;
@@ -44,8 +44,8 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
   }
 
   /**
-   * Stages an event. Resolves at once: it is durable when the transaction is. A refusal that the handler does not wait for is a process
-   * warning: it must not end the process.
+   * Stages an event. Resolves at once: it is durable when the transaction is. A rejection that the handler does not await becomes a
+   * process warning: it must not end the process.
    */
   dispatch<const Type extends string>(event: Dispatched<Slices, Type>): Promise<void> {
     const staged = this.#stage(event as { readonly type: string });
@@ -82,7 +82,7 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     );
   }
 
-  /** Ends the transaction and gives what was staged. */
+  /** Ends the transaction and returns the staged events. */
   close(): readonly NewEvent[] {
     this.#closed = true;
     return this.#staged;

@@ -8,7 +8,7 @@ import type { DraftChunk } from '../ports/store.ts';
 /** What a reader is shown of one chunk, or of several that were merged. */
 export interface Piece {
   readonly draftId: string;
-  /** The piece comes after this event and before the later ones. */
+  /** The piece follows this event and precedes the later ones. */
   readonly after: number;
   readonly position: DraftPosition;
   readonly event: MessageDelta | ToolProgress;
@@ -71,7 +71,7 @@ function merged(pieces: readonly Piece[]): readonly Piece[] {
   return all;
 }
 
-/** The reset that comes before a piece. */
+/** The reset that precedes a piece. */
 export function resetBefore({ event, position }: Piece): DraftReset {
   const { evaluationId, conversationId, turn } = event;
   const callId = event.type === 'tool/progress' && { callId: event.callId };
@@ -96,7 +96,7 @@ function deltaOf(chunk: DraftChunk, offset: number, position: DraftPosition): Me
   };
 }
 
-/** Progress says where it belongs itself. Undefined for a chunk that this version does not understand. */
+/** Progress names its own call. Undefined for a chunk that this version does not understand. */
 function progressOf(chunk: DraftChunk, position: DraftPosition): ToolProgress | undefined {
   const { evaluationId, conversationId = 'main', turn, attempt, blockId, toolName = '', delta } = chunk;
   const piece = decodeProgress(delta);
@@ -110,7 +110,7 @@ function progressOf(chunk: DraftChunk, position: DraftPosition): ToolProgress | 
   };
 }
 
-/** Two pieces as one, when the second continues the block of the first. Stores drop progress by chunks, so its pieces stay apart. */
+/** Two pieces as one, when the second continues the block of the first. Stores drop progress by chunks, so its pieces are not joined. */
 function mergedPiece(first: Piece, second: Piece): Piece | undefined {
   const { event: a } = first;
   const { event: b } = second;

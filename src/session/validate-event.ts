@@ -7,7 +7,7 @@ import { recordItemsProblem } from '../core/snapshot.ts';
 
 const TYPE = /^[a-z][\w.-]*\/[\w./-]+$/i;
 
-/** The event, or a typed error that says what is wrong with it. */
+/** Returns the event, or throws a typed error that names the problem. */
 export function validateEvent(event: unknown): { readonly type: string } {
   if (!isTyped(event)) throw unnamed();
   if (isBuiltInEvent(event)) return validateBuiltIn(event);
