@@ -20,7 +20,7 @@ import { streamAnswer } from './stream-answer.ts';
 import { Suspension } from './suspension.ts';
 
 /**
- * One model call: what is sent, and what is recorded of the answer. The answer, the starts of its calls and, when it is
+ * One model call: the request that is sent, and the response that is recorded. The response, the starts of its calls and, when it is
  * final, the end of the evaluation are one append: a crash leaves all of it or none (D7, D9).
  */
 export async function askModel(run: Run, turn: number): Promise<void> {
@@ -49,7 +49,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   }
 }
 
-/** The event that an answer becomes. Throws `EVENT_INVALID` when it is none: a model may be anyone's. */
+/** The event of a response. Throws `EVENT_INVALID` when it is malformed: a model may be third-party code. */
 function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorded {
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
@@ -75,7 +75,7 @@ function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorde
 
 type AnswerRecorded = Without<MessageRecorded, 'seq' | 'at'> & { readonly message: AssistantMessage };
 
-/** Records an answer and what goes with it; its draft has served. */
+/** Records a response with the events that go with it, and ends its draft. */
 async function recordAnswer(run: Run, events: readonly Without<NewEvent, 'at'>[], plain?: number): Promise<void> {
   const ending = run.draft?.end();
   const endsDrafts = ending && (await ending);
@@ -88,7 +88,7 @@ function completed(run: Run): readonly Without<NewEvent, 'at'>[] {
   return [{ type: 'evaluation/completed', evaluationId: run.evaluationId }];
 }
 
-/** What goes with an answer: the starts of all calls that will act at once, and that calls wait for approval (D67). */
+/** The events that are recorded with a response: starts of calls that run at once, and requests for approval (D67). */
 async function callsToStart(
   run: Run,
   turn: number,
@@ -130,11 +130,11 @@ function requestFor(run: Run, turn: number, messages: readonly ConversationMessa
 
 const told = new WeakMap<Prompt<unknown>, readonly ModelTool[]>();
 
-/** A prompt's tools as a model is told of them: the same list for every request. */
+/** A prompt's tools as they are sent to a model: the same list for every request. */
 function toolsOf(prompt: Prompt<unknown>): readonly ModelTool[] {
   let tools = told.get(prompt);
   if (!tools) {
-    // Frozen: a model must not change what other requests say.
+    // Frozen: a model must not change other requests.
     tools = frozenCopy(
       prompt.tools.map(({ name, description, jsonSchema, provider }) => ({
         name,
@@ -156,9 +156,9 @@ const BASE_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
 
 /**
- * Asks until there is an answer; a provider that goes on failing suspends the evaluation. Each time anew what is sent is put
- * together: something may have been erased while it waited (D58). A request that is refused as too long is curated harder and sent again
- * once; the log says so.
+ * Asks until there is a response; a provider that keeps failing suspends the evaluation. Builds the request again for every attempt: a
+ * message may have been erased during the backoff (D58). A request that the provider rejects as too long is curated harder and sent
+ * once more, and the log records that.
  */
 async function answerOf(
   run: Run,

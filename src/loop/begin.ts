@@ -96,7 +96,7 @@ function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Pl
   return stopped && stopped.id !== newest?.id ? [stopped, ...open] : open;
 }
 
-/** The results that close the open calls of a cancelled evaluation. Each says whether the call may have taken effect. */
+/** The results that close the open calls of a cancelled evaluation. Each states whether the call may have taken effect. */
 function stoppedCalls(
   evaluation: Evaluation,
   { tools }: Prompt<unknown>,

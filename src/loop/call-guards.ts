@@ -8,10 +8,10 @@ import type { AppendGuard } from '../session/append-queue.ts';
  * any process and without a lease (D51, D67). The first one in the log wins.
  */
 
-/** Thrown instead of an append when the log says something else about a call than it did when the call was planned. */
+/** Thrown instead of an append when the log has changed the plan of a call. */
 export class PlanChanged extends Error {}
 
-/** A guard for an append about a call: throws `PlanChanged` when the call has its result, or a person has spoken, since. */
+/** A guard for an append about a call: throws `PlanChanged` when the call has its result, or a person has decided about it, since. */
 export function unlessSpoken(call: CallState): AppendGuard {
   return ({ record: { evaluations } }) => {
     const now = findCall(evaluations, call);
@@ -20,7 +20,7 @@ export function unlessSpoken(call: CallState): AppendGuard {
   };
 }
 
-/** The same for a call's outcome: a call that was started under this lease has run, whatever anyone says (D67). */
+/** The same for a call's outcome: a call that was started under this lease has run, whatever a person decides (D67). */
 export function unlessOvertaken(fence: number, call: CallState): AppendGuard {
   const unspoken = unlessSpoken(call);
   return (state) => {

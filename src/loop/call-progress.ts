@@ -71,7 +71,7 @@ export class CallDrafts {
 
   /**
    * The call's result is about to be recorded: returns the draft that the append ends; undefined when none was written, as for most
-   * calls. It waits for a chunk that is being written, so that none comes after the append.
+   * calls. It waits for a chunk that is being written, so that none follows the append.
    */
   end(call: CallRef): Promise<readonly string[]> | undefined {
     if (this.#open.size === 0 && this.#left.size === 0) return undefined;
@@ -151,7 +151,7 @@ class ProgressDraft implements DraftSource {
 
   begin({ attempt, continues }: ReportingCall, run: string): void {
     this.#ended = false;
-    if (continues && this.#reported > 0) return; // in this process: the same text goes on
+    if (continues && this.#reported > 0) return; // in this process: the same text continues
     this.#live = { attempt, run, ...(continues && { continues: true }) };
     this.#reported = 0;
     this.#stored = 0;

@@ -9,7 +9,7 @@ export interface CancelOptions {
   /** The newest open evaluation of the main conversation unless given. */
   readonly evaluationId?: string;
   readonly reason?: string;
-  /** Who cancels it. */
+  /** The person or program that cancels it. */
   readonly by?: string;
 }
 
@@ -17,8 +17,8 @@ const KNOWN: KnownOptions<CancelOptions> = { evaluationId: true, reason: true, b
 
 /**
  * Stops an evaluation from any process, without a lease: appends `evaluation/cancel-requested`, which the process that runs the
- * evaluation obeys within a second (D73). It aborts the model call and the signals of tools and child conversations, records what was
- * said so far, and suspends with `CANCELLED`. Resolves when the request is durable, not when it is obeyed.
+ * evaluation obeys within a second (D73). It aborts the model call and the signals of tools and child conversations, records the
+ * response so far, and suspends with `CANCELLED`. Resolves when the request is durable, not when it is obeyed.
  *
  * `resume: true` and `resume: { evaluationId }` continue the evaluation later; `resume: 'auto'` does not. When no process runs it, the
  * next run obeys the request first. An evaluation that has ended or does not exist is `CONVERSATION_NOT_FOUND`.

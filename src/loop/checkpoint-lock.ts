@@ -10,9 +10,9 @@ import { isDead, thisProcess } from '../session/process-identity.ts';
 /**
  * Exclusion between processes that share a directory and nothing else. A process announces itself with a file of its own, then
  * looks for others: of two that announce at the same time at least one sees the other, so both never hold the lock. A file whose
- * process is dead is removed; names are never used twice, so nobody removes the file of a living one.
+ * process is dead is removed; names are never used twice, so no process removes the file of a living one.
  *
- *     announced ── nobody else ──▶ held ── release ──▶ (gone)
+ *     announced ── no other ──▶ held ── release ──▶ (gone)
  *         └──── another holds it ──▶ SESSION_BUSY;  another is announced, too ──▶ withdraw, wait, announce again
  */
 export interface HeldLock {
@@ -27,7 +27,7 @@ const SILENT_MS = 60_000;
 const MAX_TRIES = 50;
 const MAX_WAIT_MS = 20;
 
-/** Takes the lock, or throws `SESSION_BUSY` and says who holds it. `what` names what is locked. */
+/** Takes the lock, or throws `SESSION_BUSY` naming its holder. `what` names what is locked. */
 export async function holdLock(dir: string, what: string): Promise<HeldLock> {
   const holder = thisProcess();
   for (let tries = 1; ; tries++) {

@@ -24,8 +24,8 @@ export interface CheckpointHandler<Request> {
   save(request: Request, snapshot: Snapshot): Promise<void>;
   clear(request: Request): Promise<void>;
   /**
-   * Keeps the answer of a completed request in place of its checkpoint, so that `execute` returns it instead of running the
-   * request again. A handler without it is told to `clear`.
+   * Keeps the response of a completed request in place of its checkpoint, so that `execute` returns it instead of running the
+   * request again. On a handler without it, `clear` is called.
    */
   complete?(request: Request, answer: KeptAnswer): Promise<void>;
   /**
@@ -43,14 +43,14 @@ export interface FileCheckpoints<Request> extends CheckpointHandler<Request> {
 }
 
 /**
- * When a checkpoint is saved: after every answer and when its calls are done (`on-turn`), also after each result
+ * When a checkpoint is saved: after every response and when its calls are done (`on-turn`), also after each result
  * (`on-tool-use`), at the end, at the first record after some time, or only when `MainLoop.checkpoint` is called. What is saved
- * is saved before the loop goes on; what is not is lost in a crash and done again.
+ * is saved before the loop continues; the rest is lost in a crash and done again.
  */
 export type CheckpointStrategy = 'on-turn' | 'on-tool-use' | 'on-complete' | 'on-demand' | { readonly everyMs: number };
 
 /**
- * Checkpoints as JSON files in a directory, written atomically, under names that cannot leave it. Answers of completed requests
+ * Checkpoints as JSON files in a directory, written atomically, under names that cannot leave it. Responses of completed requests
  * stay there until `clear`.
  */
 export function fileCheckpoints<Request>(
@@ -103,14 +103,14 @@ export function fileCheckpoints<Request>(
       locks.set(path, held);
       return async () => {
         locks.delete(path);
-        // A lock that cannot be removed is that of a dead process soon; the answer of what ran under it must not be lost.
+        // A lock that cannot be removed is that of a dead process soon; the response of the request that ran under it must not be lost.
         await held.release().catch(() => {});
       };
     },
   };
 }
 
-/** What a request is called: itself if it is a short text, its `id` if it has one, else the hash of what it says. */
+/** The name of a request: itself if it is a short text, its `id` if it has one, else the hash of its JSON. */
 export function requestName(request: unknown): string {
   const name = typeof request === 'object' && request !== null && 'id' in request ? request.id : request;
   if ((typeof name === 'string' || typeof name === 'number') && SHORT_TEXT.test(String(name))) return String(name);
@@ -119,7 +119,7 @@ export function requestName(request: unknown): string {
 
 /** A name that fits on a line, in a session's id and in a listing. */
 const SHORT_TEXT = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
-/** Names that are files of their own on every system: on some, case does not tell files apart, and a few names are devices. */
+/** Names that are files of their own on every system: some ignore case, and a few names are devices. */
 const PLAIN = /^(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9_-]{1,100}$/;
 
 /** A file name of letters, digits, -, _ and ., different for different names. */

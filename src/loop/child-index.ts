@@ -81,7 +81,7 @@ export function matchChild(
     if (evaluation.inputHash === '') return name === place; // recorded without an identity
     return evaluation.inputHash === input && hasParams(evaluation, params);
   });
-  // A prompt that changed since is for the resume to judge (D4); one of the same instructions comes first.
+  // A prompt that changed since is checked by the resume (D4); one with the same instructions is preferred.
   const unchanged = equal.filter(({ evaluation }) => evaluation.promptHash === prompt.hash);
   const candidates = unchanged.length > 0 ? unchanged : equal;
   const atPlace = candidates.find(({ name, evaluation }) => evaluation.paramsHash === undefined && name === place);

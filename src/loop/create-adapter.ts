@@ -85,7 +85,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
   };
 }
 
-/** Runs an evaluation and hands its events on, in order; who does not read them loses nothing but memory. */
+/** Runs an evaluation and yields its events, in order; unread events only cost memory. */
 export function streamEvaluation<Output>(
   start: (onEvent: (event: EvaluationEvent) => void) => Promise<EvaluationResponse<Output>>,
   given: EvaluateOptions = {},
@@ -105,7 +105,7 @@ export function streamEvaluation<Output>(
     ended = true;
     wake();
   });
-  response.catch(() => {}); // reported to whoever awaits it, or to whoever iterates
+  response.catch(() => {}); // the caller gets it from `response` or from the iteration
   return {
     response,
     async *[Symbol.asyncIterator]() {

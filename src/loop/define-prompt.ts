@@ -9,7 +9,7 @@ import { type AnyTool, checkToolName } from './define-tool.ts';
 import { type ForeignTool, isForeignTool, toTool } from './foreign-tools.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 
-/** What a model is asked to be: instructions, tools and the shape of the answer. */
+/** What a model is given: instructions, tools and the shape of its output. */
 export interface Prompt<Output = undefined> extends PromptIdentity {
   readonly instructions: string;
   readonly tools: readonly AnyTool[];

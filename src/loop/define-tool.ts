@@ -27,7 +27,7 @@ export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySl
   /** The session: what is dispatched here is committed together with the result, or marked discarded with a failure (D21). */
   readonly session: StagedSession<Slices>;
   /**
-   * Reports how far the call is, to listeners (`tool/progress`) and to everyone who looks at the session, until its result is
+   * Reports how far the call is, to listeners (`tool/progress`) and to readers of the session, until its result is
    * recorded; never to the provider (D62). Text is appended; `percent` and `data` replace the last ones. Of the text the newest 64 kB
    * are kept. Never throws: an invalid report is a process warning, one after the call has ended is ignored.
    */
@@ -52,7 +52,7 @@ export type Reconciliation<Output> =
  * A tool that a model may call.
  *
  * Contract: `execute` may run again for the same call when `effect` is `read` or `idempotent`; a `once` tool runs at most once,
- * unless `reconcile` or a person says that it did not happen. A throw is a failed result that the model sees.
+ * unless `reconcile` or a person decides that it did not happen. A throw is a failed result that the model sees.
  */
 export interface Tool<Input = unknown, Output = unknown> {
   readonly name: string;
@@ -75,7 +75,7 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly timeoutMs?: number;
   /** How often a `read` or `idempotent` tool that threw is tried again before its error is the result. */
   readonly retries: number;
-  /** A tool that the provider runs itself: told to the model, never run here. */
+  /** A tool that the provider runs itself: sent to the model, never run here. */
   readonly provider?: { readonly id: string; readonly args: Readonly<Record<string, unknown>> };
 }
 
@@ -135,7 +135,7 @@ const KNOWN: KnownOptions<ToolDefinition<StandardSchemaV1, unknown>> = {
   retries: true,
 };
 
-/** Defines a tool. Its handler's input is what the schema says. */
+/** Defines a tool. Its handler's input has the type of the schema. */
 export function defineTool<
   Schema extends StandardSchemaV1,
   Output,

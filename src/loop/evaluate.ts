@@ -44,7 +44,7 @@ export interface LoopSettings {
   readonly random: () => number;
 }
 
-/** Evaluates a prompt in a session: begins or resumes, runs until it ends or waits, and answers how. */
+/** Evaluates a prompt in a session: begins or resumes, runs until it ends or is suspended, and returns the response. */
 export async function evaluateInSession(
   settings: LoopSettings,
   session: AnySession,
@@ -94,7 +94,7 @@ export async function evaluateUnderLease(
   let cancels: CancelWatch | undefined;
   try {
     if (emit) unsubscribe = session.subscribe(emit);
-    await session.refresh(); // whoever held the lease before may have written
+    await session.refresh(); // the previous holder may have written
     cancels = new CancelWatch(session);
     const base: Surroundings = {
       settings,
@@ -128,7 +128,7 @@ export function waitOf({ wait = false, deadline }: Pick<EvaluateOptions, 'wait' 
   return deadline === undefined ? most : Math.max(0, Math.min(most, Number(deadline) - now));
 }
 
-/** A listener whose first error is a warning of the process, and the others nothing: who watches a run must not break it. */
+/** Reports a listener's first error as a process warning and swallows the rest: a listener must not break the run. */
 function guarded(listener: (event: EvaluationEvent) => unknown): (event: EvaluationEvent) => void {
   let warned = false;
   const warn = (error: unknown): void => {
@@ -213,7 +213,7 @@ async function evaluateConversation(
   }
 }
 
-/** What the first append of a resume says about it (D68). */
+/** The event that the first append of a resume carries (D68). */
 function resumedEvent(
   { id: evaluationId, attempt = 1 }: Evaluation,
   after: number,
@@ -267,7 +267,7 @@ async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResp
     if (error instanceof PlanChanged) return undefined;
     throw error;
   }
-  // A request to cancel may have come right before the suspension: then no decision of a person continues it (D73).
+  // A request to cancel may have been appended right before the suspension: then no decision of a person continues it (D73).
   const { cancelRequest } = currentEvaluation(run);
   const stop = cancelRequest && cancelled(cancelRequest);
   const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
@@ -281,7 +281,7 @@ function failureOf({ model, agent }: Run, cause: unknown): ProviderFailure | und
   return { provider: model.provider, ...(status !== undefined && { status }) };
 }
 
-/** Calls whose start stands in the log and which did not begin: nobody has to be asked whether they happened. */
+/** Settles calls whose start is in the log and which did not run: no person has to find out whether they happened. */
 function neverBegan(run: Run): readonly Without<NewEvent, 'at'>[] {
   return openCalls(currentEvaluation(run))
     .filter((call) => run.startedHere.has(callKey(call)))

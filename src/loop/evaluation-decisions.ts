@@ -10,8 +10,8 @@ import type { AnySession } from '../session/session.ts';
 import { budgetProblem } from './check-options.ts';
 
 /**
- * What a person decides about an evaluation that waits or has failed, from any process (D61, D73). Each is one event, which the next
- * `run` obeys.
+ * Decisions of a person about an evaluation that is suspended or has failed, from any process (D61, D73). Each is one event, which the
+ * next `run` obeys.
  */
 
 /** Which evaluation is abandoned, and what is recorded with it. */
@@ -19,7 +19,7 @@ export interface AbandonOptions {
   /** The newest of the main conversation unless given. */
   readonly evaluationId?: string;
   readonly reason?: string;
-  /** Who abandons it. */
+  /** The person or program that abandons it. */
   readonly by?: string;
 }
 
@@ -28,7 +28,7 @@ const ABANDON: KnownOptions<AbandonOptions> = { evaluationId: true, reason: true
 /**
  * Abandons an evaluation that is suspended or has failed, so that `run` places the next input. That input continues what this one continued
  * (D61). While a process runs the session it is `SESSION_BUSY`: cancel the evaluation first. The lease is held for the append, because
- * a runner that resumes a suspended evaluation asks the model before the log says so.
+ * a runner that resumes a suspended evaluation asks the model before it appends anything.
  */
 export async function abandonEvaluation(session: AnySession, options: AbandonOptions = {}): Promise<void> {
   refuseUnknownOptions('abandonEvaluation', options, ABANDON);
@@ -68,7 +68,7 @@ export interface ResumeOptions {
   /** Limits that replace the options of the process that runs it. */
   readonly budget?: RaisedBudget;
   readonly maxTurns?: number;
-  /** Who requests it. */
+  /** The person or program that requests it. */
   readonly by?: string;
 }
 

@@ -5,7 +5,7 @@ import type { EvaluateOptions } from './provider-adapter.ts';
 
 /** What makes two requests of one prompt equal: to `resume: 'auto'` (D2, D64) and to a call that asks for its children again. */
 
-/** The hash of what a request says: its input, and the key that tells equal inputs apart. */
+/** The hash of a request: its input, and the key that distinguishes equal inputs. */
 export function inputHash(options: Pick<EvaluateOptions, 'input' | 'key'>): string {
   return sha256(canonicalJson({ input: options.input ?? null, key: options.key ?? null }));
 }
@@ -16,7 +16,7 @@ export function paramsHash({ params = {} }: Pick<EvaluateOptions, 'params'>): st
   return sha256(canonicalJson(Object.fromEntries(given.map(([name, value]) => [name, String(value)]))));
 }
 
-/** Whether an evaluation was started with these params. Logs from before params were recorded do not tell: taken as equal. */
+/** Whether an evaluation was started with these params. Older logs have no params: they count as equal. */
 export function hasParams(evaluation: { readonly paramsHash?: string }, hash: string): boolean {
   return evaluation.paramsHash === undefined || evaluation.paramsHash === hash;
 }

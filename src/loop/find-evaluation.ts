@@ -8,7 +8,7 @@ import { hasParams, inputHash, paramsHash } from './evaluation-identity.ts';
 import { evaluationIndex } from './evaluation-index.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 
-/** Which evaluation to go on with, or none to begin one (D2). Refuses a prompt that is not the one it was started with (D4). */
+/** The evaluation to resume, or undefined to begin one (D2). Throws for a prompt other than the one it was started with (D4). */
 export function findEvaluation(
   session: AnySession,
   prompt: Prompt<unknown>,
@@ -47,7 +47,7 @@ export function findEvaluation(
 }
 
 /**
- * The evaluation that `resume: 'auto'` goes on with, or none to begin one: the one that has this key, or else the newest of the
+ * The evaluation that `resume: 'auto'` continues, or undefined to begin one: the one that has this key, or else the newest of the
  * prompt, if its input and params are equal and it is open or completed (D2, D64).
  */
 function findEqual(session: AnySession, prompt: Prompt<unknown>, options: EvaluateOptions): Evaluation | undefined {

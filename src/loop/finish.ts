@@ -5,11 +5,11 @@ import { type AssistantMessage, type ConversationMessage, textOf } from '../core
 import { type Validated, validate } from './json-schema.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record } from './run.ts';
 
-/** How an answer without calls ends an evaluation, or goes back to the model because it is not what was asked for. */
+/** How a response without calls ends an evaluation, or is returned to the model because it does not fit the output schema. */
 
 const DEFAULT_OUTPUT_RETRIES = 2;
 
-/** Decides about an answer that is recorded and has not ended its evaluation: another adapter's, or an older version's. */
+/** Decides about a response that is recorded and has not ended its evaluation: another adapter's, or an older version's. */
 export async function finish(run: Run): Promise<void> {
   const newest = currentEvaluation(run).messages.at(-1);
   const [message] = newest ? await run.session.resolve([newest]) : [];
@@ -24,8 +24,8 @@ export async function finish(run: Run): Promise<void> {
 }
 
 /**
- * Reads an answer as the output schema wants it: JSON, in a code fence or not. An agent may say something first; then its last
- * part is the answer.
+ * Parses a response for the output schema: JSON, in a code fence or not. An agent may write text first; then its last part is
+ * parsed.
  */
 export async function checkOutput<Output>(
   schema: StandardSchemaV1<unknown, Output>,
@@ -48,7 +48,7 @@ function readJson(said: string): Validated<unknown> {
   }
 }
 
-/** What follows a wrong answer: a message that says what was wrong or, when it was wrong too often, the end. */
+/** The events after a response that does not fit: a message that names the problem or, after too many, the failure. */
 export function correction(run: Run, answer: AssistantMessage, problem: string): readonly Without<NewEvent, 'at'>[] {
   const evaluation = currentEvaluation(run);
   const { outputRetries = DEFAULT_OUTPUT_RETRIES } = run.options;
@@ -62,7 +62,7 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
     ];
   }
   const text = `Your answer cannot be used: ${problem}. Answer again, with nothing but JSON that fits the schema.`;
-  // The answer may not be in the log yet, or there in several pieces.
+  // The response may not be in the log yet, or there in several pieces.
   const sequence = Math.max(answer.sequence + 1, evaluation.nextSequence);
   const message: ConversationMessage = {
     ...messageBase(evaluation, { sequence, turn: 0 }, nowOf(run)),
@@ -72,7 +72,7 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
   return [{ type: 'message/recorded', message }];
 }
 
-/** How often this evaluation's answers went back: each time left a user message right behind an answer without calls. */
+/** How many responses of this evaluation were returned: each left a user message right behind a response without calls. */
 function correctionsIn(messages: Iterable<ConversationMessage>): number {
   let answered = false;
   let count = 0;

@@ -31,8 +31,8 @@ export function isForeignTool(tool: unknown): tool is ForeignTool {
 }
 
 /**
- * One of our tools that runs an AI SDK tool. It says nothing about its effect, so it is `once` (D18). One that a provider
- * defines is told to that provider by its id, whoever runs it.
+ * One of our tools that runs an AI SDK tool. It declares no effect, so it is `once` (D18). A tool that a provider
+ * defines is sent to that provider by its id, even if this process runs it.
  */
 export function toTool(name: string, tool: ForeignTool): AnyTool {
   const { schema, jsonSchema } = foreignSchema(name, tool.inputSchema);
@@ -175,8 +175,8 @@ interface McpTool {
 }
 
 /**
- * The tools of an MCP server. Their effect is what the server hints at, `once` where it says nothing, or what `effect` says. A
- * name that providers refuse is told to the model in letters that they take.
+ * The tools of an MCP server. Their effect is the server's hint, `once` without one, or what `effect` returns. A name that
+ * providers reject is sent in characters that they accept.
  */
 export async function mcpTools(
   client: McpClient,
@@ -205,7 +205,7 @@ function takenName(given: string, taken: ReadonlyMap<string, unknown>): string {
   }
 }
 
-/** The longest that a timer can wait. How long a call may take is the loop's to say: a `once` call that timed out is unknown. */
+/** The longest that a timer can wait. The loop limits how long a call may take: a `once` call that timed out is unknown. */
 const NEVER_MS = 2 ** 31 - 1;
 
 function fromMcp(client: McpClient, name: string, tool: McpTool, effect: ToolEffect | undefined): AnyTool {

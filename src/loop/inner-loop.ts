@@ -5,7 +5,7 @@ import { placeSteers } from './place-steers.ts';
 import { type Agent, confirmLease, currentEvaluation, type Run } from './run.ts';
 import { runCalls } from './run-calls.ts';
 
-/** The inner loop: ask the log what is left, do it, record it, until nothing is left. */
+/** The inner loop: plans by the log what is left, does it and records it, until nothing is left. */
 export async function runToEnd(run: Run): Promise<void> {
   if (run.agent) {
     await confirmLease(run);

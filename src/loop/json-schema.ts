@@ -1,14 +1,14 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 
-/** Schemas at the edge: every Standard Schema validates here; as JSON Schema it is told to the model and hashed. */
+/** Schemas at the edge: every Standard Schema validates here; as JSON Schema it is sent to the model and hashed. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What a value was found to be: the parsed value, or what is wrong with it in one sentence. */
 export type Validated<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
-/** Checks a value against a schema. A schema that throws is a problem of the value, not of the run. Most answer at once. */
+/** Checks a value against a schema. A schema that throws is a problem of the value, not of the run. Most return at once. */
 export function validate<T>(
   schema: StandardSchemaV1<unknown, T>,
   value: unknown,

@@ -29,7 +29,7 @@ export function keepAnswer<Output>(prepared: PreparedRequest<Output>, response: 
   };
 }
 
-/** The kept answer that a handler loaded; undefined if it loaded a snapshot, or nothing. */
+/** The kept response that a handler loaded; undefined if it loaded a snapshot, or nothing. */
 export function readKeptAnswer(loaded: unknown): KeptAnswer | undefined {
   if (typeof loaded === 'string' && !loaded.includes('"holdfast-answer"')) return undefined; // a snapshot may be long
   const value = typeof loaded === 'string' ? parse(loaded) : loaded;
@@ -47,12 +47,12 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return undefined; // restoring it as a snapshot says what is wrong
+    return undefined; // restoring it as a snapshot reports the problem
   }
 }
 
 /**
- * The response to a request that was completed before; undefined when the kept answer is that of another input, of other params
+ * The response to a request that was completed before; undefined when the kept response is that of another input, of other params
  * or of another prompt. A prompt that changed since is refused, as a resume would refuse it (D4).
  */
 export async function answerFrom<Output>(

@@ -24,7 +24,7 @@ import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './pro
 /** What a request becomes: a prompt, its input, and where its conversation is kept. */
 export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session' | 'resume' | 'evaluationId'> {
   readonly prompt: Prompt<Output>;
-  /** The session of this request; by default named after its id, itself if it is a short text, or the hash of what it says. */
+  /** The session of this request; by default named after its id, itself if it is a short text, or the hash of its JSON. */
   readonly sessionId?: string;
   readonly slices?: readonly AnySlice[];
 }
@@ -32,9 +32,9 @@ export interface PreparedRequest<Output> extends Omit<EvaluateOptions, 'session'
 /** Options of `MainLoop`. */
 export interface MainLoopOptions<Request, Output> {
   readonly adapter: ProviderAdapter;
-  /** Turns a request into a prompt. Called again after a crash: the same request must give the same answer. */
+  /** Turns a request into a prompt. Called again after a crash: the same request must give the same prompt. */
   readonly prepare?: (request: Request) => PreparedRequest<Output> | Promise<PreparedRequest<Output>>;
-  /** Called with the answer, at least once: a crash right after it calls it again. */
+  /** Called with the response, at least once: after a crash right behind it, again. */
   readonly finalize?: (
     request: Request,
     response: EvaluationResponse<Output>,
@@ -64,12 +64,12 @@ const INVALID = new Set(['PROMPT_MISMATCH', 'SNAPSHOT_INVALID', 'CHECKPOINT_INVA
 /** What went wrong after the loop had acted: beginning again would act twice (I2). */
 class WentWrong extends Error {}
 
-/** A recorded answer that the output schema no longer takes. One that failed just now is not this: it would fail again. */
+/** A recorded response that no longer fits the output schema. Not for a response of this run: it would fail again. */
 class StaleAnswer extends Error {}
 
 /**
  * Runs requests. `execute` is called in the same way the first time, after a crash and after the end: it begins, continues, or
- * answers from the record. What people send to the session meanwhile is placed or run, too (D61). Give `prepare` and `finalize` as options, or override them in a subclass.
+ * returns the recorded response. Inputs that are sent to the session meanwhile are placed or run, too (D61). Give `prepare` and `finalize` as options, or override them in a subclass.
  */
 export class MainLoop<Request, Output = undefined> {
   readonly #options: MainLoopOptions<Request, Output>;
@@ -88,12 +88,12 @@ export class MainLoop<Request, Output = undefined> {
     return prepare(request);
   }
 
-  /** Receives the answer. */
+  /** Receives the response. */
   async finalize(request: Request, response: EvaluationResponse<Output>, session: AnySession): Promise<void> {
     await this.#options.finalize?.(request, response, session);
   }
 
-  /** Begins, continues or answers a request. */
+  /** Begins or continues a request, or returns its recorded response. */
   async execute(request: Request): Promise<EvaluationResponse<Output>> {
     const prepared = await this.prepare(request);
     const { store, checkpoints } = this.#options;
@@ -214,7 +214,7 @@ export class MainLoop<Request, Output = undefined> {
     let armed = false;
     let savedAt = 0;
     let saving: Promise<void> = Promise.resolve();
-    // One after the other, each with what is there when its turn comes: an older one never replaces a newer one.
+    // One after the other, each with the state at its turn: an older checkpoint never replaces a newer one.
     const save = (): Promise<void> => {
       const next = async (): Promise<void> => {
         await session.refresh();
@@ -234,7 +234,7 @@ export class MainLoop<Request, Output = undefined> {
       };
       if (isDue(strategy, events, since)) await save();
     });
-    // Nothing is stored apart: a checkpoint holds the whole conversation.
+    // No external content: a checkpoint holds the whole conversation.
     const whole = { maxInlineLength: Number.POSITIVE_INFINITY, maxEventLength: Number.POSITIVE_INFINITY };
     const session: AnySession = await openSession({ store, id, slices, ...whole });
     if (snapshot !== undefined) await session.restore(snapshot);

@@ -19,7 +19,7 @@ export async function placeSteers(run: Run): Promise<boolean> {
       content,
     }),
   );
-  // Content that is stored apart is put back: the session stores it again, for the message.
+  // External content is loaded: the session stores it again, for the message.
   const whole = await run.session.resolve(messages);
   const ids = steers.map(({ id }) => id);
   try {

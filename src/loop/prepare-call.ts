@@ -24,7 +24,7 @@ export interface Approval {
   readonly expiresAfterMs?: number;
 }
 
-/** A call that may run, or why it cannot: the model is told and goes on (D20). */
+/** A call that may run, or the problem, which the model receives as a failed result (D20). */
 export type PreparedCall =
   | Prepared
   | {
@@ -101,7 +101,7 @@ async function needsApproval(tool: AnyTool, input: () => Promise<unknown>): Prom
   }
 }
 
-/** What a tool says about approval. A time that is none sets no limit: a person still has to approve. */
+/** A tool's requirement of approval. An invalid time sets no limit: a person still has to approve. */
 function approvalOf(needed: ApprovalNeed | undefined): Approval | undefined {
   if (!needed) return undefined;
   const { expiresAfterMs } = typeof needed === 'object' ? needed : {};

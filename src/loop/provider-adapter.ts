@@ -17,7 +17,7 @@ export type { MessageDelta } from '../core/message-delta.ts';
 
 /**
  * What an evaluation may cost in all, over every resume and every child conversation (D23). Reaching it suspends; a resume with
- * a larger one goes on.
+ * a larger one continues.
  */
 export interface Budget {
   readonly maxTokens?: number;
@@ -30,7 +30,7 @@ export interface Budget {
 }
 
 /**
- * Which evaluation to go on with (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
+ * Which evaluation to resume (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
  * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
  * one that was cancelled with `cancelEvaluation`: its response is `suspended` (D73).
@@ -54,7 +54,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
    * made from it: the same id in the same session gives the same keys.
    */
   readonly evaluationId?: string;
-  /** Tells equal inputs apart for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
+  /** Distinguishes equal inputs for `resume: 'auto'`; the same key with other input is `KEY_REUSED`. */
   readonly key?: string;
   /** Begin with the messages of an earlier evaluation: the newest (`true`) or one by id (D50). */
   readonly continues?: boolean | string;
@@ -67,7 +67,7 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   /** When to stop: a date or milliseconds since the epoch. A resume brings its own. */
   readonly deadline?: Date | number;
   readonly budget?: Budget;
-  /** Prices of models that report no cost, by model id; they come before the adapter's. */
+  /** Prices of models that report no cost, by model id; they take precedence over the adapter's. */
   readonly prices?: Prices;
   readonly signal?: AbortSignal;
   /**
@@ -79,11 +79,11 @@ export interface EvaluateOptions<Slices extends readonly AnySlice[] = readonly A
   readonly maxTurns?: number;
   /** How many calls of one turn run at the same time; all of them unless given. */
   readonly maxParallelCalls?: number;
-  /** Records the provider's metadata of each response (D16); by default as the adapter was told to. */
+  /** Records the provider's metadata of each response (D16); by default the adapter's setting. */
   readonly recordProviderMetadata?: RecordProviderMetadata;
-  /** How often an answer against the output schema goes back to the model. */
+  /** How often a response that does not fit the output schema is returned to the model. */
   readonly outputRetries?: number;
-  /** Told of everything as it happens: committed events and deltas. */
+  /** Called with every event as it happens: committed events and deltas. */
   readonly onEvent?: (event: EvaluationEvent<Slices>) => void;
 }
 
@@ -132,14 +132,14 @@ export type EvaluationEvent<Slices extends readonly AnySlice[] = readonly AnySli
   | ToolProgress
   | ModelRetried;
 
-/** How an evaluation ended, or why it waits: `status` tells which. */
+/** How an evaluation ended, or why it is suspended: see `status`. */
 export type EvaluationResponse<Output = undefined> = CompletedResponse<Output> | SuspendedResponse;
 
 /** What both kinds of response have. */
 interface ResponseBase {
   readonly evaluationId: string;
   readonly sessionId: string;
-  /** The text of the newest recorded response; what a response had said when it was cut off is in `message/interrupted`. */
+  /** The text of the newest recorded response; the text of an interrupted response is in `message/interrupted`. */
   readonly text: string;
   /** Calls that wait for a person. */
   readonly pending: readonly CallRef[];
@@ -188,13 +188,13 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
 /** What `run` did, and why it stopped. */
 export interface RunResult<Output = undefined> {
   /**
-   * `idle`: nothing is left. `suspended`: an evaluation waits, the last of `responses` says for what. `failed`: an evaluation failed
-   * with `error`; `abandonEvaluation` lets the queue go on. `busy`: another `run` has the session, and does what is left.
+   * `idle`: nothing is left. `suspended`: an evaluation waits, see the last of `responses`. `failed`: an evaluation failed
+   * with `error`; `abandonEvaluation` unblocks the queue. `busy`: another `run` has the session, and does what is left.
    */
   readonly status: 'idle' | 'suspended' | 'failed' | 'busy';
   /** Of the evaluations that this call ran, in order. */
   readonly responses: readonly EvaluationResponse<Output>[];
-  /** Who runs the session, if it is busy. */
+  /** The lease of the process that runs the session, if it is busy. */
   readonly lease?: Lease;
   readonly error?: HoldfastError;
 }
@@ -203,7 +203,7 @@ export interface RunResult<Output = undefined> {
  * Runs prompts.
  *
  * Contract: `evaluate` records before it acts, so that a process that dies anywhere is continued by the same call with `resume`.
- * It returns `suspended` for everything that can go on later, and throws only when the evaluation failed or could not begin.
+ * It returns `suspended` for everything that can be resumed later, and throws only when the evaluation failed or could not begin.
  */
 export interface ProviderAdapter {
   evaluate<Output, Slices extends readonly AnySlice[] = readonly AnySlice[]>(

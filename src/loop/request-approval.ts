@@ -6,13 +6,13 @@ import { type Approval, prepareRecorded } from './prepare-call.ts';
 import { type Run, record } from './run.ts';
 
 /**
- * Approvals as the loop sees them (D67): that a call waits, and until when, is in the log before anyone can approve it; an approval
+ * Approvals as the loop sees them (D67): that a call waits, and until when, is in the log before a person can approve it; an approval
  * whose arguments cannot be used is returned; a call that was not approved in time is denied.
  */
 
 type Requested = Without<ToolApprovalRequested, 'seq' | 'at'>;
 
-/** The event that says that a call waits for approval. */
+/** The event that records that a call waits for approval. */
 export function approvalRequest(
   run: Run,
   { evaluationId, turn, callId, name }: CallRef & { readonly name: string },

@@ -13,7 +13,7 @@ import { refersToContent } from '../session/contents.ts';
 import { currentEvaluation, type Run, record } from './run.ts';
 import { RunSummaries } from './run-summaries.ts';
 
-/** The messages of a request, and the event that says how they were chosen, as of the time when it is recorded. */
+/** The messages of a request, and the event that records how they were chosen, as of the time when it is appended. */
 interface NextRequest {
   readonly messages: readonly ConversationMessage[];
   readonly events: () => readonly Without<NewEvent, 'at'>[];
@@ -23,7 +23,7 @@ const NO_EVENTS = (): readonly [] => [];
 
 /**
  * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
- * that this one continues, then its own, results in call order (D10), contents that are stored apart put back (D58), and of
+ * that this one continues, then its own, results in call order (D10), external contents loaded (D58), and of
  * all that what the history manager selects, checked and mended (D32).
  */
 export class RequestHistory {
@@ -40,7 +40,7 @@ export class RequestHistory {
   /** The limit that refusals have set: read once, and again after each refusal. */
   #limit: { readonly maxTokens: number | undefined } | undefined;
 
-  /** The messages of the next request, and the event that says how they were chosen, to be recorded with the answer. */
+  /** The messages of the next request, and the event that records how they were chosen, to be appended with the response. */
   next(run: Run, turn: number): NextRequest | Promise<NextRequest> {
     this.#forgetErased(run.session.state.erasedSeq);
     const fresh = this.#takeNew(run);
@@ -99,7 +99,7 @@ export class RequestHistory {
     await this.#summaries?.close();
   }
 
-  /** What was erased is not sent again: after an erasure everything is read from the record anew (D58). */
+  /** Erased messages are not sent again: after an erasure everything is read from the record again (D58). */
   #forgetErased(erasedSeq: number | undefined): void {
     if (erasedSeq === this.#erasedSeq) return;
     this.#erasedSeq = erasedSeq;

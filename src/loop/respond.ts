@@ -6,9 +6,9 @@ import type { Prompt } from './define-prompt.ts';
 import { checkOutput } from './finish.ts';
 import type { CompletedResponse, EvaluationResponse, SuspendedResponse } from './provider-adapter.ts';
 
-/** What an evaluation is answered with, read from the log and nowhere else: the same now and after any restart. */
+/** The response of an evaluation, read from the log alone: the same now and after any restart. */
 
-/** The answer of an evaluation that has ended, from the log (D14). */
+/** The response of an evaluation that has ended, from the log (D14). */
 export async function recordedAnswer(
   session: AnySession,
   prompt: Prompt<unknown>,
@@ -34,7 +34,7 @@ export async function recordedAnswer(
 type Recorded = Pick<SuspendedResponse, 'evaluationId' | 'sessionId' | 'text' | 'usage' | 'turns'>;
 type Ended = Omit<CompletedResponse<unknown>, keyof Recorded>;
 
-/** How an evaluation stands, as far as the log tells, and what is known beside it. */
+/** The response of an evaluation: what the log has of it, and what the caller adds. */
 export async function respond(
   session: AnySession,
   evaluationId: string,
@@ -52,7 +52,7 @@ export async function respond(
   };
 }
 
-/** What the model said last, with content that is stored apart put back (D58). */
+/** The newest assistant message, with its external content (D58). */
 async function lastAnswer(session: AnySession, evaluation: Evaluation): Promise<ConversationMessage | undefined> {
   for (let i = evaluation.messages.length - 1; i >= 0; i--) {
     const message = evaluation.messages.at(i);

@@ -12,7 +12,7 @@ import { confirmLease, type Run, record } from './run.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, settledOutcome, type ToolOutcome } from './tool-result.ts';
 
-/** What came of a call: an outcome to record with what the tool dispatched, or nothing before a person has spoken. */
+/** The end of a call: an outcome to record with the events that the tool dispatched, or a wait for a person's decision. */
 export type CallResult =
   | {
       readonly type: 'done';
@@ -30,19 +30,19 @@ export type CallResult =
     };
 
 /**
- * Carries out one call as the plan demands. Throws `PlanChanged`, and has done nothing, when the log says something else about the
- * call than it did when it was planned.
+ * Runs one call by its plan. Throws `PlanChanged`, and has done nothing, when the log has changed the plan of the call
+ * meanwhile.
  */
 export function runCall(run: Run, planned: PlannedCall): Promise<CallResult> {
   const { call, action } = planned;
   const carried = carryOut(run, planned);
   return isEdited(call) && action !== 'deny'
-    ? carried.then((result) => toldOfEdit(result, call.editedArguments))
+    ? carried.then((result) => withEditNote(result, call.editedArguments))
     : carried;
 }
 
-/** A result that tells the model with which arguments its call ran (D67). Those that are not in the log are not in a result (D77). */
-function toldOfEdit(result: CallResult, edited: string | undefined): CallResult {
+/** A result that names the arguments with which the call ran (D67), unless they are stored outside the log (D77). */
+function withEditNote(result: CallResult, edited: string | undefined): CallResult {
   if (result.type === 'waits' || result.neverRan) return result;
   const { outcome } = result;
   const ranWith = edited === undefined ? 'The new ones are not shown here.' : `It ran with: ${edited}`;
@@ -129,7 +129,7 @@ async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<
   return result.type === 'done' ? { ...result, staged: [...undone.staged, ...result.staged] } : result;
 }
 
-/** A `once` call that began elsewhere: asks whether it happened, and if nobody can tell, waits for a person (D18). */
+/** A `once` call that began elsewhere: calls `reconcile`, and waits for a person when the outcome stays unknown (D18). */
 async function reconcile(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const found = await askReconcile(run, call, prepared, { attempt: call.attempt, isResume: true });
   if (!found) return unknownOutcome(call);
@@ -150,12 +150,12 @@ async function askReconcile(
   if (!ask) return undefined;
   const asking = { ...how, timeoutMs, step: 'reconcile' as const };
   const asked = await inTransaction(run, call, asking, async (context) => ask(await freshInput(), context));
-  // Whoever cannot say what happened does not know.
+  // A `reconcile` that throws or returns anything else leaves the outcome unknown.
   if (!asked.ok || typeof asked.value?.happened !== 'boolean') return undefined;
   return { ...asked.value, staged: asked.staged };
 }
 
-/** A call that happened although nobody heard its answer: what it dispatched was lost, unless `reconcile` says it again. */
+/** A call that happened although its result was lost: its dispatched events are lost, too, unless `reconcile` dispatches them again. */
 function foundOut(call: CallState, found: Extract<Found, { readonly happened: true }>): CallResult {
   return { type: 'done', outcome: resultOf(found.result, call.name), staged: found.staged };
 }
@@ -172,8 +172,8 @@ function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}
 const RETRY_WAIT_MS = 100;
 
 /**
- * Runs a handler, again after a throw where the tool allows it; each try in a transaction of its own. Of a try that is made
- * again nothing stays: after a crash between two tries nobody would know of it.
+ * Runs a handler, again after a throw where the tool allows it; each try in a transaction of its own. A failed try
+ * leaves nothing: after a crash between two tries no process would know of it.
  */
 async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRun): Promise<CallResult> {
   const { tool } = prepared;
@@ -242,7 +242,7 @@ async function recordStart(run: Run, call: CallState, prepared: Prepared, attemp
   run.startedHere.set(callKey(call), prepared);
 }
 
-/** The event that says that a call is about to act. */
+/** The event that records that a call is about to act. */
 export function startEvent(
   { fence, evaluationId }: Run,
   { turn, callId, name: toolName }: Pick<CallState, 'turn' | 'callId' | 'name'>,

@@ -11,8 +11,8 @@ import { Suspension } from './suspension.ts';
 import { describeError, failure } from './tool-result.ts';
 
 /**
- * Carries out the calls of a turn, side by side. Each result is recorded the moment it is there (D22); results that are there
- * together share a commit. Calls that wait for a person suspend the evaluation when every other call has finished (D18).
+ * Runs the calls of a turn concurrently. Each result is recorded when its call ends (D22); results that are ready together share a
+ * commit. Calls that wait for a person suspend the evaluation when every other call has finished (D18).
  */
 export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise<void> {
   const { maxParallelCalls = calls.length } = run.options;
@@ -50,9 +50,9 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       await recordOutcome(planned, done, start, endsDrafts);
       start?.recorded();
     } catch (error) {
-      // A person may have spoken about the next call: then it does not begin with this result.
+      // A person may have decided about the next call: then it does not start with this result.
       if (start && error instanceof PlanChanged) return settle(planned, done, undefined);
-      // What the tool said or dispatched cannot be recorded: the model is told, and the run goes on (D20).
+      // The result or the dispatched events cannot be recorded: the model receives a failed result, and the run continues (D20).
       if (!isRefusedEvent(error)) throw error;
       const { name } = planned.call;
       const outcome = failure(`"${name}" ran, but its result was refused: ${describeError(error)}`);
@@ -68,7 +68,7 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       running--;
     }
   };
-  /** Carries out calls by what the log says of each now, again when the log says something else by then. */
+  /** Runs calls by their newest plan, again when the log has changed it by then. */
   const work = async (): Promise<void> => {
     let next = queue.shift();
     while (next) {
@@ -100,7 +100,7 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
     calls.findIndex(({ call }) => callKey(call) === callKey(planned.call));
   waiting.sort((a, b) => place(a) - place(b));
   const first = waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ?? waiting[0];
-  if (!first || (await someoneSpoke(run, waiting))) return;
+  if (!first || (await hasDecision(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   throw new Suspension(first.result.reason, first.result.message, { pending });
 }
@@ -120,8 +120,8 @@ interface Start {
 }
 
 /**
- * The start of a call whose turn has come, so that a program that saves the session on each message saves it, too. Nothing when the
- * call has to be asked about first: a result that is there must not wait.
+ * The start of the next call, so that a program that saves the session on each message saves it, too. Undefined when the call needs a
+ * decision first: a finished result must not wait.
  */
 function startOf(run: Run, { call: { evaluationId, turn, callId } }: PlannedCall): Start | undefined {
   const planned = newestPlan(run, { evaluationId, turn, callId });
@@ -143,14 +143,14 @@ export function pendingRef(run: Run, call: CallRef): CallRef {
   return { evaluationId, turn, callId, attempt };
 }
 
-/** What is planned for a call now, or nothing when it has its result: a person may have spoken meanwhile. */
+/** The plan for a call by the newest log; undefined when it has its result. A person may have decided meanwhile. */
 function newestPlan(run: Run, call: CallRef): PlannedCall | undefined {
   const now = findCall(run.session.state.record.evaluations, call);
   return now && !hasResult(now) ? planCall(now) : undefined;
 }
 
-/** Whether the log says something else of one of these calls than when it began to wait: then there is more to do. */
-async function someoneSpoke(
+/** Whether a person has decided about one of these calls since it began to wait: then there is more to do. */
+async function hasDecision(
   run: Run,
   waiting: readonly { readonly planned: PlannedCall; readonly result: Waits }[],
 ): Promise<boolean> {

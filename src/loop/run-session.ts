@@ -146,7 +146,7 @@ async function begin(
   step: Beginning,
 ): Promise<EvaluationResponse<unknown>> {
   const { input, continues, supersedes } = step;
-  // Content that is stored apart is put back: the session stores it again, for the message.
+  // External content is loaded: the session stores it again, for the message.
   const [said] = await hold.session.resolve([{ content: input.content } as UserMessage]);
   const content = (said as UserMessage).content;
   return evaluateUnderLease(
@@ -162,7 +162,7 @@ async function begin(
 }
 
 /**
- * Throws `PlanChanged` when the log says by now that something else is to be done: the input was withdrawn, or the evaluation that it
+ * Throws `PlanChanged` when the log has changed what is to be done: the input was withdrawn, or the evaluation that it
  * would supersede was abandoned, is to be resumed, or was cancelled again after the input was sent.
  */
 function unlessPlannedOtherwise(step: Beginning, now: RunStep): void {

@@ -24,21 +24,21 @@ import type { Draft } from './stream-answer.ts';
 import type { Suspension } from './suspension.ts';
 import type { ToolOutcome } from './tool-result.ts';
 
-/** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing is here. */
+/** One evaluation while this process runs it. Everything that must outlive the process is in the log, nothing of it is here. */
 export interface Run {
   readonly session: AnySession;
   readonly prompt: Prompt<unknown>;
   readonly model: Model;
-  /** Makes the summaries that history managers ask for (D56). */
+  /** Makes the summaries that history managers request (D56). */
   readonly summaryModel: Model;
   readonly agent?: Agent;
   readonly evaluationId: string;
   readonly options: EvaluateOptions;
   readonly aborter: Aborter;
-  /** A request to cancel that came while no process ran it: obeyed as soon as what an earlier process left running has ended (D73). */
+  /** A request to cancel that was appended while no process ran the evaluation: obeyed once leftovers of an earlier process have ended (D73). */
   readonly cancelled?: Suspension;
   readonly fence: number;
-  /** The lease's own check; `confirmLease` is what an effect awaits. */
+  /** The lease's own check; effects await `confirmLease`. */
   readonly ensureLease: () => Promise<void> | undefined;
   readonly history: RequestHistory;
   readonly random: () => number;
@@ -46,28 +46,28 @@ export interface Run {
   /** The adapter's prices. */
   readonly prices: Prices;
   readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
-  /** Calls whose start this process recorded and has not yet acted on: for them a start is not a trace of an earlier process. */
+  /** Calls whose start this process recorded and that have not run yet: their start is not a trace of an earlier process. */
   readonly startedHere: Map<string, Prepared>;
-  /** The trace of the resume, until an append has taken it; shared by the runs of a conversation's agent (D68). */
+  /** The event of the resume, until an append has taken it; shared by the runs of an agent's conversations (D68). */
   readonly resumption: { event: Without<EvaluationResumed, 'seq' | 'at'> | undefined };
-  /** Tells whoever watches, if anyone does. */
+  /** Emits an event to `onEvent`, if there is one. */
   readonly emit: ((event: EvaluationEvent) => void) | undefined;
   readonly draftWriter: DraftWriter;
-  /** What running calls report, shared by the evaluation and its children. */
+  /** The progress of running calls, shared by the evaluation and its children. */
   readonly callDrafts: CallDrafts;
   /** Drafts of turns that are recorded, which a dead process left: the next append ends them. */
   readonly staleDrafts: Set<string>;
-  /** Attempts made at the turn that is being asked for. */
+  /** Attempts at the current turn. */
   attempts: number;
-  /** The draft of the answer that was given last, until it is recorded. */
+  /** The draft of the newest response, until it is recorded. */
   draft: Draft | undefined;
-  /** Work that the next step need not wait for; the evaluation's end does. */
+  /** Takes work that the next step does not await; the evaluation's end does. */
   readonly background: (work: Promise<void> | undefined) => void;
-  /** The run whose call asked for this one: its budget holds here, too (D52). */
+  /** The run whose call started this child: its budget holds here, too (D52). */
   readonly parent?: Run;
   /** The child conversations in the log, by their calls. */
   readonly children: ChildIndex;
-  /** Runs a child conversation under the same lease (D52), until the call that asked for it ends. */
+  /** Runs a child conversation under the same lease (D52), until its call ends. */
   readonly child: (
     run: Run,
     call: CallRef,
@@ -78,11 +78,11 @@ export interface Run {
 }
 
 /**
- * An agent with a loop of its own, asked instead of a model (D57).
+ * An agent with a loop of its own, which the loop asks instead of a model (D57).
  *
- * Contract: `prepare` comes first, under the session's lease: it ends what an earlier process left running and brings the log up
- * to what the agent itself has kept. `ask` brings the evaluation further and records what happens as it happens, calls and
- * results included; when it returns, the log says what is left. `runCalls` carries out calls that were left open.
+ * Contract: the loop calls `prepare` first, under the session's lease: it ends what an earlier process left running and records what
+ * only the agent's own record has. `ask` continues the evaluation and records responses, calls and results as they happen; when it
+ * returns, the loop plans by the log again. `runCalls` runs calls that were left open.
  */
 export interface Agent {
   readonly adapterType: string;
@@ -92,8 +92,8 @@ export interface Agent {
 }
 
 /**
- * Comes right before each effect: a process that was stopped, or whose clock was set, renews its lease first (D76). Throws, and
- * stops the run, when the lease is another's or cannot be renewed. Nothing is to be awaited while there is time left.
+ * Called right before each effect: a process that was stopped, or whose clock was set, renews its lease first (D76). Throws, and
+ * stops the run, when another process holds the lease or it cannot be renewed. Returns undefined while there is time left.
  */
 export function confirmLease(run: Run): Promise<void> | undefined {
   run.aborter.check();
@@ -116,9 +116,9 @@ export function currentEvaluation(run: Run): Evaluation {
 type Recorded = readonly Without<NewEvent, 'at'>[];
 
 /**
- * Appends under the run's lease. An append that fails stops the run, whoever catches the error on its way: what cannot be
- * recorded must not be acted on. Only an event that may never enter a log, and a plan that a person's word has changed, are the
- * caller's business. The first append of a resume says that it is one (D68).
+ * Appends under the run's lease. An append that fails stops the run, even if a caller catches the error: what cannot be recorded must
+ * not be acted on. Two errors do not stop it: an event that a log cannot hold, and a plan that a person's decision has changed. The
+ * first append of a resume also records the resume (D68).
  */
 export async function record(
   run: Run,
@@ -146,7 +146,7 @@ export async function record(
   }
 }
 
-/** The error of a run whose lease was taken over: then its new holder, and no person, has changed the plan. */
+/** The error of a run whose lease was taken over: then its new holder has changed the plan, not a person. */
 async function lostLease({ session, fence }: Run): Promise<HoldfastError | undefined> {
   const lease = await session.store.readLease(session.id);
   return lease?.fence === fence ? undefined : leaseLost(session.id);
@@ -168,7 +168,7 @@ export function isRefusedEvent(error: unknown): boolean {
   return isHoldfastError(error, 'EVENT_INVALID') || isHoldfastError(error, 'EVENT_TOO_LARGE');
 }
 
-/** More than what an event of a message holds beside what was said: ids, names and times. */
+/** An upper bound for the characters of a message event beside its content: ids, names and times. */
 export const ENVELOPE = 4096;
 
 /** The fields that every message of an evaluation shares. */
@@ -192,7 +192,7 @@ export function messageBase(
   };
 }
 
-/** A call's outcome as the message that answers it. */
+/** A call's outcome as its result message. */
 export function toolMessage(
   run: Run,
   call: CallRef & { readonly name: string },

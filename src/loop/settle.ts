@@ -9,11 +9,11 @@ import type { AnySession } from '../session/session.ts';
 import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
 
 /**
- * A person's word on a call that waits. Each is one event, needs no lease, and is carried out by the next resume (D51). The first
- * word wins, whichever process says it: the call is looked at again before every try of the append (D67).
+ * A person's decision about a call that waits. Each is one event, needs no lease, and is carried out by the next resume (D51). The
+ * first decision wins, from whichever process: the call is checked again before every try of the append (D67).
  */
 
-/** Says what came of a call whose outcome is unknown, or allows it to run again (D18). */
+/** Settles a call whose outcome is unknown: gives its result, or allows it to run again (D18). */
 export async function settleToolCall(session: AnySession, call: CallRef, how: Settlement): Promise<void> {
   if (!('result' in how) && how.rerun !== true) {
     throw new HoldfastError('INVALID_ARGUMENT', 'settle a call with { result } or { rerun: true }');
@@ -38,13 +38,13 @@ export async function settleToolCall(session: AnySession, call: CallRef, how: Se
   });
 }
 
-/** Who approves, and what else is recorded with the approval. */
+/** The approver, and what else is recorded with the approval. */
 export interface ApproveOptions {
   readonly by?: string;
   readonly note?: string;
   /**
    * The tool runs with these instead of the model's arguments. They are validated when it runs. In a session with `redact`, and for
-   * a call whose arguments were redacted, they are stored outside the log: the event says only `edited: true` (D77).
+   * a call whose arguments were redacted, they are stored outside the log: the event has only `edited: true` (D77).
    */
   readonly arguments?: unknown;
 }
@@ -69,7 +69,7 @@ export async function approveToolCall(session: AnySession, call: CallRef, option
   });
 }
 
-/** Refuses a call that was not started; the model is told why. */
+/** Denies a call that was not started; the model receives the reason. */
 export async function denyToolCall(
   session: AnySession,
   call: CallRef,
@@ -84,7 +84,7 @@ export async function denyToolCall(
   });
 }
 
-/** The word was said before, exactly so: nothing has to be appended. */
+/** The same decision is in the log already: nothing has to be appended. */
 class SaidAlready extends Error {}
 
 type Word = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
@@ -107,7 +107,7 @@ function undecidedCall(session: AnySession, state: SessionState, call: CallRef):
   return now;
 }
 
-/** The call, if it still waits; who settles it may be late, or wrong. */
+/** Returns the call if it still waits; a settlement may be late, or wrong. */
 function openCall(session: AnySession, state: SessionState, call: CallRef): CallState {
   const { evaluations } = state.record;
   const { callId, turn, evaluationId } = call;
@@ -128,7 +128,7 @@ function openCall(session: AnySession, state: SessionState, call: CallRef): Call
   return now;
 }
 
-/** Refuses to settle a call that runs: only its process can know what comes of it. */
+/** Throws for a call that runs: only its process can know its outcome. */
 async function refuseWhileRunning(session: AnySession, { status, fence, callId }: CallState): Promise<void> {
   if (status !== 'started') return;
   const lease = await liveLease(session);

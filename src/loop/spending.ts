@@ -5,7 +5,7 @@ import { currentEvaluation, type Run } from './run.ts';
 import { Suspension } from './suspension.ts';
 import { type LedgerEntry, usageLedger } from './usage-ledger.ts';
 
-/** What budgets are held against: usage from the log, of one evaluation with its children or of the session (D23, D66). */
+/** Budgets are compared with the usage in the log, of one evaluation with its children or of the session (D23, D66). */
 
 /** Turns before an evaluation is suspended, unless the caller sets `maxTurns`: a loop without progress must not cost much. */
 const DEFAULT_MAX_TURNS = 100;
@@ -44,7 +44,7 @@ function checkSpending(
   over('dollars', spent.costUsd ?? 0, budget?.maxCostUsd);
 }
 
-/** What of a cost limit is left for this evaluation, for agents that hold the limit themselves. */
+/** The cost that is left for this evaluation, for agents that enforce the limit themselves. */
 export function costLimitOf(run: Run): number | undefined {
   const { budget } = run.options;
   if (budget?.maxCostUsd === undefined || budget.over !== 'session') return budget?.maxCostUsd;
@@ -62,7 +62,7 @@ function spentBy(run: Run, budget: Budget | undefined): Usage {
   return { ...usage, costUsd: measuredCost(run, usage, entry) };
 }
 
-/** The cost of a usage: what was recorded with it, and what prices give for the rest. Suspends when neither tells. */
+/** The cost of a usage: the recorded cost, and the prices of the rest. Suspends when neither is known. */
 function measuredCost(run: Run, usage: Usage, entry: LedgerEntry): number {
   const prices = pricesOf(run);
   let cost = usage.costUsd ?? 0;

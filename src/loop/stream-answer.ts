@@ -10,8 +10,8 @@ import type { DraftSource, UnnumberedChunk } from './draft-writer.ts';
 import { confirmLease, currentEvaluation, type Run, record } from './run.ts';
 
 /**
- * Listens to one answer. Deltas go to whoever watches at once and, now and then, as chunks into a draft beside the log, so
- * that another process can show what was being said. What an attempt had said when it broke becomes `message/interrupted`:
+ * Streams one response. Deltas are emitted at once and, now and then, stored as chunks of a draft beside the log, so that another
+ * process can show the response so far. The text of an attempt that was cut off becomes `message/interrupted`:
  * shown, never sent (D53).
  */
 export async function streamAnswer(run: Run, request: ModelRequest): Promise<ModelAnswer> {
@@ -28,7 +28,7 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
     await draft.interrupt(error);
     throw error;
   } finally {
-    void iterator?.return?.()?.catch(() => {}); // whether it was heard to its end or not: let it go
+    void iterator?.return?.()?.catch(() => {}); // whether it was read to its end or not: release it
   }
 }
 
@@ -42,7 +42,7 @@ async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<Mode
   }
 }
 
-/** A piece of what is being said. */
+/** A piece of a response. */
 export type Delta = Exclude<ModelPart, { readonly type: 'finish' }>;
 /** What the pieces of one block have in common. */
 export type Block = Without<Delta, 'delta'>;
@@ -57,7 +57,7 @@ interface DraftBlock {
   stored: number;
 }
 
-/** What one attempt at an answer has said so far. */
+/** One attempt at a response, as far as it has been streamed. */
 export class Draft implements DraftSource {
   readonly draftId: string;
   readonly #run: Run;
@@ -99,14 +99,14 @@ export class Draft implements DraftSource {
 
   /**
    * The response is about to be recorded: returns the drafts that the append ends; nothing when none was written, as for most. A chunk that is being
-   * written is waited for, so that none comes after the append.
+   * written is waited for, so that none follows the append.
    */
   end(): Promise<readonly string[]> | undefined {
     this.#interrupted = true;
     return this.#run.draftWriter.forget(this)?.then(() => [this.draftId]);
   }
 
-  /** The attempt broke: what it said is kept as an event, unless someone else writes this session now. */
+  /** The attempt was cut off: its text becomes an event, unless another process holds the lease by now. */
   async interrupt(error: unknown): Promise<void> {
     const endsDrafts = (await this.end()) ?? [];
     if (this.#blocks.size === 0 || isHoldfastError(error, 'SESSION_CONFLICT')) return;
@@ -179,7 +179,7 @@ function interruptedText(text: string, kind: DraftBlock['what']['kind'], policy:
   return isHidden ? '' : text;
 }
 
-/** The text up to its last whitespace: what comes after it may be a part of a word. */
+/** The text up to its last whitespace: the rest may be a part of a word. */
 export function wholeWords(text: string): string {
   return text.slice(0, text.search(/\s\S*$/) + 1);
 }
@@ -196,7 +196,7 @@ export function redactedText(text: string, redactText: (text: string) => string)
 const KINDS = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'tool-input-delta': 'tool-input' } as const;
 
 /**
- * Turns the draft that a dead process left behind into an event; answers how many attempts it had made at the next turn.
+ * Turns the draft that a dead process left behind into an event; returns how many attempts it had made at the next turn.
  * The evaluation is the run's own, or one whose place the run takes.
  */
 export async function interruptLeftDraft(run: Run, evaluation: Evaluation): Promise<number> {

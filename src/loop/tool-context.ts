@@ -32,7 +32,7 @@ export interface HowRun {
   readonly attempt: number;
   readonly isResume: boolean;
   readonly timeoutMs?: number | undefined;
-  /** The handler unless said otherwise. Children of the others are named after them: they are not the handler's. */
+  /** The handler by default. Children of the other functions are named after them: they are not the handler's. */
   readonly step?: 'reconcile' | 'compensate';
 }
 
@@ -102,7 +102,7 @@ export class CallScope {
 
   /**
    * Ends the run. Children that the handler did not wait for are stopped; but if it ended because one of them waits for a person,
-   * the others go on to their end first (D18). Either way there is something to wait for.
+   * the others run to their end first (D18).
    */
   end({ waits }: { readonly waits: boolean }): Promise<unknown> | undefined {
     this.#ended = true;
@@ -147,7 +147,7 @@ export class CallScope {
       if (response.status === 'suspended') throw new ChildSuspended(response);
       return response;
     } catch (error) {
-      // A prompt or an input that changed since is for its author to repair. Told of a failure, the model would delegate again
+      // A prompt or an input that changed since is for its author to repair. After a failed result the model would delegate again
       // what the child has already done (D4).
       const changed = isHoldfastError(error, 'PROMPT_MISMATCH') || isHoldfastError(error, 'KEY_REUSED');
       if (changed) this.#run.aborter.abort(error);

@@ -6,7 +6,7 @@ import type { MediaPart, TextPart } from '../core/messages.ts';
 export interface ToolOutcome {
   readonly content: readonly (TextPart | MediaPart)[];
   readonly isError: boolean;
-  /** How long its text is, when it is text that was made here and that nobody else holds. */
+  /** The length of its text, when the text was made here and no other code holds it. */
   readonly characters?: number;
 }
 
@@ -21,7 +21,7 @@ export class ToolContent {
   }
 }
 
-/** Lets a tool answer with content parts, or report an error without throwing. */
+/** Lets a tool return content parts, or report an error without throwing. */
 export function toolContent(
   parts: readonly (TextPart | MediaPart)[],
   options: { readonly isError?: boolean } = {},
@@ -31,7 +31,7 @@ export function toolContent(
 
 /**
  * A returned value as a result: a string as it is, `undefined` as nothing, anything else as JSON. Never throws: what cannot be
- * JSON is a failed result which says that the tool did run.
+ * JSON becomes a failed result whose text states that the tool did run.
  */
 export function resultOf(value: unknown, toolName: string): ToolOutcome {
   if (value instanceof ToolContent) return { content: value.parts, isError: value.isError };
@@ -44,7 +44,7 @@ export function resultOf(value: unknown, toolName: string): ToolOutcome {
   }
 }
 
-/** What a person said came of a call. */
+/** The outcome that a person's settlement gives a call. */
 export function settledOutcome(
   settlement: Exclude<Settlement, { readonly rerun: true }>,
   toolName: string,
@@ -53,7 +53,7 @@ export function settledOutcome(
   return settlement.isError ? { ...outcome, isError: true } : outcome;
 }
 
-/** What an error says, whatever was thrown: a tool may throw anything, also something that cannot be read. */
+/** The message of a thrown value: a tool may throw anything, also a value that cannot be read. */
 export function describeError(error: unknown): string {
   try {
     return String(messageOf(error));
