@@ -19,7 +19,7 @@ export function latestSnapshot(
 
 /**
  * The newest state that an adapter can be resumed from. Each evaluation is judged by its newest capture and by how it ended,
- * so one that completed never comes back to life through an older capture (D26). With a prompt: only its own.
+ * so a completed evaluation is never resumed through an older capture (D26). With a prompt: only its own.
  */
 export function findResumableState(
   session: SessionView,

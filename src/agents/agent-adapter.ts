@@ -28,36 +28,44 @@ import type { AgentState, StatefulAdapter, StatefulOptions } from './stateful-ad
 import { interruptLeftSubagents } from './subagent-run.ts';
 import { DEFAULT_MAX_AGE, type ResumeSurroundings, validateState } from './validate-state.ts';
 
-/** What differs from agent to agent; everything else about a stateful adapter is here. */
+/**
+ * What differs from agent to agent; `createAgentAdapter` does the rest.
+ *
+ * Contract: every method runs under the session's lease, except `check` and `exists`. The adapter calls `cleanUp`, then `catchUp`, then
+ * `ask`, possibly several times in one evaluation: after each `ask` it plans by the log.
+ */
 export interface AgentKind<T extends AgentState> {
   readonly stateType: AdapterStateType<T>;
   readonly options: StatefulOptions;
   readonly workspacePath: string;
-  /** Refuses prompts that the agent cannot run. */
+  /** Throws for prompts that the agent cannot run. */
   check(prompt: Prompt<unknown>): void;
   /** Whether the agent's own record of a session is still there. */
   exists(session: AnySession, state: T): Promise<boolean>;
   /** Removes what runs that died have left on this host, other than processes: those have ended. */
   cleanUp?(session: AnySession): void;
-  /** Brings the log up to what the agent's own record has. Orphans are gone, the state is valid. */
+  /** Records what the agent's own record has and the log lacks. Leftover processes have ended, the state is valid. */
   catchUp(run: Run, state: T | undefined): Promise<void>;
-  /** Runs the agent until it has nothing more to do. `from` is where it left off, here or in the evaluation before. */
+  /** Runs the agent until it has nothing more to do, recording as it works. `from` is its last state, of this evaluation or of the one before. */
   ask(run: Run, context: AskContext<T>): Promise<void>;
   /** The tools that the agent brings itself. */
   readonly builtIn: BuiltInTools;
 }
 
-/** What an agent is asked with. */
+/** What `ask` gets beside the run. */
 export interface AskContext<T> {
   readonly turn: number;
   readonly from: T | undefined;
-  /** Whether it left off in this evaluation. */
+  /** Whether `from` is a state of this evaluation. */
   readonly isOwn: boolean;
   /** Lets `adapter.capture` reach the agent while it runs. */
   readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
 }
 
-/** Makes a stateful adapter of an agent: the same evaluations, limits, resumes and answers as in our own loop. */
+/**
+ * Creates a stateful adapter for an agent with a loop of its own: the same evaluations, budgets, resumes, suspensions and responses as
+ * in our own loop. `docs/agents.md` has an example.
+ */
 export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): StatefulAdapter {
   const { stateType, options } = kind;
   const { adapterType } = stateType;
@@ -100,7 +108,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     }
   }
 
-  /** A response with where the agent left off. */
+  /** A response with the agent's last state. */
   function withState<Output>(session: AnySession, response: EvaluationResponse<unknown>): EvaluationResponse<Output> {
     const state = latestSnapshot(session, response.evaluationId, adapterType)?.state;
     return { ...response, ...(state && { adapterState: state }) } as EvaluationResponse<Output>;
@@ -160,7 +168,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
     return evaluateInSession(settingsFor(session, prompt, { origin: how.from }), session, prompt, how.options);
   }
 
-  /** What the loop asks instead of a model. `origin` is a state that was captured elsewhere. */
+  /** Settings whose agent the loop asks instead of a model. `origin` is a state that was captured elsewhere. */
   function settingsFor(
     session: AnySession,
     prompt: Prompt<unknown>,
@@ -244,7 +252,7 @@ class StateRefused extends Error {
   }
 }
 
-/** An agent asks its model itself: nobody else may. */
+/** The agent asks its model itself: the loop never does. */
 const ITS_OWN_MODEL: Model = {
   provider: 'agent',
   modelId: 'agent',
@@ -253,7 +261,7 @@ const ITS_OWN_MODEL: Model = {
   },
 };
 
-/** Refuses tools whose names the agent has given to its own: the log could not tell them apart. */
+/** Throws for tools that have the name of one of the agent's own: the log could not distinguish them. */
 export function refuseNames(prompt: Prompt<unknown>, isBuiltIn: (name: string) => boolean, agent: string): void {
   const taken = prompt.tools.find((tool) => isBuiltIn(tool.name));
   if (!taken) return;

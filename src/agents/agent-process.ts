@@ -13,7 +13,7 @@ import { type HostState, leftOnHost } from './left-on-host.ts';
 /**
  * The agent's process belongs to us: it runs in a group of its own and carries a mark in its environment that whatever it starts
  * inherits. Its identity is captured before it can act. If our process dies, its successor ends the group and everything that
- * carries the mark, and only then goes on: an orphan would finish its tool and ask the model again beside it.
+ * carries the mark, and only then continues: an orphan would finish its tool and ask the model again beside it.
  */
 export interface AgentProcessState extends HostState {
   readonly adapterType: 'agent-process';
@@ -173,7 +173,7 @@ function canReadMarks(): boolean {
   return existsSync(`${PROC}/self/environ`);
 }
 
-/** Processes on this host that inherited a mark, where the host tells (Linux). A zombie has already ended. */
+/** Processes on this host that inherited a mark, where the host lists them (Linux). A zombie has already ended. */
 function processesByMark(): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   let names: readonly string[];

@@ -25,7 +25,7 @@ export async function captureState<T extends AdapterState>(
   return snapshot;
 }
 
-/** What the states of all agents say, as it is now. */
+/** The current values of the fields that all agents' states share. */
 export function agentStateNow<T extends AgentState>(
   run: Run,
   agent: {
@@ -65,7 +65,7 @@ export class CaptureSchedule {
     if (this.#strategy === 'on-tool-use') await this.#capture();
   }
 
-  /** Nothing more is captured by itself. Whoever may still write captures the end. */
+  /** Stops periodic captures. */
   stop(): void {
     this.#stopped = true;
     this.#cancel();

@@ -9,14 +9,14 @@ import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } 
 import { type Delta, Draft } from '../loop/stream-answer.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
-/** An agent's answer, or a piece of one. */
+/** An agent's response, or a piece of one. */
 export interface AgentResponse {
   readonly providerMessageId: string;
   readonly content: AssistantMessage['content'];
   readonly toolCalls: readonly ToolCall[];
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
-  /** When it was said, as the agent says. */
+  /** The time that the agent reports for it. */
   readonly at?: string | undefined;
 }
 
@@ -30,19 +30,19 @@ interface Call {
 }
 
 /**
- * Writes one conversation of an agent into our log, in the order it is told: one evaluation, the agent's own or a subagent's.
- * What is there already, by the provider's message id or the call's, is not written again (D57).
+ * Records one conversation of an agent in our log, in the order of the calls: one evaluation, the agent's own or a subagent's. What
+ * the log has already, by the provider's message id or the call's id, is not recorded again (D57).
  */
 export class ConversationRecorder {
   readonly run: Run;
   readonly #calls = new Map<string, Call>();
-  /** Who waits for the calls that run. */
+  /** Resolves the promises of `nextEnd`. */
   #waiting: (() => void)[] = [];
-  readonly #answers = new Set<string>();
+  readonly #responses = new Set<string>();
   #sequence: number;
   #turn: number;
   #newest: string | undefined;
-  /** The answer that is being given, until it is recorded. */
+  /** The draft of the response that is being streamed, until it is recorded. */
   #draft: Draft | undefined;
 
   constructor(run: Run) {
@@ -58,7 +58,7 @@ export class ConversationRecorder {
 
   /** Whether a response, or a piece of it, is in the log. */
   hasResponse(providerMessageId: string): boolean {
-    return this.#answers.has(providerMessageId);
+    return this.#responses.has(providerMessageId);
   }
 
   /** Whether the call is in the log, not merely on its way there: only then may it be acted on. */
@@ -66,7 +66,7 @@ export class ConversationRecorder {
     return this.#calls.get(callId)?.inLog ?? false;
   }
 
-  /** Whether a call of that name was made, in the log or on its way there. */
+  /** Whether a call with that id was made, in the log or on its way there. */
   knowsCall(callId: string): boolean {
     return this.#calls.has(callId);
   }
@@ -75,16 +75,16 @@ export class ConversationRecorder {
     return this.#calls.get(callId)?.done ?? false;
   }
 
-  /** Records an answer; a further piece of the newest one stays in its turn. */
-  async recordResponse(answer: AgentResponse): Promise<void> {
-    const { providerMessageId, content, usage, model } = answer;
-    const toolCalls = answer.toolCalls.filter((call) => !this.#calls.has(call.callId));
-    // What an answer cost may be known only after all of it was recorded.
+  /** Records a response; a further piece of the newest one stays in its turn. Calls that the log has are left out. */
+  async recordResponse(response: AgentResponse): Promise<void> {
+    const { providerMessageId, content, usage, model } = response;
+    const toolCalls = response.toolCalls.filter((call) => !this.#calls.has(call.callId));
+    // The usage of a response may be known only after all of it was recorded.
     const isCost = usage !== undefined && this.#newest === providerMessageId;
     if (content.length === 0 && toolCalls.length === 0 && !isCost) return;
     if (this.#newest !== providerMessageId) this.#turn++;
     const message: AssistantMessage = {
-      ...this.#base(this.#turn, answer.at),
+      ...this.#base(this.#turn, response.at),
       role: 'assistant',
       content,
       ...(toolCalls.length > 0 && { toolCalls }),
@@ -107,20 +107,20 @@ export class ConversationRecorder {
     this.run.attempts = 0;
   }
 
-  /** Hears a piece of an answer that is being given: told to whoever watches, and kept as a draft until it is recorded (D53). */
+  /** Emits a piece of a response and stores it in the draft, until the response is recorded (D53). */
   recordDelta(delta: Delta): void {
     this.#draft ??= new Draft(this.run, this.#turn + 1, ++this.run.attempts);
     this.#draft.add(delta);
   }
 
-  /** The answer breaks off: what was said of it is kept as an event, unless someone else writes this session now. */
+  /** The response was cut off: its text becomes an event, unless another process holds the lease by now. */
   async interrupt(reason?: unknown): Promise<void> {
     const draft = this.#draft;
     this.#draft = undefined;
-    await draft?.interrupt(reason).catch(() => {}); // what could not be recorded has stopped the run, and says why
+    await draft?.interrupt(reason).catch(() => {}); // the failed append has stopped the run with its error
   }
 
-  /** Records what the agent was told. */
+  /** Records a message to the agent. */
   async recordUser(content: UserMessage['content'], at?: string): Promise<void> {
     await record(this.run, [{ type: 'message/recorded', message: { ...this.#base(0, at), role: 'user', content } }]);
   }
@@ -130,7 +130,7 @@ export class ConversationRecorder {
     return steersFor(this.run.session.state, currentEvaluation(this.run)).length > 0;
   }
 
-  /** Records the steers that were sent by now, after the results of the turn; returns what the agent is to be told (D61). */
+  /** Records the steers that were sent by now, after the results of the turn; returns the messages for the agent (D61). */
   async placeSteers(): Promise<readonly UserMessage[]> {
     const before = currentEvaluation(this.run).messages.length;
     await placeSteers(this.run);
@@ -149,7 +149,7 @@ export class ConversationRecorder {
     while (callIds.some(isOpen)) await this.nextEnd();
   }
 
-  /** Records a call's outcome, with what its tool dispatched. A call that has one keeps it, and the answer is false. */
+  /** Records a call's outcome, with the events that its tool dispatched. Returns false for a call that has an outcome: it keeps it. */
   async recordResult(
     callId: string,
     outcome: ToolOutcome,
@@ -188,7 +188,7 @@ export class ConversationRecorder {
     if (!call || effect === 'read') return;
     const { evaluationId, fence } = this.run;
     const { turn, name: toolName } = call;
-    call.started = true; // from now on nobody may take it for one that does not run
+    call.started = true; // from now on it counts as running
     const start = { type: 'tool/started', evaluationId, turn, callId, toolName, effect, attempt: 1, fence };
     try {
       await record(this.run, [start], { guard: unlessDecided({ evaluationId, turn, callId }) });
@@ -208,12 +208,12 @@ export class ConversationRecorder {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** A call has ended, or the whole conversation, with whatever it had begun. */
+  /** Notifies `nextEnd` that a call has ended, or the whole conversation. */
   ended(): void {
     for (const tell of this.#waiting.splice(0)) tell();
   }
 
-  /** What the log says of a call of the newest answer. */
+  /** The log's state of a call of the newest response. */
   call(callId: string): CallState | undefined {
     return currentEvaluation(this.run).calls.find((call) => call.callId === callId);
   }
@@ -224,7 +224,7 @@ export class ConversationRecorder {
 
   #note(message: AssistantMessage, { inLog }: { readonly inLog: boolean }): void {
     this.#newest = message.providerMessageId;
-    if (message.providerMessageId !== undefined) this.#answers.add(message.providerMessageId);
+    if (message.providerMessageId !== undefined) this.#responses.add(message.providerMessageId);
     for (const { callId, name } of message.toolCalls ?? []) {
       if (!this.#calls.has(callId))
         this.#calls.set(callId, { turn: message.turn, name, inLog, started: false, done: false });

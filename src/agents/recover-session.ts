@@ -18,7 +18,7 @@ export interface RecoverOptions<Output> extends Omit<EvaluateOptions, 'session' 
 }
 
 /**
- * What a worker does about a session whose worker died: opens it, ends what was left running, and goes on from the newest state
+ * What a worker does about a session whose worker died: opens it, ends what was left running, and continues from the newest state
  * that the agent can be resumed from; without one, from our log, or from the beginning.
  */
 export async function recoverSession<Output>(options: RecoverOptions<Output>): Promise<EvaluationResponse<Output>> {

@@ -15,7 +15,7 @@ export interface BuiltInTools {
 }
 
 /**
- * Carries out calls that a crash, an approval or a person's word left open: ours by their policy, in their subagents first; the
+ * Runs calls that a crash, an approval or a person's decision left open: ours by their policy, in their subagents first; the
  * agent's own by theirs.
  */
 export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tools: BuiltInTools): Promise<void> {
@@ -51,7 +51,7 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
     throw new Suspension(first.reason, first.message, { pending: waits.flatMap(({ pending = [] }) => pending) });
 }
 
-/** Settles what an interrupted subagent left open. It is not continued: its parent is told what it had done. */
+/** Settles what an interrupted subagent left open. It is not continued: its parent receives a report of its finished calls. */
 async function endSubagent(run: Run, child: Evaluation, tools: BuiltInTools): Promise<Suspension | undefined> {
   if (!isOpen(child)) return undefined;
   const plan = planEvaluation(child);

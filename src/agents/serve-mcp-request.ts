@@ -2,12 +2,12 @@ import { mediaOf } from '../formats/media.ts';
 import type { AnyTool } from '../loop/define-tool.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
-/** Our tools, told in the Model Context Protocol: the few methods that an agent needs of a server of tools. */
+/** Our tools in the Model Context Protocol: the few methods that an agent needs of a tool server. */
 
-/** The name that our tools are offered under. */
+/** The name of the server that offers our tools. */
 export const TOOL_SERVER = 'holdfast';
 
-/** A message of the protocol. One without an id is a notification, and is not answered. */
+/** A message of the protocol. One without an id is a notification and gets no response. */
 export interface McpMessage {
   readonly jsonrpc: '2.0';
   readonly id?: string | number;
@@ -23,7 +23,7 @@ export interface McpMessage {
 const METHOD_NOT_FOUND = -32_601;
 const INTERNAL_ERROR = -32_603;
 
-/** Answers one request. `call` runs the tool; what it throws is told as an error of the protocol. */
+/** Returns the response to one request. `call` runs the tool; an error that it throws becomes an error of the protocol. */
 export async function serveMcpRequest(
   message: McpMessage,
   tools: readonly AnyTool[],

@@ -3,7 +3,7 @@ import type { Prompt } from '../loop/define-prompt.ts';
 import { anything } from '../loop/json-schema.ts';
 import { toolContent } from '../loop/tool-result.ts';
 
-/** What the model is told about a call of the agent's own that may be made again. */
+/** The result of a call of the agent's own that may be made again. */
 export const CALL_AGAIN: string =
   'The session was interrupted and this call did not take effect. Call the tool again if you still need it.';
 

@@ -22,16 +22,16 @@ export interface StatefulOptions {
   /** Whether to capture state; without it only our own log is resumed from. */
   readonly captureState?: boolean;
   readonly checkpoint?: CaptureStrategy;
-  /** Resume an open evaluation of the prompt when `evaluate` does not say otherwise. */
+  /** Resume an open evaluation of the prompt when `evaluate` has no `resume`. */
   readonly autoResume?: boolean;
   readonly resumeValidation?: ResumeValidation;
   /** How old a state may be under strict validation, in milliseconds. */
   readonly maxAge?: number;
-  /** What to do with a state that validation refuses: throw, or begin again. */
+  /** What to do with a state that validation rejects: throw, or begin again. */
   readonly onInvalid?: 'throw' | 'restart';
-  /** Resume in a copy of the agent's session (the default), or go on in the session itself (D28). */
+  /** Resume in a copy of the agent's session (the default), or continue the session itself (D28). */
   readonly fork?: boolean;
-  /** What the agent is told when it is resumed in the middle. */
+  /** The message to the agent when it is resumed in the middle. */
   readonly continuation?: string;
   /** How long a lease lasts when its process goes silent. */
   readonly leaseTtlMs?: number;
@@ -76,7 +76,7 @@ export interface AgentState extends AdapterState {
   readonly promptHash: string;
   /** Messages that our log had of the evaluation. */
   readonly messageCount: number;
-  /** The agent said that it was done: there is nothing to resume. */
+  /** The agent reported that it was done: there is nothing to resume. */
   readonly complete: boolean;
   /** What it has cost so far, as the agent estimates. */
   readonly costUsd?: number;

@@ -36,7 +36,7 @@ export async function beginSubagent(
   return { ...parentRun, evaluationId, attempts: 0, draft: undefined };
 }
 
-/** What the subagents of a dead process were saying becomes an event: nobody else would look for it. */
+/** Turns drafts that the subagents of a dead process left into events: no other code looks for them. */
 export async function interruptLeftSubagents(run: Run): Promise<void> {
   for (const evaluation of run.session.state.record.evaluations.items) {
     if (evaluation.parent && isOpen(evaluation)) await interruptLeftDraft(run, evaluation);

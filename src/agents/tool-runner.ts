@@ -23,19 +23,19 @@ export interface RunningAgent {
   readonly isSubagentCall: (name: string) => boolean;
 }
 
-/** An answer that never comes: the agent waits for it until its process is ended. */
+/** A promise that never settles: the agent waits for it until its process is ended. */
 const NEVER = new Promise<never>(() => {});
 
 /**
  * Runs our tools for an agent that calls them itself, with the same policy, transaction, idempotency key and record as in our own
- * loop (D57). What stops the run is told to `stopped`, never to the model.
+ * loop (D57). What stops the run resolves `stopped`; the model never sees it.
  */
 export class ToolRunner {
   readonly stopped: Promise<Stop>;
   readonly #run: Run;
   readonly #agent: RunningAgent;
   readonly #stopping = Promise.withResolvers<Stop>();
-  /** Nothing starts any more: it would be cut off. */
+  /** No call starts any more: it would be cut off. */
   #isStopping = false;
   readonly #calls = new Map<string, Promise<ToolOutcome>>();
   readonly #inFlight = new Set<Promise<unknown>>();
@@ -46,7 +46,7 @@ export class ToolRunner {
     this.stopped = this.#stopping.promise;
   }
 
-  /** Stops the run. The agent, which waits for an answer, gets none. */
+  /** Stops the run. The agent, which waits for a result, gets none. */
   stop(stop: Stop): Promise<never> {
     this.#isStopping = true;
     this.#stopping.resolve(stop);
@@ -71,13 +71,13 @@ export class ToolRunner {
     }
   }
 
-  /** Before one of our tools runs: whether a person must approve it; and that it starts is in the log. */
+  /** Call it before one of our tools runs: stops the run if a person must approve the call, and records its start. */
   async before(conversation: ConversationRecorder, callId: string): Promise<void> {
     const call = conversation.call(callId);
     const prepared = call && (await prepareRecorded(this.#run, call));
-    if (!call || !prepared?.ok) return; // running it will say what is wrong with it
+    if (!call || !prepared?.ok) return; // running it will report the problem
     if (call.approval !== 'approved' && (await prepared.needsApproval())) {
-      await this.#quiet(); // what runs beside it would be cut off, and its result lost
+      await this.#quiet(); // calls that run beside it would be cut off, and their results lost
       return this.stop({ plan: true });
     }
     if (this.#isStopping) return NEVER;
@@ -86,14 +86,14 @@ export class ToolRunner {
     if (effect !== 'read') this.#run.startedHere.set(callKey(call), prepared);
   }
 
-  /** Before a tool of the agent's own runs. */
+  /** Call it before a tool of the agent's own runs: records its start and confirms the lease. */
   async beforeBuiltIn(conversation: ConversationRecorder, callId: string, effect: ToolEffect): Promise<void> {
     if (this.#isStopping) return NEVER;
     await this.#start(conversation, callId, effect);
     await confirmLease(conversation.run);
   }
 
-  /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no answer. */
+  /** Records a start. When a person has decided about the call, the run is planned again and the agent gets no result. */
   async #start(conversation: ConversationRecorder, callId: string, effect: ToolEffect): Promise<void> {
     try {
       await conversation.recordStart(callId, effect);
@@ -104,7 +104,7 @@ export class ToolRunner {
     }
   }
 
-  /** Runs a call. One that was asked for twice runs once (I2). */
+  /** Runs a call and resolves with its recorded outcome. A call that was requested twice runs once (I2). */
   call(conversation: ConversationRecorder | undefined, callId: string): Promise<ToolOutcome> {
     const key = `${conversation?.run.evaluationId}/${callId}`;
     const known = this.#calls.get(key);

@@ -11,7 +11,7 @@ export interface ResumeSurroundings {
   readonly validation: ResumeValidation;
 }
 
-/** A day: what strict validation takes for old unless told otherwise. */
+/** A day: the default `maxAge` of strict validation. */
 export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 
 /** Throws when a state may not be resumed from here and now (D29). */

@@ -28,7 +28,7 @@ import type {
   ClaudeTranscriptEntry,
 } from './sdk-types.ts';
 
-/** What the Claude Agent SDK needs to continue: the name of its session, and what tells whether it still fits (D25). */
+/** What the Claude Agent SDK needs to continue: the id of its session, and the fields that validation checks (D25). */
 export interface ClaudeAgentState extends AgentState {
   readonly adapterType: 'claude-agent-sdk';
   /** What its session had cost when this evaluation began. */
@@ -54,7 +54,7 @@ export interface ClaudeAgentOptions extends StatefulOptions {
   readonly query?: ClaudeQueryOptions;
   /** The SDK's module, to bring a version of your own; by default the installed package. */
   readonly sdk?: ClaudeAgentSdk;
-  /** Told every message of the SDK's stream, before it is recorded. */
+  /** Called with every message of the SDK's stream, before it is recorded. */
   readonly onMessage?: (message: ClaudeMessage) => void;
 }
 
@@ -169,7 +169,7 @@ function leftOf(budget: number | undefined, { atStart, before }: Costs): number 
   );
 }
 
-/** What a transcript says that its session has cost. */
+/** The cost of its session that a transcript records. */
 function costIn(entries: readonly ClaudeTranscriptEntry[]): number {
   const cost = entries.findLast(({ type }) => type === 'cost-state')?.totalCostUSD;
   return typeof cost === 'number' ? cost : 0;
@@ -183,7 +183,7 @@ function systemPrompt(evaluation: Evaluation, mode: 'append' | 'replace'): Recor
 }
 
 /**
- * Makes the session that Claude Code goes on in. A copy unless told otherwise (D28), so that the original stays as it was; either
+ * Makes the session that Claude Code continues in. A copy by default (D28), so that the original stays as it was; either
  * way it holds what our log has and the transcript lacked, durably, before the agent starts (D57).
  */
 async function prepareSession(

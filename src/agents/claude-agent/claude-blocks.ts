@@ -6,14 +6,14 @@ import type { ToolOutcome } from '../../loop/tool-result.ts';
 import { originalName, recordedName } from './built-in-tools.ts';
 import type { ClaudeBlock } from './sdk-types.ts';
 
-/** What Claude Code says, as blocks of the Messages API, and our messages: both ways. */
+/** Claude Code's blocks of the Messages API and our messages, converted both ways. */
 
-/** The SDK's way of asking for structured output: a call whose input is the answer. */
+/** The SDK's way of requesting structured output: a call whose input is the output. */
 export const OUTPUT_TOOL = 'StructuredOutput';
 
 type Part = AssistantMessage['content'][number];
 
-/** An answer's blocks as content and calls. A structured answer is recorded as our own loop records one: as JSON text. */
+/** A response's blocks as content and calls. A structured response is recorded as our own loop records one: as JSON text. */
 export function readAnswer(blocks: readonly ClaudeBlock[]): {
   readonly content: readonly Part[];
   readonly toolCalls: readonly ToolCall[];
@@ -36,7 +36,7 @@ export function readAnswer(blocks: readonly ClaudeBlock[]): {
   return { content, toolCalls };
 }
 
-/** An answer of our log as the blocks that Claude Code would have written. */
+/** A response of our log as the blocks that Claude Code would have written. */
 export function writeAnswer(message: AssistantMessage, ours: ReadonlySet<string>): readonly ClaudeBlock[] {
   const blocks: ClaudeBlock[] = [];
   const calls = [...(message.toolCalls ?? [])];
@@ -59,12 +59,12 @@ export function writeAnswer(message: AssistantMessage, ours: ReadonlySet<string>
   return blocks;
 }
 
-/** What a user or a tool said, as blocks. */
+/** The content of a user or tool message as blocks. */
 export function writeContent(content: readonly (TextPart | MediaPart)[]): readonly ClaudeBlock[] {
   return content.flatMap((part) => userBlocks(part).map((block) => ({ ...block })));
 }
 
-/** What a tool result says. */
+/** The outcome of a tool result block. */
 export function readResult(block: ClaudeBlock): ToolOutcome {
   const { content, is_error: isError } = block;
   const parts = Array.isArray(content)
@@ -80,7 +80,7 @@ export function blocksOf(message: unknown): readonly ClaudeBlock[] {
   return Array.isArray(content) ? content.filter((block) => typeof block?.type === 'string') : [];
 }
 
-/** What an answer cost, as the Messages API says it: its input tokens leave out those of the cache. */
+/** The usage of a response. The Messages API leaves the cache's tokens out of its input tokens. */
 export function readUsage(value: unknown): Usage | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const count = (name: string): number => Number((value as Record<string, unknown>)[name] ?? 0) || 0;

@@ -8,20 +8,20 @@ import { blocksOf, OUTPUT_TOOL, readAnswer, readResult, readUsage } from './clau
 import type { ClaudeBlock, ClaudeMessage } from './sdk-types.ts';
 
 /**
- * The SDK's stream, written into our log as it comes: the agent's own conversation, and each subagent's as a child conversation of
+ * Records the SDK's stream as it arrives: the agent's own conversation, and each subagent's as a child conversation of
  * the call that started it.
  *
- * The SDK sends an answer block by block. An answer is recorded once it is whole, which the main conversation's stream tells. Nothing
- * tells it of a subagent's answer, nor of one that was asked for again without a stream: those are recorded in pieces, when a call
+ * The SDK sends a response block by block. A response is recorded once it is whole, which the main conversation's stream shows. No
+ * event shows it for a subagent's response, nor for one that was repeated without a stream: those are recorded in pieces, when a call
  * of them wants to run (D57).
  */
 export class ClaudeConversations {
   readonly #run: Run;
   readonly #main: Conversation;
   readonly #subagents = new Map<string, Conversation>();
-  /** Calls that wait for their answer to be recorded. */
+  /** Calls that wait for their response to be recorded. */
   readonly #waiting = new Map<string, { readonly promise: Promise<void>; readonly resolve: () => void }>();
-  /** Calls of the output tool: recorded as answers, not as calls. */
+  /** Calls of the output tool: recorded as responses, not as calls. */
   readonly #outputCalls = new Set<string>();
 
   constructor(run: Run) {
@@ -29,7 +29,7 @@ export class ClaudeConversations {
     this.#main = new Conversation(run);
   }
 
-  /** Takes in one message of the stream. Resolves when what it says is durable, with whether it brought a new tool result. */
+  /** Records one message of the stream. Resolves when it is durable, with whether it held a new tool result. */
   async take(message: ClaudeMessage): Promise<boolean> {
     if (message.type === 'user') return this.#user(message);
     if (message.type === 'assistant') await this.#assistant(message);
@@ -39,7 +39,7 @@ export class ClaudeConversations {
     return false;
   }
 
-  /** Resolves when the answer that makes this call is in the log. */
+  /** Resolves when the response that makes this call is in the log. */
   async recorded(callId: string): Promise<void> {
     if (this.#outputCalls.has(callId) || this.conversationOf(callId)) return;
     const conversation = this.#conversations().find((one) => !one.isStreamed && one.buffered(callId));
@@ -62,7 +62,7 @@ export class ClaudeConversations {
     return this.#main.recorder;
   }
 
-  /** Every conversation that goes on. */
+  /** The recorders of all conversations that are running. */
   get recorders(): readonly ConversationRecorder[] {
     return this.#conversations().map(({ recorder }) => recorder);
   }
@@ -72,7 +72,7 @@ export class ClaudeConversations {
     for (const conversation of this.#conversations()) await this.#flush(conversation);
   }
 
-  /** The agent ends in the middle of what it says. */
+  /** The agent has ended: interrupts responses that are being streamed. */
   async interrupt(reason?: unknown): Promise<void> {
     for (const { recorder } of this.#conversations()) await recorder.interrupt(reason);
   }
@@ -85,7 +85,7 @@ export class ClaudeConversations {
     const conversation = this.#main;
     if (event.type === 'message_start') {
       await this.#flush(conversation);
-      await conversation.recorder.interrupt(); // an answer that broke off is given again
+      await conversation.recorder.interrupt(); // a response that was cut off is repeated
       conversation.begin(event.message);
     } else if (event.type === 'content_block_start') conversation.startBlock(event);
     else if (event.type === 'content_block_delta') conversation.hear(event);
@@ -98,7 +98,7 @@ export class ClaudeConversations {
 
   async #assistant(message: ClaudeMessage): Promise<void> {
     const said = message.message as { readonly id: string; readonly model?: string; readonly usage?: unknown };
-    if (said.model === '<synthetic>') return; // said by the program, not by the model
+    if (said.model === '<synthetic>') return; // written by the program, not by the model
     const conversation = await this.#conversation(message);
     if (conversation.answerId !== said.id) await this.#flush(conversation);
     const blocks = blocksOf(said);
@@ -126,7 +126,7 @@ export class ClaudeConversations {
     const callId = String(block.tool_use_id);
     const outcome = readResult(block);
     if (this.#outputCalls.has(callId)) {
-      if (outcome.isError) await recorder.recordUser(outcome.content); // the answer was refused: the model is told and answers again
+      if (outcome.isError) await recorder.recordUser(outcome.content); // the output was rejected: the model receives the reason and repeats it
       return false;
     }
     const fresh = await recorder.recordResult(callId, outcome, { at });
@@ -139,7 +139,7 @@ export class ClaudeConversations {
     return fresh;
   }
 
-  /** Resolves when everything that was said in this conversation is in the log, also what someone else is writing just now. */
+  /** Resolves when everything of this conversation is in the log, also what another caller is writing just now. */
   async #flush(conversation: Conversation): Promise<void> {
     const answer = conversation.takeAnswer();
     if (!answer) return conversation.writing;
@@ -182,14 +182,14 @@ interface StreamEvent {
   readonly delta?: { readonly text?: string; readonly thinking?: string; readonly partial_json?: string };
 }
 
-/** One conversation while it is streamed: the answer that is being given, not yet recorded. */
+/** One conversation while it is streamed: the response so far, not yet recorded. */
 class Conversation {
   readonly recorder: ConversationRecorder;
   readonly parentToolUseId: string | undefined;
   /** The write that was begun last. */
   writing: Promise<void> = Promise.resolve();
   #id: string | undefined;
-  /** The answer that is being streamed. */
+  /** The response that is being streamed. */
   #streaming: string | undefined;
   #model: string | undefined;
   #at: string | undefined;
@@ -211,7 +211,7 @@ class Conversation {
     return this.#blocks.some((block) => block.type === 'tool_use' && block.id === callId);
   }
 
-  /** Whether a stream will say when the answer is whole. */
+  /** Whether a stream will show when the response is whole. */
   get isStreamed(): boolean {
     return this.#id !== undefined && this.#id === this.#streaming;
   }
@@ -248,7 +248,7 @@ class Conversation {
     this.#blocks.push(...blocks);
   }
 
-  /** The answer so far. Its cost goes with the first piece. */
+  /** The response so far. Its usage goes with the first piece. */
   takeAnswer(): Parameters<ConversationRecorder['recordResponse']>[0] | undefined {
     if (this.#id === undefined || this.#blocks.length === 0) return undefined;
     const first = !this.recorder.hasResponse(this.#id);

@@ -21,10 +21,10 @@ import { toolServer } from './tool-server.ts';
 export interface ClaudeQueryOptions {
   readonly sdk: ClaudeAgentSdk;
   readonly prompt: UserMessage['content'];
-  /** Options for the SDK's `query`: the caller's, with what says which session it is. */
+  /** Options for the SDK's `query`: the caller's, and those that name the session. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly checkpoint: CaptureStrategy;
-  /** Records the state as it is now; `complete` once the agent has said that it is done. */
+  /** Records the state as it is now; `complete` once the agent has reported that it is done. */
   readonly capture: (progress: {
     readonly complete: boolean;
     readonly costUsd?: number;
@@ -33,7 +33,7 @@ export interface ClaudeQueryOptions {
   readonly running: (capture: () => Promise<AdapterStateSnapshot | undefined>) => void;
 }
 
-/** How long a hook may wait for an answer to be recorded, in seconds: as long as an answer may take. */
+/** How long a hook may wait for a response to be recorded, in seconds: as long as a response may take. */
 const HOOK_TIMEOUT_S = 3_600;
 
 /** How long the SDK's stream may take to end once its process has ended. */
@@ -76,14 +76,14 @@ class ClaudeQueryRun {
       conversations: () => this.#conversations.recorders,
       isSubagentCall,
     });
-    this.#registered.promise.catch(() => {}); // whoever waits for it is told
+    this.#registered.promise.catch(() => {}); // those who await it get the error
     given.running(capture);
   }
 
   async toEnd(): Promise<void> {
     this.#run.aborter.check();
     const consuming = this.#consume().catch((error: unknown) => Promise.reject(this.#failure(error)));
-    this.#consumed = consuming.catch(() => {}); // the one who awaits the stream's end handles no error
+    this.#consumed = consuming.catch(() => {}); // `toEnd` throws the error; `#streamEnded` only awaits the end
     let hasEnded: boolean;
     try {
       hasEnded = await this.#tools.untilStopped(consuming);
@@ -169,7 +169,7 @@ class ClaudeQueryRun {
       command,
       args,
       cwd,
-      // What goes on after the answer that it belongs to could not be recorded in its place, nor resumed.
+      // Work that outlives its response could neither be recorded in its place nor resumed.
       env: { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', ...env },
       // The SDK's copy of a session that is resumed; otherwise the directory is the user's own.
       scratch: this.#given.options.resume === undefined ? undefined : env.CLAUDE_CONFIG_DIR,
@@ -216,13 +216,13 @@ class ClaudeQueryRun {
       return { continue: false, stopReason: messageOf(error) }; // it ends by itself, and mirrors what it has to the store
     }
     const calls = input.tool_calls ?? [];
-    if (calls.some(({ tool_name: name }) => name === OUTPUT_TOOL)) return {}; // the final response: a steer comes too late
+    if (calls.some(({ tool_name: name }) => name === OUTPUT_TOOL)) return {}; // the final response: too late for a steer
     const ids = calls.map(({ tool_use_id: id }) => id);
     await this.#steers.place(this.#query, this.#conversations, ids);
     return {};
   }
 
-  /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
+  /** Ends the process and everything of it. Running calls of ours may finish: their results are recorded. */
   async #close(): Promise<void> {
     this.#closed = true;
     this.#captures.stop();
@@ -246,7 +246,7 @@ class ClaudeQueryRun {
     );
     await Promise.race([this.#consumed, late]);
     given.abort();
-    await this.#taking.catch(() => {}); // what could not be recorded has stopped the run, and says why
+    await this.#taking.catch(() => {}); // the failed append has stopped the run with its error
   }
 
   #progress(): { readonly complete: boolean; readonly costUsd?: number } {
@@ -255,7 +255,7 @@ class ClaudeQueryRun {
     return { complete, ...(typeof result?.total_cost_usd === 'number' && { costUsd: result.total_cost_usd }) };
   }
 
-  /** What a run that ended by itself came to. Thrown unless the agent has answered. */
+  /** Checks how a run that ended by itself ended. Throws unless the agent has responded. */
   #judge(): void {
     if (this.#limit) throw this.#limit;
     const result = this.#result;

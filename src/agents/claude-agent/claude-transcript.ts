@@ -15,8 +15,8 @@ import {
 import type { ClaudeBlock, ClaudeTranscriptEntry } from './sdk-types.ts';
 
 /**
- * The SDK's transcript and our log tell the same conversation, but a crash may have cut either one earlier. Before a resume each
- * is given what only the other has, so that no finished call is told to the model as unknown (D57).
+ * The SDK's transcript and our log hold the same conversation, but a crash may have cut either one earlier. Before a resume each
+ * gets what only the other has, so that the model sees no finished call as unknown (D57).
  */
 
 interface Line extends ClaudeTranscriptEntry {
@@ -30,7 +30,7 @@ interface Line extends ClaudeTranscriptEntry {
   readonly attachment?: { readonly type?: string; readonly prompt?: unknown };
 }
 
-/** Writes into our log what the transcript has of this conversation after the newest thing that the agent was told. */
+/** Records what the transcript has of this conversation after the newest message to the agent. */
 export async function importTranscript(run: Run, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
   const recorder = new ConversationRecorder(run);
   const lines = chainOf(entries);
@@ -72,17 +72,17 @@ export function linesSince(
   return at < 0 ? [] : entries.slice(at + 1);
 }
 
-/** What a resume needs: the transcript to go on from, and what the agent is told next. */
+/** What a resume needs: the transcript to continue from, and the next message to the agent. */
 export interface PreparedTranscript {
   /** The lines as they are, those that lack something to be whole left out. */
   readonly entries: readonly ClaudeTranscriptEntry[];
   /** Lines that our log has and the transcript lacks. */
   readonly missing: readonly ClaudeTranscriptEntry[];
-  /** What our log says the agent was told and the transcript lacks: the prompt. Absent: it was told everything. */
+  /** Messages to the agent that our log has and the transcript lacks: the prompt. Absent: the transcript has all of them. */
   readonly prompt: UserMessage['content'] | undefined;
 }
 
-/** What every line says of its session. */
+/** The fields of a line that name its session. */
 export interface LineContext {
   readonly sessionId: string;
   readonly cwd: string;
@@ -111,7 +111,7 @@ export function prepareTranscript(
   return { entries: kept, missing: writer.missing, prompt: prompt.length > 0 ? prompt : undefined };
 }
 
-/** Lines of the conversation itself: what was said, by whom. Not subagents', not the program's own notes. */
+/** Lines of the conversation itself: messages of the user and the model. Not subagents', not the program's own notes. */
 function chainOf(entries: readonly ClaudeTranscriptEntry[]): readonly Line[] {
   return (entries as readonly Line[]).filter(
     ({ type, isMeta, message }) =>
@@ -119,7 +119,7 @@ function chainOf(entries: readonly ClaudeTranscriptEntry[]): readonly Line[] {
   );
 }
 
-/** Answers that were cut: they announce calls that are not there, or were never ended. */
+/** Responses that were cut: they announce calls that are missing, or never ended. */
 function unfinishedAnswers(lines: readonly Line[]): ReadonlySet<string> {
   const answers = new Map<string, { stop: string | null | undefined; calls: boolean }>();
   for (const { type, message } of lines) {
@@ -148,7 +148,7 @@ function isPrompt(line: Line): boolean {
   );
 }
 
-/** The texts that a line says the agent was told: as a prompt, or while it worked (D61). Undefined: it is no such line. */
+/** The texts of a line that holds messages to the agent: a prompt, or steers (D61). Undefined for any other line. */
 function toldIn(line: Line): readonly string[] | undefined {
   const { type, attachment } = line;
   if (type === 'attachment' && attachment?.type === 'queued_command') return textsOf({ content: attachment.prompt });
@@ -159,7 +159,7 @@ function textsOf(message: unknown): readonly string[] {
   return blocksOf(message).flatMap((block) => (block.type === 'text' ? [String(block.text)] : []));
 }
 
-/** Where a message stands among the texts of a line: several messages may have been told as one. */
+/** Where a message stands among the texts of a line: several messages may have been sent as one. */
 function placeIn(
   texts: readonly string[] | undefined,
   wanted: string,
@@ -182,7 +182,7 @@ class LineWriter {
   readonly #context: LineContext;
   readonly #answers = new Set<string>();
   readonly #results = new Set<string>();
-  /** What the agent was told, line by line, and was not found in our log yet. */
+  /** Messages to the agent, line by line, that were not found in our log yet. */
   readonly #told: (readonly string[])[] = [];
   /** The line of each call: its result hangs off it. */
   readonly #calls = new Map<string, string>();
@@ -224,7 +224,7 @@ class LineWriter {
       const id = message.providerMessageId ?? `msg_${message.id.replace(/\W/g, '_')}`;
       const blocks = writeAnswer(message, this.#context.ours);
       const calls = blocks.some((block) => block.type === 'tool_use');
-      // An answer may have been recorded in pieces: the transcript's blocks tell which of them it has.
+      // A response may have been recorded in pieces: the transcript's blocks show which of them it has.
       const fresh = this.#answers.has(id)
         ? blocks.filter((block) => block.type === 'tool_use' && !this.#calls.has(String(block.id)))
         : blocks;

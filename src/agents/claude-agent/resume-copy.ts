@@ -9,9 +9,9 @@ import { captureState } from '../capture-state.ts';
 import { type HostState, leftOnHost } from '../left-on-host.ts';
 
 /**
- * Before a resume the SDK copies the session and the credentials to `<TMPDIR>/claude-resume-<random>`, and nobody learns the random
+ * Before a resume the SDK copies the session and the credentials to `<TMPDIR>/claude-resume-<random>`; no process learns the random
  * part if the host dies before the agent starts. The copy holds the transcript under the id of the agent's session, so the log
- * names that id first: whoever resumes next recognises the copy by it.
+ * names that id first: the next resume recognises the copy by it.
  *
  *     announced in the log ─▶ the SDK copies ─▶ the agent runs ─▶ removed by its run, or by the next resume on this host
  */

@@ -77,7 +77,7 @@ export interface ClaudeMessage {
   readonly [field: string]: unknown;
 }
 
-/** What a hook is told. */
+/** The input of a hook. */
 export interface ClaudeHookInput {
   readonly hook_event_name: string;
   readonly tool_name?: string;

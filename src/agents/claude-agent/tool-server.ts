@@ -11,7 +11,7 @@ interface Transport {
   send(message: unknown): Promise<void>;
 }
 
-/** Where the SDK says which tool use a call belongs to. */
+/** The field in which the SDK names the tool use of a call. */
 const TOOL_USE_ID = 'claudecode/toolUseId';
 
 /** What the SDK's `mcpServers` option takes. */
@@ -34,7 +34,7 @@ export function toolServer(tools: readonly AnyTool[], call: (callId: string) => 
           if (message.id === undefined) return;
           serveMcpRequest(message, tools, ({ _meta }) => call(String(_meta?.[TOOL_USE_ID] ?? randomUUID())))
             .then((reply) => transport.send(reply))
-            .catch(() => {}); // the agent is gone; its run says why
+            .catch(() => {}); // the agent has ended; its run reports why
         };
         await transport.start?.();
       },

@@ -13,7 +13,7 @@ export const PROJECT = 'project:';
 /** Each refusal means that another writer has appended: only many writers at once can use this up. */
 const MAX_TRIES = 100;
 
-/** An entry's place in a log, and what tells it from any other that may be there. */
+/** An entry's place in a log, and what distinguishes it from any other that may be there. */
 interface Known {
   readonly seq: number;
   readonly identity: string;
@@ -50,7 +50,7 @@ export class TranscriptLog {
 
   append(key: ClaudeSessionKey, entries: readonly ClaudeTranscriptEntry[]): Promise<void> {
     const mine = this.#last.then(() => this.#append(key, entries));
-    this.#last = mine.catch(() => {}); // told to its own caller
+    this.#last = mine.catch(() => {}); // its own caller gets the error
     return mine;
   }
 
@@ -91,7 +91,7 @@ export class TranscriptLog {
     return true;
   }
 
-  /** An entry with a uuid is kept once; one without has no identity, and is kept as often as it comes. */
+  /** An entry with a uuid is kept once; one without has no identity, and is kept each time. */
   #notYetThere(entries: readonly ClaudeTranscriptEntry[]): readonly ClaudeTranscriptEntry[] {
     const seen = new Set<string>();
     return entries.filter((entry) => {
@@ -171,7 +171,7 @@ function uuidOf({ uuid }: ClaudeTranscriptEntry): string | undefined {
   return typeof uuid === 'string' && uuid !== '' ? uuid : undefined;
 }
 
-/** Which append wrote an event; of one that does not say, what it holds. */
+/** The append that wrote an event or, if the event does not name it, its content. */
 function identityOf(event: NewEvent | SessionEvent): string {
   const { append, at } = event as { readonly append?: unknown; readonly at?: unknown };
   return typeof append === 'string' ? append : canonicalJson({ at, entry: entryOf(event) });

@@ -1,7 +1,7 @@
 import type { ToolEffect } from '../../core/events.ts';
 import { TOOL_SERVER } from '../serve-mcp-request.ts';
 
-/** The tools that OpenCode brings, and how ours are told from them. */
+/** OpenCode's own tools, and how ours are distinguished from them. */
 
 /** The tool that starts a subagent. */
 export const SUBAGENT_TOOL = 'task';

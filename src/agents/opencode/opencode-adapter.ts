@@ -12,7 +12,7 @@ import { isBuiltIn, openCodeEffect, SUBAGENT_TOOL } from './built-in-tools.ts';
 import { runOpenCode } from './opencode-run.ts';
 import type { OpenCodeSdk } from './opencode-types.ts';
 
-/** What OpenCode needs to continue: the name of its session, and what tells whether it still fits (D25). */
+/** What OpenCode needs to continue: the id of its session, and the fields that validation checks (D25). */
 export interface OpenCodeState extends AgentState {
   readonly adapterType: 'opencode';
 }
@@ -61,7 +61,7 @@ export function openCodeAdapter(options: OpenCodeOptions = {}): StatefulAdapter 
     options,
     workspacePath: cwd,
     check: (prompt) => refuseNames(prompt, isBuiltIn, 'OpenCode'),
-    exists: async () => true, // only OpenCode knows: it is asked when it runs
+    exists: async () => true, // only OpenCode knows: the run finds out
     catchUp: async () => {}, // our log is written before OpenCode acts: it is never behind in what matters
     builtIn: { effect: openCodeEffect, isSubagentCall: (name) => name === SUBAGENT_TOOL },
     async ask(run, { turn, from, running }) {

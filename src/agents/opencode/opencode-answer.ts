@@ -3,10 +3,10 @@ import type { Usage } from '../../core/usage.ts';
 import { recordedName } from './built-in-tools.ts';
 import type { OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
-/** What OpenCode has told of an answer, and what of it is still to be recorded. OpenCode tells it part by part, in any state. */
+/** OpenCode's events of one response, and what of it is not recorded yet. Its parts arrive one by one, in any state. */
 export class OpenCodeAnswer {
   readonly #parts = new Map<string, OpenCodePart>();
-  /** What was heard of a text that is still being said. */
+  /** The deltas of a text that is still being streamed. */
   readonly #heard = new Map<string, string>();
   /** The parts that are recorded, and how much of their text. */
   readonly #written = new Map<string, number>();
@@ -18,7 +18,7 @@ export class OpenCodeAnswer {
     this.#parts.set(part.id, part);
   }
 
-  /** Hears a piece of a text that is being said. Its part, unless the whole text is known already. */
+  /** Adds a delta. Returns its part, unless the whole text is known already. */
   hear(partId: string, delta: string): OpenCodePart | undefined {
     const part = this.#parts.get(partId);
     if (!part || this.over || part.time?.end !== undefined) return undefined;
@@ -27,8 +27,8 @@ export class OpenCodeAnswer {
   }
 
   /**
-   * Whether it is complete, not merely told so: OpenCode tells of a message as it is when it comes to telling, so its creation may
-   * be told as complete, before its parts.
+   * Whether all of it has arrived. OpenCode sends a message's state at the time of sending, so the event of its creation may show it
+   * as complete, before its parts.
    */
   get isComplete(): boolean {
     if (this.info?.time.completed === undefined) return false;
@@ -49,7 +49,7 @@ export class OpenCodeAnswer {
       if (part.type === 'text' || part.type === 'reasoning') {
         const text = (part.time?.end === undefined && this.#heard.get(part.id)) || (part.text ?? '');
         const before = this.#written.get(part.id) ?? 0;
-        // Some providers end a text only with the whole answer: whoever calls a tool has said what comes before it.
+        // Some providers end a text only with the whole response: a call ends the text before it.
         if (text.length <= before || !(part.time?.end !== undefined || this.over || i < lastCall)) continue;
         content.push({ type: part.type, text: text.slice(before) });
         this.#written.set(part.id, text.length);

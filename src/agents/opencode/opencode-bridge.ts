@@ -8,7 +8,7 @@ import { type McpMessage, serveMcpRequest } from '../serve-mcp-request.ts';
 
 /**
  * How OpenCode reaches us: its MCP client calls our tools here, and a plugin in its process asks here before any tool runs and any request to the model. On
- * this machine only, under an address that nobody else knows.
+ * this machine only, under an address that no other program knows.
  */
 export interface OpenCodeBridge {
   readonly url: string;
@@ -17,7 +17,7 @@ export interface OpenCodeBridge {
   close(): Promise<void>;
 }
 
-/** What the plugin says before a tool runs. */
+/** The plugin's message before a tool runs. */
 export interface BeforeTool {
   readonly tool: string;
   readonly sessionID: string;
@@ -84,10 +84,10 @@ export async function openBridge(options: {
   };
 }
 
-/** How often a call that takes its time says that it goes on: OpenCode gives up after minutes of silence. */
+/** How often a long call sends a sign of life: OpenCode gives up after minutes of silence. */
 const ALIVE_MS = 15_000;
 
-/** An answer that may take long. */
+/** Sends a response that may take long. */
 async function streamed(response: ServerResponse, answered: Promise<unknown>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).flushHeaders();
   const alive = setInterval(() => response.write(': it goes on\n\n'), ALIVE_MS);
@@ -101,12 +101,12 @@ function pathBehind(secret: string, url: string): string | undefined {
   return given.length === wanted.length && timingSafeEqual(given, wanted) ? url.slice(secret.length) : undefined;
 }
 
-/** Answers without reading the rest of the request: the connection ends, for Node would else read on to reuse it. */
+/** Responds without reading the rest of the request and ends the connection: Node would otherwise read on to reuse it. */
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: 'close' }).end(() => response.req.destroy());
 }
 
-/** Far more than a model can say in one call. */
+/** Far more than a model writes in one call. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** A request's body; undefined when it is larger than any that OpenCode sends. */

@@ -16,8 +16,8 @@ interface Conversation {
 }
 
 /**
- * OpenCode's events, written into our log as they come: the session's conversation, and each child session's as a child
- * conversation. OpenCode starts tools while an answer is still being given, so an answer is recorded in pieces (D57).
+ * Records OpenCode's events as they arrive: the session's conversation, and each child session's as a child
+ * conversation. OpenCode starts tools while a response is still being streamed, so a response is recorded in pieces (D57).
  */
 export class OpenCodeConversations {
   readonly #conversations = new Map<string, Conversation>();
@@ -29,14 +29,14 @@ export class OpenCodeConversations {
   readonly #waiting = new Map<string, () => void>();
   /** Messages that were there before this run: a fork copies them. */
   readonly #old: ReadonlySet<string>;
-  /** Everything is done in the order it was told. */
+  /** Events are handled in the order of their arrival. */
   #last: Promise<unknown> = Promise.resolve();
   readonly #used: () => Promise<void>;
   readonly #sessionId: string;
   #busy = false;
-  /** It has answered, or will not. */
+  /** OpenCode has responded, or will not. */
   #over = false;
-  /** What went wrong, unless an answer came after it. */
+  /** The newest error, unless a response followed it. */
   #problem: unknown;
 
   constructor(
@@ -50,8 +50,8 @@ export class OpenCodeConversations {
   }
 
   /**
-   * Takes in what OpenCode tells, until it has no more to do. `ask` is called once it tells: what it does for a question that it was
-   * asked before would be lost. `answerFor` hears everything, to answer what waits for a person.
+   * Records OpenCode's events until it is idle. Calls `ask` once the stream is connected: events of an earlier prompt would be lost.
+   * `answerFor` gets every event, to respond to requests that wait for a person.
    */
   async follow(
     events: AsyncIterable<OpenCodeEvent>,
@@ -96,24 +96,24 @@ export class OpenCodeConversations {
     return this.#conversations.has(sessionId) || this.#children.has(sessionId);
   }
 
-  /** Resolves when it was told which call a subagent's session works for. */
+  /** Resolves when OpenCode has reported the call of a subagent's session. */
   async known(sessionId: string): Promise<void> {
     while (!this.isOurs(sessionId)) await new Promise<void>((resolve) => this.#waiting.set(sessionId, resolve));
   }
 
-  /** Resolves when an answer was told of: what was told before it is in the log. */
+  /** Resolves when the event of a response has arrived: the events before it are in the log. */
   async told(sessionId: string, messageId: string): Promise<void> {
     const isTold = (): boolean =>
       this.#old.has(messageId) || this.#conversations.get(sessionId)?.answers.get(messageId)?.info !== undefined;
     while (!isTold()) await new Promise<void>((resolve) => this.#waiting.set(messageId, resolve));
   }
 
-  /** Every conversation that goes on. */
+  /** The recorders of all conversations that are running. */
   get recorders(): readonly ConversationRecorder[] {
     return [...this.#conversations.values()].map(({ recorder }) => recorder);
   }
 
-  /** The agent ends in the middle of what it says. */
+  /** The agent has ended: interrupts responses that are being streamed. */
   interrupt(reason?: unknown): Promise<void> {
     return this.#inOrder(async () => {
       for (const { recorder } of this.#conversations.values()) await recorder.interrupt(reason);
@@ -122,7 +122,7 @@ export class OpenCodeConversations {
 
   #inOrder(work: () => Promise<void>): Promise<void> {
     const mine = this.#last.then(work);
-    this.#last = mine.catch(() => {}); // told to its own caller
+    this.#last = mine.catch(() => {}); // its own caller gets the error
     return mine;
   }
 
@@ -193,7 +193,7 @@ export class OpenCodeConversations {
     }
   }
 
-  /** A piece of a text that is being said. */
+  /** Handles a delta of a text. */
   async #delta(said: OpenCodeEvent['properties']): Promise<void> {
     const { sessionID = '', messageID = '', partID = '', field, delta } = said;
     const conversation = await this.#conversation(sessionID);
@@ -216,7 +216,7 @@ export class OpenCodeConversations {
     if (answer.isComplete) await this.#finish(conversation, answer, info.id);
   }
 
-  /** What was told of a session is all there is. */
+  /** A session is idle: its responses are complete. */
   async #finishAll(sessionId = ''): Promise<void> {
     const conversation = this.#conversations.get(sessionId);
     if (!conversation) return;
@@ -224,14 +224,14 @@ export class OpenCodeConversations {
       if (answer.info) await this.#finish(conversation, answer, messageId);
   }
 
-  /** Records all of an answer, and what it cost. */
+  /** Records all of a response, and its usage. */
   async #finish(conversation: Conversation, answer: OpenCodeAnswer, messageId: string): Promise<void> {
     if (answer.over) return;
     answer.over = true;
     await this.#flush(conversation, answer, messageId, answer.usage);
   }
 
-  /** Records what is new of an answer. */
+  /** Records the new parts of a response. */
   async #flush(conversation: Conversation, answer: OpenCodeAnswer, messageId: string, usage?: Usage): Promise<void> {
     const made: OpenCodePart[] = [];
     const news = answer.takeNews((part) => {

@@ -36,12 +36,12 @@ export interface OpenCodeRunOptions {
   readonly model: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly config: Readonly<Record<string, unknown>>;
-  /** The session to go on in, here or in a copy. */
+  /** The session to continue, itself or in a copy. */
   readonly from: string | undefined;
   readonly fork: boolean;
   /** Begin again if that session is not there. */
   readonly restart: boolean;
-  /** What it is told when it is resumed in the middle. */
+  /** The message to OpenCode when it is resumed in the middle. */
   readonly continuation: string;
   readonly checkpoint: CaptureStrategy;
   /** Records the state as it is now. */
@@ -71,7 +71,7 @@ class OpenCodeRun {
   readonly #tools: ToolRunner;
   /** Ends the requests that are under way: the SDK would ask a server that is gone again and again. */
   readonly #over = new AbortController();
-  /** Calls of ours that the plugin has told of and that the MCP client has not made yet: it does not name them. */
+  /** Calls of ours that the plugin has announced and that the MCP client has not made yet: it sends no call id. */
   readonly #announced: Announced[] = [];
   #bridge: OpenCodeBridge | undefined;
   #directory: string | undefined;
@@ -146,7 +146,7 @@ class OpenCodeRun {
     return server;
   }
 
-  /** Asks, and takes in what is told until nothing more is done. */
+  /** Prompts OpenCode and records its events until it is idle. */
   async #converse(server: OpenCodeServer): Promise<void> {
     const { sdk, cwd, from, fork, restart, continuation } = this.#given;
     const { client, answerFor } = await connect(this.#run, server, { sdk, cwd });
@@ -170,7 +170,7 @@ class OpenCodeRun {
     const { signal } = this.#over;
     const { stream } = await client.event.subscribe({ signal, sseMaxRetryAttempts: 1 });
     const ask = async (): Promise<void> => {
-      // Not the request that answers when all is done: clients give up on one that says nothing for minutes.
+      // Not the request that returns when all is done: clients give up on one that is silent for minutes.
       const path = { id: start.sessionId };
       const { error } = await client.session.promptAsync({ path, body: { ...this.#say(), parts }, signal });
       if (error !== undefined) throw failed(JSON.stringify(error));
@@ -178,7 +178,7 @@ class OpenCodeRun {
     await conversations.follow(stream, { ask, answerFor });
   }
 
-  /** Without our plugin tools would act before their start is in the log: then nothing is asked. */
+  /** Waits for our plugin: without it tools would act before their start is in the log. */
   async #pluginLoaded(): Promise<void> {
     const { session, aborter } = this.#run;
     const loaded = new AbortController();
@@ -191,8 +191,8 @@ class OpenCodeRun {
   }
 
   /**
-   * Refuses sessions that nobody records: whoever has OpenCode's password can open one. A subagent's session is ours once
-   * OpenCode has told which call it works for.
+   * Throws for sessions that are not recorded: any program with OpenCode's password can open one. A subagent's session is ours
+   * once OpenCode has reported its call.
    */
   async #checkOurs(sessionId: string): Promise<void> {
     const [client, conversations] = [this.#client, this.#conversations];
@@ -216,7 +216,7 @@ class OpenCodeRun {
       this.#announced.push({ conversation, callId, name: call.name, args: canonicalJson(JSON.parse(args)) });
   }
 
-  /** Before the model is asked: whether it may be (D23). What was said before this request is in the log then. */
+  /** Before a request to the model: checks budget and turns (D23). Everything before this request is in the log then. */
   async #beforeRequest(sessionId: string): Promise<void> {
     if (!this.#client || !this.#conversations) return;
     const { data } = await this.#client.session.messages({ path: { id: sessionId }, query: { limit: 1 } });
@@ -231,7 +231,7 @@ class OpenCodeRun {
   /**
    * Between two requests: places the steers that were sent meanwhile and ends this run of OpenCode; the loop plans again and asks
    * with them (D61). A prompt to the running OpenCode would miss the request that it is about to make: after a crash the log could
-   * not tell which response has seen the steer.
+   * not show which response has seen the steer.
    */
   async #steer(): Promise<void> {
     await this.#run.session.refresh().catch(() => {}); // a steer that is not seen now is seen next time
@@ -249,12 +249,12 @@ class OpenCodeRun {
     return this.#tools.call(found.conversation, found.callId);
   }
 
-  /** What cannot be recorded must not be done, nor what is not allowed: it stops the run, and is none of the model's business. */
+  /** Stops the run when the work fails: what cannot be recorded, or is not allowed, must not be done. The model does not see the error. */
   #orStop(work: Promise<void>): Promise<void> {
     return work.catch((error: unknown) => this.#tools.stop({ error }));
   }
 
-  /** Our tools, as OpenCode reaches them. They say themselves how long they may take. */
+  /** Our tools, as OpenCode reaches them. Each limits its own time. */
   #mcp(bridge: string): Record<string, unknown> {
     if (this.#run.prompt.tools.length === 0) return {};
     const url = `${bridge}/mcp`;
@@ -287,7 +287,7 @@ class OpenCodeRun {
     };
   }
 
-  /** Ends the process and everything of it. Calls of ours that run are let finish: they are nobody's orphans. */
+  /** Ends the process and everything of it. Running calls of ours may finish: their results are recorded. */
   async #close(): Promise<void> {
     this.#over.abort();
     this.#captures.stop();

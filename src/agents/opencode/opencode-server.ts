@@ -9,7 +9,7 @@ import type { PluginInput } from './opencode-plugin.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeClient, OpenCodeEvent, OpenCodeSdk } from './opencode-types.ts';
 
-/** OpenCode's server: on this machine only, and only for who knows the password that this process made for it. */
+/** OpenCode's server: on this machine only, and only with the password that this process made for it. */
 export interface OpenCodeServer extends OwnedProcess {
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -29,12 +29,12 @@ export async function startServer(options: {
     args: ['serve', '--hostname=127.0.0.1', `--port=${await freePort()}`],
     env: { ...options.env, OPENCODE_SERVER_USERNAME: user, OPENCODE_SERVER_PASSWORD: password },
   });
-  owned.child.stdin?.on('error', () => {}); // it ended without reading: its exit says why
+  owned.child.stdin?.on('error', () => {}); // it ended without reading: its exit reports why
   owned.child.stdin?.end(JSON.stringify(plugin));
   return { ...owned, headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` } };
 }
 
-/** A client of it, and what answers for the person whom it would ask. */
+/** A client of it, and the function that responds in place of a person. */
 export async function connect(
   run: Run,
   server: OpenCodeServer,
@@ -66,7 +66,7 @@ export async function connect(
   };
 }
 
-/** Without words OpenCode would stop; with them the model goes on. */
+/** Without a text OpenCode would stop; with one the model continues. */
 const NOBODY_ALLOWS = 'This is not permitted here, and nobody can be asked. Go on without it.';
 const NOBODY_ANSWERS = 'Nobody can be asked. Decide by yourself.';
 
@@ -100,7 +100,7 @@ export function addressFinder(): (piece: string) => string | undefined {
   };
 }
 
-/** The address at which OpenCode says that it listens. Its output is read on afterwards, and dropped. */
+/** The address that OpenCode reports. Its later output is read and dropped. */
 function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string> {
   const said = new Promise<string>((resolve) => {
     const find = addressFinder();
@@ -115,7 +115,7 @@ function listening(run: Run, { child, exited }: OpenCodeServer): Promise<string>
   return untilAborted(Promise.race([said, exited.then((error) => Promise.reject(error))]), run.aborter.signal);
 }
 
-/** Below what systems give to whoever asks for any port, so that it is still free when OpenCode, seconds later, listens on it. */
+/** Below the ports that systems assign, so that it is still free when OpenCode, seconds later, listens on it. */
 const PORTS = [10_000, 32_768] as const;
 
 const TRIES = 100;

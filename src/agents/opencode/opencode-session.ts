@@ -7,7 +7,7 @@ import { Suspension } from '../../loop/suspension.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
 /**
- * The session that OpenCode goes on in, and what it is told: the prompt, none if it knows it, and what our log knows and
+ * The session that OpenCode continues, and the messages for it: the prompt, none if it has it, and what our log has and
  * OpenCode does not (D57).
  */
 export async function openOpenCodeSession(
@@ -56,7 +56,7 @@ export async function openOpenCodeSession(
 
 /**
  * The messages that OpenCode may lack: of the evaluation, and of those that it continues and that did not complete. One that was
- * cancelled may have ended before OpenCode was told its prompt, and its open calls got their results afterwards (D61).
+ * cancelled may have ended before OpenCode received its prompt, and its open calls got their results afterwards (D61).
  */
 function unfinishedMessages(run: Run): readonly ConversationMessage[] {
   const chain = continuedEvaluations(run.session.state.record.evaluations, currentEvaluation(run));
@@ -65,7 +65,7 @@ function unfinishedMessages(run: Run): readonly ConversationMessage[] {
   return unfinished.toReversed().flatMap(({ messages }) => messages.filter(({ role }) => role !== 'system'));
 }
 
-/** What OpenCode was told and has not answered. An answer that was cut off may have left an empty text. */
+/** Messages that OpenCode has and has not responded to. A response that was cut off may have left an empty text. */
 function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
   const isAnswer = ({ info, parts }: OpenCodeEntry): boolean =>
     info.role === 'assistant' && parts.some(({ type, text }) => type === 'tool' || (type === 'text' && text !== ''));
@@ -73,7 +73,7 @@ function waitingTexts(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
   return new Set(waiting.flatMap(({ parts }) => parts.map(({ text }) => text ?? '')));
 }
 
-/** Whether OpenCode was told a message: each of its texts. One without any cannot be recognised, and is told again. */
+/** Whether OpenCode has a message: each of its texts. One without text cannot be recognised, and is sent again. */
 function isKnown({ content }: UserMessage, told: ReadonlySet<string>): boolean {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
   return texts.length > 0 && texts.every((text) => told.has(text));
@@ -101,7 +101,7 @@ function finishedCalls(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
   );
 }
 
-/** What came of calls that OpenCode takes for interrupted: it cannot be told in its own record, so the model is told in words. */
+/** Outcomes of calls that OpenCode regards as interrupted: its own record cannot take them, so the model receives them as text. */
 function resultsNote(messages: readonly ConversationMessage[], finished: ReadonlySet<string>): string | undefined {
   const calls = new Map<string, string>();
   const lines: string[] = [];
