@@ -108,11 +108,11 @@ export function startAgentProcess(options: {
 function startFailure(error: NodeJS.ErrnoException, command: string, cwd: string | undefined): Error {
   if (error.code !== 'ENOENT') return error;
   if (cwd !== undefined && !existsSync(cwd)) {
-    return new HoldfastError('INVALID_ARGUMENT', `the directory ${cwd} is not there; give another \`cwd\``, {
+    return new HoldfastError('INVALID_ARGUMENT', `the directory ${cwd} does not exist; give another \`cwd\``, {
       cause: error,
     });
   }
-  const what = `the program "${command}" is not there; install it, or say where it is`;
+  const what = `the program "${command}" does not exist; install it, or give its path`;
   return new HoldfastError('DEPENDENCY_MISSING', what, { cause: error });
 }
 

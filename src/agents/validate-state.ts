@@ -41,7 +41,7 @@ export function validateState(state: AgentState, around: ResumeSurroundings): vo
   if (state.promptHash !== prompt.hash) {
     throw new HoldfastError(
       'PROMPT_MISMATCH',
-      `agent session ${state.sessionId} was started by another version of ${state.promptNs}/${state.promptKey}; use resumeValidation: 'relaxed' to go on with the changed prompt, or ${advice}`,
+      `agent session ${state.sessionId} was started by another version of ${state.promptNs}/${state.promptKey}; use resumeValidation: 'relaxed' to continue with the changed prompt, or ${advice}`,
     );
   }
   const age = clock.now() - Date.parse(state.lastActivityAt);

@@ -43,7 +43,7 @@ export function createAborter(options: {
   }
   if (cancel)
     listen(cancel, () =>
-      abort(new Suspension('CANCELLED', 'it was cancelled; resume it to go on', { cause: cancel.reason })),
+      abort(new Suspension('CANCELLED', 'it was cancelled; resume it to continue', { cause: cancel.reason })),
     );
   for (const signal of options.signals) listen(signal, () => abort(signal.reason));
 

@@ -182,7 +182,7 @@ async function answerOf(
         const tried = retryable ? ` after ${failures + 1} tries` : '';
         throw new Suspension(
           'PROVIDER_FAILED',
-          `the model gave no answer${tried}: ${messageOf(error)}; resume to ask again`,
+          `the model did not respond${tried}: ${messageOf(error)}; resume to ask again`,
           { cause: error },
         );
       }

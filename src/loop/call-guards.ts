@@ -16,7 +16,7 @@ export function unlessSpoken(call: CallState): AppendGuard {
   return ({ record: { evaluations } }) => {
     const now = findCall(evaluations, call);
     if (now && !hasResult(now) && now.approval === call.approval && now.settlement === call.settlement) return;
-    throw new PlanChanged(`the log says something else about call ${call.callId} now`);
+    throw new PlanChanged(`the log has changed the plan of call ${call.callId}`);
   };
 }
 

@@ -13,7 +13,7 @@ const MAX_SHOWN = 500;
 export function cancelled({ by, reason }: CancelRequest): Suspension {
   const who = by === undefined ? '' : ` by ${shown(by)}`;
   const why = reason === undefined ? '' : ` (${shown(reason)})`;
-  return new Suspension('CANCELLED', `it was cancelled${who}${why}; resume it to go on`);
+  return new Suspension('CANCELLED', `it was cancelled${who}${why}; resume it to continue`);
 }
 
 function shown(text: string): string {

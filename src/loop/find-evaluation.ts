@@ -67,7 +67,7 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
     if (isOpen(found)) {
       throw new HoldfastError(
         'PROMPT_MISMATCH',
-        `evaluation ${found.id} of ${prompt.ns}/${prompt.key} is open and was started with other params; use resume: true to go on with its own, or resume: false to start again`,
+        `evaluation ${found.id} of ${prompt.ns}/${prompt.key} is open and was started with other params; use resume: true to continue with its own, or resume: false to start again`,
       );
     }
   }

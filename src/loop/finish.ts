@@ -57,7 +57,7 @@ export function correction(run: Run, answer: AssistantMessage, problem: string):
       {
         type: 'evaluation/failed',
         evaluationId: run.evaluationId,
-        error: { code: 'OUTPUT_INVALID', message: `the answer does not fit the output schema: ${problem}` },
+        error: { code: 'OUTPUT_INVALID', message: `the response does not fit the output schema: ${problem}` },
       },
     ];
   }

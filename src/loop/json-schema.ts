@@ -44,7 +44,7 @@ export function toJsonSchema(schema: StandardSchemaV1, given: JsonSchema | undef
   if (!standard.jsonSchema) {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
-      `${owner}: ${standard.vendor} does not say its JSON Schema; give it as jsonSchema`,
+      `${owner}: ${standard.vendor} does not export a JSON Schema; give it as jsonSchema`,
     );
   }
   try {
@@ -53,7 +53,7 @@ export function toJsonSchema(schema: StandardSchemaV1, given: JsonSchema | undef
   } catch (error) {
     throw new HoldfastError(
       'INVALID_ARGUMENT',
-      `${owner}: its schema cannot be told to a model (${messageOf(error)}); use types that JSON has, or give jsonSchema`,
+      `${owner}: its schema cannot be sent to a model (${messageOf(error)}); use types that JSON has, or give jsonSchema`,
       { cause: error },
     );
   }

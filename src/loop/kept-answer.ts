@@ -37,7 +37,7 @@ export function readKeptAnswer(loaded: unknown): KeptAnswer | undefined {
   if (value.version !== 1 || value.status !== 'completed' || typeof value.text !== 'string') {
     throw new HoldfastError(
       'CHECKPOINT_INVALID',
-      'the kept answer of this request cannot be read; update holdfast, or clear the checkpoint to run the request again',
+      'the kept response of this request cannot be read; update holdfast, or clear the checkpoint to run the request again',
     );
   }
   return value as unknown as KeptAnswer;
@@ -67,7 +67,7 @@ export async function answerFrom<Output>(
   if (why) {
     throw new HoldfastError(
       'PROMPT_MISMATCH',
-      `the kept answer of evaluation ${kept.evaluationId} is of another version: ${why}; use promptValidation: 'relaxed' to take it anyway, or onInvalid: 'restart' to run the request again`,
+      `the kept response of evaluation ${kept.evaluationId} is of another version: ${why}; use promptValidation: 'relaxed' to take it anyway, or onInvalid: 'restart' to run the request again`,
     );
   }
   const { output } = prepared.prompt;
@@ -77,6 +77,6 @@ export async function answerFrom<Output>(
   if (checked.ok) return { ...response, output: checked.value };
   throw new HoldfastError(
     'OUTPUT_INVALID',
-    `the kept answer of evaluation ${kept.evaluationId} does not fit the output schema: ${checked.problem}; use onInvalid: 'restart' to run the request again`,
+    `the kept response of evaluation ${kept.evaluationId} does not fit the output schema: ${checked.problem}; use onInvalid: 'restart' to run the request again`,
   );
 }

@@ -24,7 +24,7 @@ export async function recordedAnswer(
   if (!checked?.ok) {
     throw new HoldfastError(
       'OUTPUT_INVALID',
-      `the recorded answer of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
+      `the recorded response of evaluation ${evaluation.id} does not fit the output schema: ${checked?.problem ?? 'there is none'}; evaluate again`,
     );
   }
   return respond(session, evaluation.id, { status: 'completed', output: checked.value, pending: [] });

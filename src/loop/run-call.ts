@@ -161,7 +161,7 @@ function foundOut(call: CallState, found: Extract<Found, { readonly happened: tr
 }
 
 function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}): CallResult {
-  const why = problem === undefined ? '' : `, and nobody can be asked (${problem})`;
+  const why = problem === undefined ? '' : `, and reconcile cannot be called (${problem})`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',

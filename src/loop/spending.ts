@@ -28,14 +28,14 @@ function checkSpending(
 ): void {
   const { budget, maxTurns = DEFAULT_MAX_TURNS } = allowed;
   if (turn > maxTurns) {
-    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to go on`);
+    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to continue`);
   }
   const over = (what: string, used: number, limit: number | undefined): void => {
     if (limit === undefined || used < limit) return;
     const where = budget?.over === 'session' ? ' in this session' : '';
     throw new Suspension(
       'BUDGET_EXCEEDED',
-      `${Number(used.toFixed(6))} of ${limit} ${what} are used up${where}; resume with a larger budget to go on`,
+      `${Number(used.toFixed(6))} of ${limit} ${what} are used up${where}; resume with a larger budget to continue`,
     );
   };
   over('tokens', spent.inputTokens + spent.outputTokens, budget?.maxTokens);

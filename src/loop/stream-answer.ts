@@ -36,7 +36,7 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
 async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelAnswer> {
   for (;;) {
     const next = await parts.next();
-    if (next.done) throw new ModelError('the model stopped before it had finished its answer', { retryable: true });
+    if (next.done) throw new ModelError('the model stopped before its response was finished', { retryable: true });
     if (next.value.type === 'finish') return next.value.answer;
     draft.add(next.value);
   }

@@ -63,7 +63,7 @@ export class CallScope {
     this.#staged = run.session.stage();
     if (timeoutMs !== undefined) {
       const { controller } = this.#mayEnd();
-      const late = (): void => controller.abort(new TimedOut(`"${call.name}" did not answer within ${timeoutMs} ms`));
+      const late = (): void => controller.abort(new TimedOut(`"${call.name}" did not return within ${timeoutMs} ms`));
       this.#cancelTimeout = run.session.clock.after(timeoutMs, late);
     }
     this.context = {

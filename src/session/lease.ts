@@ -189,7 +189,7 @@ function sessionBusy(sessionId: string, lease: Lease): HoldfastError {
 export function leaseLost(sessionId: string, cause?: unknown): HoldfastError {
   const what =
     cause === undefined
-      ? `the lease of session ${sessionId} was taken over; stop here and let the new holder go on`
+      ? `the lease of session ${sessionId} was taken over; stop here: the new holder continues`
       : `the lease of session ${sessionId} has expired and could not be renewed; resume when its store can be reached`;
   return new HoldfastError('SESSION_CONFLICT', what, {
     detail: 'fence',

@@ -66,7 +66,7 @@ export function checkIdentity(before: string | undefined, event: NewEvent): void
   if (identityOf(event) === before) return;
   throw new HoldfastError(
     'EVENT_INVALID',
-    `redact turned an event into ${event.type} about something else; it may change what events say, not their type, ids, role, turn or place`,
+    `redact turned an event into ${event.type} about something else; it may change the content of events, not their type, ids, role, turn or place`,
   );
 }
 

@@ -125,7 +125,7 @@ function refuseOtherText(sessionId: string, state: SessionState, known: InboxIte
   if (!recorded || isErasedContent(recorded) || isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
     'KEY_REUSED',
-    `session ${sessionId} has an input ${known.id} that says something else; give each input an id of its own`,
+    `session ${sessionId} has an input ${known.id} with other content; give each input an id of its own`,
   );
 }
 

@@ -199,7 +199,7 @@ class Tail {
 /** A cursor, or the seq after which to begin. */
 function startOf({ after, from }: TailOptions): TailCursor | number {
   if (after !== undefined && from !== undefined) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'after and from both say where to begin; give one of them');
+    throw new HoldfastError('INVALID_ARGUMENT', 'after and from both set the start; give one of them');
   }
   if (after !== undefined) return parseTailCursor(after);
   if (from !== undefined) checkFrom(from);

@@ -38,7 +38,7 @@ function validateBuiltIn(event: BuiltInEvent): BuiltInEvent {
   }
   const wrong = CHECKS[type].find(([field, check]) => !check(event[field as keyof typeof event]));
   if (wrong) {
-    throw new HoldfastError('EVENT_INVALID', `a ${type} event needs a valid "${wrong[0]}"; its type says what that is`);
+    throw new HoldfastError('EVENT_INVALID', `a ${type} event needs a valid "${wrong[0]}"; see its type`);
   }
   return event;
 }

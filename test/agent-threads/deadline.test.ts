@@ -84,7 +84,7 @@ test("a request to cancel from another handle stops the SDK's run (D73)", { time
   await waits.promise;
   await cancelEvaluation(await openSession({ store, id: 'one' }), { by: 'ada' });
   const { evaluationId, ...response } = await ended(clock, evaluation);
-  const message = 'it was cancelled by ada; resume it to go on';
+  const message = 'it was cancelled by ada; resume it to continue';
   expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message });
   const autoResumed = adapter.evaluate(prompt, { session, input: 'go', deadline: clock.now() + 1_000 });
   expect((await ended(clock, autoResumed)).evaluationId).not.toBe(evaluationId);

@@ -78,7 +78,7 @@ describe('a request from another handle', () => {
     const running = evaluate();
     await spoke;
     await cancelEvaluation(await another(store), { by: 'ada', reason: 'wrong file' });
-    const message = 'it was cancelled by ada (wrong file); resume it to go on';
+    const message = 'it was cancelled by ada (wrong file); resume it to continue';
     const { evaluationId, ...response } = await running;
     expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message, pending: [] });
     expect(await logged(session, 'evaluation/cancel-requested', 'message/interrupted', 'evaluation/suspended')).toEqual(
@@ -341,7 +341,7 @@ describe('a request from another process', { timeout: 60_000 }, () => {
 
   async function cancelled(path: string, running: Promise<EvaluationResponse<unknown>>): Promise<void> {
     await cancelFrom(path, { by: 'another process' });
-    const message = 'it was cancelled by another process; resume it to go on';
+    const message = 'it was cancelled by another process; resume it to continue';
     expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message });
   }
 

@@ -220,7 +220,7 @@ describe('a child ends with the call that started it', () => {
       clock,
     });
     expect(await advancing(clock, evaluate())).toMatchObject({ status: 'completed', text: 'The end.' });
-    expect(resultText(session, 'call_1_1')).toBe('"delegate" did not answer within 1000 ms');
+    expect(resultText(session, 'call_1_1')).toBe('"delegate" did not return within 1000 ms');
     const { seq } = session;
     late.resolve('at last');
     for (let i = 0; i < 20; i++) await setImmediate();

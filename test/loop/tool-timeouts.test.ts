@@ -6,7 +6,7 @@ import { advancing, agent, call, resultText, tool } from './agent.ts';
 
 const hang = (): Promise<never> => new Promise(() => {});
 const script = [{ toolCalls: [call('slow')] }, 'ok'];
-const LATE = '"slow" did not answer within 1000 ms';
+const LATE = '"slow" did not return within 1000 ms';
 
 describe('D20: a tool that times out', () => {
   test.for(['read', 'idempotent'] as const)('%s: fails, and the model receives the failure', async (effect) => {

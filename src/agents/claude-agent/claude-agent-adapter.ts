@@ -165,7 +165,7 @@ function leftOf(budget: number | undefined, { atStart, before }: Costs): number 
   if (spent < budget) return budget - spent;
   throw new Suspension(
     'BUDGET_EXCEEDED',
-    `${spent} of ${budget} dollars are used up; resume with a larger budget to go on`,
+    `${spent} of ${budget} dollars are used up; resume with a larger budget to continue`,
   );
 }
 

@@ -266,12 +266,12 @@ class ClaudeQueryRun {
       case 'success':
         if (result.is_error === true) throw providerFailed(why);
         if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant')
-          throw providerFailed('it gave no answer');
+          throw providerFailed('there is no response');
         return;
       case 'error_max_turns':
-        throw new Suspension('TURN_LIMIT', 'the turns were not enough; resume with a higher maxTurns to go on');
+        throw new Suspension('TURN_LIMIT', 'the turns were not enough; resume with a higher maxTurns to continue');
       case 'error_max_budget_usd':
-        throw new Suspension('BUDGET_EXCEEDED', 'the budget is used up; resume with a larger one to go on');
+        throw new Suspension('BUDGET_EXCEEDED', 'the budget is used up; resume with a larger one to continue');
       default:
         throw providerFailed(why);
     }
@@ -293,7 +293,7 @@ class ClaudeQueryRun {
 }
 
 function providerFailed(why: string, cause?: unknown): Suspension {
-  return new Suspension('PROVIDER_FAILED', `Claude Code gave no answer: ${why}; resume to go on`, {
+  return new Suspension('PROVIDER_FAILED', `Claude Code did not respond: ${why}; resume to continue`, {
     cause: cause instanceof Error ? cause : undefined,
   });
 }

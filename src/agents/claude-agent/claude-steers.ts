@@ -80,6 +80,6 @@ export class ClaudeSteers {
 
 /** The steer is in the log, so the agent must not continue without it. A resume sends it again. */
 function notSent(cause: unknown): never {
-  const why = `a message could not be sent to Claude Code: ${messageOf(cause)}; resume to go on`;
+  const why = `a message could not be sent to Claude Code: ${messageOf(cause)}; resume to continue`;
   throw new Suspension('PROVIDER_FAILED', why, { cause });
 }

@@ -103,7 +103,7 @@ class OpenCodeRun {
       const server = await this.#start();
       const exited = server.exited.then((error) => Promise.reject(error));
       if (!(await this.#tools.untilStopped(Promise.race([this.#converse(server), exited])))) return;
-      if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('it gave no answer');
+      if (currentEvaluation(this.#run).messages.at(-1)?.role !== 'assistant') throw failed('there is no response');
       this.#complete = true;
     } catch (error) {
       aborter.check();
@@ -305,7 +305,7 @@ const ANSWER_AS_JSON = 'When you are done, answer with nothing but JSON that fit
 
 /** How long OpenCode may take to load our plugin, which it does before it makes a session. */
 const PLUGIN_MS = 60_000;
-const NO_PLUGIN = 'it did not load the plugin that tells us before a tool runs';
+const NO_PLUGIN = 'it did not load the plugin that announces each tool';
 
 /** What a timer can wait at most. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;

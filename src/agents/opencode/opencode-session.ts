@@ -121,5 +121,5 @@ function resultsNote(messages: readonly ConversationMessage[], finished: Readonl
 
 /** OpenCode could not be asked, for now. */
 export function failed(why: string): Suspension {
-  return new Suspension('PROVIDER_FAILED', `OpenCode gave no answer: ${why}; resume to go on`);
+  return new Suspension('PROVIDER_FAILED', `OpenCode did not respond: ${why}; resume to continue`);
 }
