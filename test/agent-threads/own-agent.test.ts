@@ -25,7 +25,7 @@ beforeAll(async () => {
   ({ ownAgentAdapter } = (await import(pathToFileURL(path).href)) as Example);
 });
 
-/** An agent that pays once and then reports what it was told. */
+/** An agent that pays once and then reports its news. */
 function payingAgent() {
   const sessions: (string | undefined)[] = [];
   const told: (readonly string[])[] = [];
@@ -68,7 +68,7 @@ test('the adapter of the page compiles for a strict user', () => {
   expect(compilerProblems(directory, [example])).toBe('');
 });
 
-test('it records the response, runs the tool once, tells the agent the result and captures its state', async () => {
+test('it records the response, runs the tool once, sends the agent its result and captures its state', async () => {
   const { agent, sessions, told } = payingAgent();
   const { prompt, paid } = payPrompt(false);
   const session = await openSession({ store: memoryStore(), id: 's1' });
