@@ -1,3 +1,4 @@
+/** Summaries that are created before a request needs them (D56). */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type HistoryManager, type SummaryRequest, summarize } from '../../src/history.ts';
@@ -8,169 +9,34 @@ import {
   type ModelRequest,
   memoryStore,
   type Session,
-  type SessionEvent,
   scriptedModel,
   textOf,
 } from '../../src/index.ts';
 import { eraseMessage } from '../../src/session/erase-message.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { STORES } from '../session/stores.ts';
 import { writeDraft } from '../support/write-draft.ts';
-import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, tool } from './agent.ts';
+import { agent, deferred, eventTypes } from './agent.ts';
+import {
+  ahead,
+  eventsOf,
+  isSummary,
+  lastOf,
+  onTime,
+  resultsIn,
+  summariesOf,
+  turnsOf,
+  until,
+  usage,
+  work,
+  worker,
+} from './summarizing-agent.ts';
 
-/** Summaries that are created before a request needs them (D56). */
-
-const TURNS = 12;
-const usage = { inputTokens: 100, outputTokens: 10 };
-const ahead = summarize({ size: 6, low: 4, ahead: 3 });
 const justAhead = summarize({ size: 6, low: 4, ahead: 1 });
-const onTime = summarize({ size: 6, low: 4 });
-
-const isSummary = ({ prompt }: ModelRequest): boolean => prompt.ns === 'holdfast';
-const turnsOf = ({ requests }: Agent): readonly ModelRequest[] => requests.filter((request) => !isSummary(request));
-const summariesOf = ({ requests }: Agent): readonly ModelRequest[] => requests.filter(isSummary);
-
-const work = tool('work', (input) => `worked on ${JSON.stringify(input)}`, { effect: 'read' });
-
-/** An agent that works for a number of turns; `summary` returns the texts of its summaries. */
-function worker(
-  options: Partial<AgentOptions> & {
-    readonly turns?: number;
-    readonly summary?: (request: ModelRequest) => Promise<string>;
-    readonly said?: (request: ModelRequest) => Promise<void> | void;
-  } = {},
-): Promise<Agent> {
-  const { turns = TURNS, summary, said, ...rest } = options;
-  const texts = new WeakMap<ModelRequest, string>();
-  const model: Model = scriptedModel(
-    (request) => {
-      if (isSummary(request)) return { text: 'placeholder', usage };
-      return request.turn > turns
-        ? { text: 'done', usage }
-        : { toolCalls: [call('work', { turn: request.turn })], usage };
-    },
-    {
-      beforePart: async (part, request) => {
-        if (part.type !== 'finish') return;
-        if (isSummary(request)) texts.set(request, (await summary?.(request)) ?? textOf(lastOf(request)));
-        else await said?.(request);
-      },
-    },
-  );
-  // A summary contains the texts that it was created from.
-  const script: Model = {
-    ...model,
-    async *stream(request) {
-      for await (const part of model.stream(request)) {
-        const text = texts.get(request);
-        yield part.type === 'finish' && text !== undefined
-          ? { type: 'finish', answer: { ...part.answer, content: [{ type: 'text', text: `[${text.length}]` }] } }
-          : part;
-      }
-    },
-  };
-  return agent({ script, tools: [work], ...rest });
-}
-
-function lastOf({ messages }: ModelRequest): ModelRequest['messages'][number] {
-  const message = messages.at(-1);
-  if (!message) throw new Error('an empty request');
-  return message;
-}
-
-async function eventsOf(session: Session): Promise<readonly SessionEvent[]> {
-  const events: SessionEvent[] = [];
-  for await (const event of session.events()) events.push(event);
-  return events;
-}
 
 const repairsOf = async (session: Session): Promise<readonly string[]> =>
   (await eventsOf(session)).flatMap((event) =>
     event.type === 'history/curated' ? ((event as HistoryCurated).repairs ?? []) : [],
   );
-
-const resultsIn = ({ session }: Agent): number =>
-  session.state.record.messages.filter(({ role }) => role === 'tool').length;
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await setImmediate();
-}
-
-const said = (requests: readonly ModelRequest[]): readonly unknown[] =>
-  requests.map(({ messages }) => messages.map(({ role, content }) => [role, content]));
-
-describe.each(STORES)('D56: a summary that is created ahead, on %s', (_, open) => {
-  test('leads to the same requests and summaries as one that is created on demand', async () => {
-    const [early, late] = [await worker({ store: await open() }), await worker({ store: await open() })];
-    expect(await early.evaluate({ history: ahead })).toMatchObject({ status: 'completed' });
-    expect(await late.evaluate({ history: onTime })).toMatchObject({ status: 'completed' });
-    expect(said(turnsOf(early))).toEqual(said(turnsOf(late)));
-    const texts = async ({ session }: Agent): Promise<readonly unknown[]> =>
-      (await eventsOf(session)).flatMap((event) => (event.type === 'history/summarized' ? [event.text] : []));
-    const made = await texts(early);
-    expect(made.length).toBeGreaterThan(2);
-    // The last fold may be too far away to be reached.
-    expect(made.slice(0, (await texts(late)).length)).toEqual(await texts(late));
-    expect(summariesOf(early)).toHaveLength(made.length);
-  });
-
-  test('delays no request until one needs it; that one waits for it, and it is created once', async () => {
-    const gate = deferred();
-    const one = await worker({
-      store: await open(),
-      summary: async () => {
-        await gate.promise;
-        return 'late';
-      },
-    });
-    const response = one.evaluate({ history: ahead });
-    // System, user and five groups: the sixth group fills the window, the seventh makes it fold.
-    await until(() => resultsIn(one) === 6);
-    await setImmediate();
-    expect(turnsOf(one)).toHaveLength(6);
-    expect(summariesOf(one)).toHaveLength(1);
-    expect(turnsOf(one).at(-1)?.messages).toHaveLength(2 + 2 * 5);
-    gate.resolve();
-    expect(await response).toMatchObject({ status: 'completed' });
-    expect(turnsOf(one)[6]?.messages.map(textOf)).toContain('Summary of the conversation so far:\n\n[4]');
-    const keys = (await eventsOf(one.session)).flatMap((event) =>
-      event.type === 'history/summarized' ? [event.key] : [],
-    );
-    expect(new Set(keys).size).toBe(keys.length);
-    expect(summariesOf(one)).toHaveLength(keys.length);
-  });
-
-  test('is recorded before the end of the evaluation or not at all, whichever is ready first', async () => {
-    for (const last of ['summary', 'response', 'both'] as const) {
-      const gates = { summary: deferred(), response: deferred() };
-      const one = await worker({
-        store: await open(),
-        turns: 4,
-        summary: async () => {
-          await gates.summary.promise;
-          return 'ready';
-        },
-        said: async ({ turn }) => {
-          if (turn === 5) await gates.response.promise;
-        },
-      });
-      const response = one.evaluate({ history: ahead });
-      await until(() => turnsOf(one).length === 5 && summariesOf(one).length === 1);
-      if (last === 'summary') gates.response.resolve();
-      else gates.summary.resolve();
-      if (last === 'response') await until(() => one.session.state.record.summaries.length === 1);
-      if (last === 'both') gates.response.resolve();
-      if (last === 'response') gates.response.resolve();
-      expect(await response).toMatchObject({ status: 'completed', text: 'done' });
-      gates.summary.resolve();
-      await setImmediate();
-      const types = await eventTypes(one.session);
-      expect(types.at(-1)).toBe('evaluation/completed');
-      if (last !== 'both') expect(types.includes('history/summarized')).toBe(last === 'response');
-      expect(summariesOf(one)[0]?.signal?.aborted).toBe(true);
-    }
-  });
-});
 
 describe('D56: a summary that is created ahead', () => {
   test('and is not ready at the end is created by the evaluation that continues', async () => {

@@ -5,12 +5,6 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  createConversationState,
-  logConverter,
-  messagesToEvents,
-  reduceConversationEvents,
-} from '../../src/conversation.ts';
 import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
 import {
   type AnyTool,
@@ -19,19 +13,17 @@ import {
   isToolProgress,
   type Model,
   type ModelPart,
-  mcpTools,
   memoryStore,
   openSession,
   readCallProgress,
-  type SessionEvent,
   type Store,
   settleToolCall,
   type ToolContext,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
-import { type Agent, type AgentOptions, agent, call, tool } from './agent.ts';
+import type { Agent } from './agent.ts';
 import { uploader } from './progress-agent.ts';
+import { type Reporting, reporting, reports, written } from './reporting-agent.ts';
 
 /** Progress of running tools (D62). */
 
@@ -55,30 +47,6 @@ const atOnce: Model = {
     yield { type: 'finish', answer: { content: [{ type: 'text', text: 'done' }], toolCalls } };
   },
 };
-
-interface Reporting extends Agent {
-  readonly clock: FakeClock;
-}
-
-/** An agent whose only call is `work`, with the id c1. */
-async function reporting(
-  execute: AnyTool['execute'],
-  { rest, ...options }: Partial<AgentOptions> & { readonly rest?: Partial<AnyTool> } = {},
-): Promise<Reporting> {
-  const clock = fakeClock();
-  const script = [{ toolCalls: [call('work', {}, 'c1')] }, 'done'];
-  const made = await agent({ script, tools: [tool('work', execute, rest)], clock, ...options });
-  return { ...made, clock };
-}
-
-/** Lets the drafts be written, and waits for that. */
-async function written({ clock }: { readonly clock: FakeClock }): Promise<void> {
-  clock.advance(200);
-  for (let i = 0; i < 20; i++) await setImmediate();
-}
-
-const reports = (events: readonly EvaluationEvent[]): readonly object[] =>
-  events.filter(isToolProgress).map(({ text, percent, data, offset }) => ({ text, percent, data, offset }));
 
 async function onlyCall({ session }: Agent): Promise<ReturnType<typeof getPendingToolCalls>[number]> {
   await session.refresh();
@@ -372,150 +340,6 @@ describe('a tool is not affected by', () => {
       { store },
     );
     expect(await made.evaluate()).toMatchObject({ status: 'completed' });
-  });
-});
-
-describe('redaction', () => {
-  const SECRET = 'sk-secret42';
-  const redactText = (text: string): string => text.replaceAll(SECRET, '[key]');
-  const redact: AgentOptions['redact'] = (event) => event;
-
-  /** All written chunks of a tool's reports. */
-  async function storedOf(options: Partial<AgentOptions>, pieces: readonly string[]): Promise<string> {
-    const store = memoryStore();
-    const appendDraft = vi.spyOn(store, 'appendDraft');
-    const made: Reporting = await reporting(
-      async (_, ctx: ToolContext) => {
-        for (const text of pieces) {
-          ctx.progress({ text, data: { key: SECRET } });
-          await written(made);
-        }
-        return 'ok';
-      },
-      { store, ...options },
-    );
-    await made.evaluate();
-    expect(made.events.filter(isToolProgress)).toHaveLength(pieces.length);
-    return JSON.stringify(appendDraft.mock.calls.flatMap(([, chunks]) => chunks.map(({ delta }) => delta)));
-  }
-
-  test('D77: with redact and without redactText, progress is not stored', async () => {
-    expect(await storedOf({ redact }, ['my key is ', 'public '])).toBe('[]');
-  });
-
-  test('D77: with redactText, progress is stored redacted, cut at whitespace, and without data', async () => {
-    const stored = await storedOf({ redact, redactText }, ['my key is sk-se', 'cret42', ' and so on', ' sk-secr']);
-    expect(stored).toContain('[key] and so ');
-    expect(stored).not.toMatch(/sk-|cret42/);
-  });
-
-  test('D77: a word whose beginning was dropped by the limit is not stored', async () => {
-    const filler = 'x'.repeat(2 * MAX_PROGRESS_LENGTH);
-    const stored = await storedOf({ redact, redactText }, [`sk-se${filler}`, `cret42 end `]);
-    expect(stored).not.toContain('cret42');
-    expect(stored).toContain('end ');
-  });
-});
-
-describe("on the call's block", () => {
-  /** The blocks of the main conversation, from the live events and from a reload, at the moment of each call. */
-  async function looks(
-    work: (ctx: ToolContext, look: () => Promise<void>) => Promise<unknown>,
-  ): Promise<readonly { readonly live: unknown; readonly reloaded: unknown; readonly watched: unknown }[]> {
-    const seen: { live: unknown; reloaded: unknown; watched: unknown }[] = [];
-    const converter = logConverter();
-    const watcher = logConverter();
-    let live = createConversationState();
-    let watched = createConversationState();
-    let watchedSeq = 0;
-    const look = async (): Promise<void> => {
-      await written(made);
-      const log: SessionEvent[] = [];
-      for await (const event of made.session.events()) log.push(event);
-      const drafts = await made.store.readDraft('session');
-      for (const event of log.filter(({ seq }) => seq > watchedSeq)) {
-        watched = reduceConversationEvents(watched, watcher.push(event));
-        watchedSeq = event.seq;
-      }
-      // A watcher reads the same chunks repeatedly.
-      for (const chunk of drafts) watched = reduceConversationEvents(watched, watcher.push(chunk));
-      const reloaded = reduceConversationEvents(createConversationState(), messagesToEvents(log, { drafts }));
-      seen.push(JSON.parse(JSON.stringify({ live, reloaded, watched })));
-    };
-    const made: Reporting = await reporting((_, ctx: ToolContext) => work(ctx, look));
-    const onEvent = (event: EvaluationEvent): void => {
-      live = reduceConversationEvents(live, converter.push(event as never));
-    };
-    await made.evaluate({ onEvent });
-    await look();
-    return seen;
-  }
-
-  test('D62: live events, a reload and a watcher of the store show the same, before and after the result', async () => {
-    const seen = await looks(async (ctx, look) => {
-      ctx.progress('one\n');
-      await look();
-      ctx.progress({ text: 'two\n', percent: 10 });
-      ctx.progress({ data: { file: 'a' } });
-      await look();
-      return 'ok';
-    });
-    expect(seen).toHaveLength(3);
-    for (const { live, reloaded, watched } of seen) {
-      expect(live).toEqual(reloaded);
-      expect(watched).toEqual(reloaded);
-    }
-    expect(JSON.stringify(seen[1]?.reloaded)).toContain(
-      JSON.stringify({ text: 'one\ntwo\n', percent: 10, data: { file: 'a' } }),
-    );
-    expect(JSON.stringify(seen[2])).not.toContain('"progress"');
-  });
-
-  test('D62: beyond the limit a watcher of the store shows the same as a reload', async () => {
-    const seen = await looks(async (ctx, look) => {
-      for (let i = 0; i < 12; i++) {
-        ctx.progress(`${i}`.repeat(9000));
-        await look();
-      }
-      return 'ok';
-    });
-    for (const { reloaded, watched } of seen) expect(watched).toEqual(reloaded);
-  });
-});
-
-describe('foreign tools', () => {
-  test('D62: preliminary results of an AI SDK tool are progress, and the last one is the result', async () => {
-    async function* execute(): AsyncGenerator<{ status: string }> {
-      yield { status: 'loading' };
-      yield { status: 'ready' };
-    }
-    const made = await agent({
-      script: [{ toolCalls: [call('work', {}, 'c1')] }, 'done'],
-      tools: { work: { description: 'Works', inputSchema: { jsonSchema: { type: 'object' } }, execute } },
-    });
-    await made.evaluate();
-    expect(made.events.filter(isToolProgress).map(({ data }) => data)).toEqual([
-      { status: 'loading' },
-      { status: 'ready' },
-    ]);
-    expect(made.results().c1?.content).toMatchObject([{ text: '{"status":"ready"}' }]);
-  });
-
-  test('D62: progress notifications of an MCP server are progress', async () => {
-    const tools = await mcpTools({
-      listTools: async () => ({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] }),
-      callTool: async (_, __, options) => {
-        options?.onprogress?.({ progress: 1, total: 4, message: 'a quarter' });
-        options?.onprogress?.({ progress: 7 });
-        return { content: [{ type: 'text', text: 'ok' }] };
-      },
-    });
-    const made = await agent({ script: [{ toolCalls: [call('work', {}, 'c1')] }, 'done'], tools });
-    await made.evaluate();
-    expect(reports(made.events)).toEqual([
-      { text: 'a quarter\n', percent: 25, data: { progress: 1, total: 4 }, offset: 0 },
-      { text: '', percent: undefined, data: { progress: 7 }, offset: 10 },
-    ]);
   });
 });
 
