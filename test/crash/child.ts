@@ -18,7 +18,8 @@ import { sqliteStore } from '../../src/sqlite.ts';
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { Outcome } from './matrix.ts';
-import { SCENARIOS, SECRETS, steps } from './scenarios.ts';
+import { SECRETS, steps } from './scenario-parts.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 const [name, dir = '.', crashAt = '0'] = process.argv.slice(2);
 const scenario = SCENARIOS.find((one) => one.name === name);

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Scenario } from './scenarios.ts';
+import type { Scenario } from './scenario-parts.ts';
 
 /** The report of a process that was not killed. */
 export interface Outcome {

@@ -4,7 +4,8 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { type ConformanceTest, storeConformance } from '../../src/stores/conformance.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
-import { brokenStores, losable, loseContent } from './support/broken-stores.ts';
+import { losable, loseContent } from './support/broken-store-parts.ts';
+import { brokenStores } from './support/broken-stores.ts';
 
 /** More turns of the event loop than any case on a memory store needs: a longer wait never ends. */
 const TURNS = 5000;
