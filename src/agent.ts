@@ -4,13 +4,6 @@
  * they do.
  */
 export { type AgentKind, type AskContext, createAgentAdapter, refuseNames } from './agents/agent-adapter.ts';
-export {
-  type AgentProcessState,
-  agentProcessState,
-  endOwnProcess,
-  type OwnedProcess,
-  startAgentProcess,
-} from './agents/agent-process.ts';
 export { defineAgentState } from './agents/agent-state.ts';
 export { agentStateNow, CaptureSchedule, captureState } from './agents/capture-state.ts';
 export { type AgentResponse, ConversationRecorder } from './agents/conversation-recorder.ts';

@@ -13,13 +13,11 @@ export interface LoopKnowledge {
 /** Options of an append by the loop. */
 export interface LoopAppendOptions extends SessionAppendOptions, LoopKnowledge {}
 
-/** The key of the method that `appendForLoop` calls: outside the session's public interface. */
-export const APPEND_FOR_LOOP: unique symbol = Symbol('appendForLoop');
-
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
+/** The method of the session's handle, which the public interface leaves out. */
 interface AppendsForLoop {
-  [APPEND_FOR_LOOP](events: readonly AnyEvent[], options: LoopAppendOptions): Promise<{ readonly seq: number }>;
+  appendForLoop(events: readonly AnyEvent[], options: LoopAppendOptions): Promise<{ readonly seq: number }>;
 }
 
 /** `session.append` with what the loop knows about the events. */
@@ -28,5 +26,5 @@ export function appendForLoop(
   events: readonly { readonly type: string }[],
   options: LoopAppendOptions,
 ): Promise<{ readonly seq: number }> {
-  return (session as unknown as AppendsForLoop)[APPEND_FOR_LOOP](events as readonly AnyEvent[], options);
+  return (session as unknown as AppendsForLoop).appendForLoop(events as readonly AnyEvent[], options);
 }

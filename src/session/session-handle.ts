@@ -11,7 +11,7 @@ import type { TailItem } from '../core/tail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
-import { APPEND_FOR_LOOP, type LoopAppendOptions, type LoopKnowledge } from './append-for-loop.ts';
+import type { LoopAppendOptions, LoopKnowledge } from './append-for-loop.ts';
 import { AppendQueue } from './append-queue.ts';
 import { resolveContents, restoredContents, sha256 } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
@@ -158,7 +158,8 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return this.#append(events, options, NOTHING_KNOWN);
   }
 
-  [APPEND_FOR_LOOP](events: readonly AnyEvent[], options: LoopAppendOptions): Promise<{ readonly seq: number }> {
+  /** Not part of `Session`: `appendForLoop` calls it. */
+  appendForLoop(events: readonly AnyEvent[], options: LoopAppendOptions): Promise<{ readonly seq: number }> {
     return this.#append(events, options, options);
   }
 
