@@ -44,6 +44,7 @@ export type { SessionConversationState, SubagentState, SubagentStatus } from './
 export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
 export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
+export type { Architecture } from './transcripts/formats.ts';
 export {
   type OpenCodeStreamConverterOptions,
   openCodeStreamConverter,
@@ -57,5 +58,5 @@ export {
   messagesToEvents,
 } from './transcripts/own-log.ts';
 export { parseTranscript, transcriptToEvents } from './transcripts/parse-transcript.ts';
-export type { Architecture, CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/source.ts';
+export type { CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/raw-transcript.ts';
 export type { StreamConverter, StreamConverterOptions } from './transcripts/stream-converter.ts';

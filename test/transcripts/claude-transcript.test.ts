@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NoiseFilter } from '../../src/transcripts/claude/transcript-line.ts';
 import type { TranscriptDiagnostics } from '../../src/transcripts/diagnostics.ts';
 import { parseTranscript, transcriptToEvents } from '../../src/transcripts/parse-transcript.ts';
-import type { RawTranscript } from '../../src/transcripts/source.ts';
+import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';
 import { claudeSession, type Line, type PlainState, plain, realSession, textOfLines } from './fixtures.ts';
 

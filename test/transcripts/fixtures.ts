@@ -6,7 +6,7 @@ import { createConversationState } from '../../src/conversation/conversation-sta
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { reduceConversationEvents } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
-import type { CombinedTranscript } from '../../src/transcripts/source.ts';
+import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
 
 export type Line = Readonly<Record<string, unknown>>;
 

@@ -6,9 +6,8 @@ import type { SessionConversationState } from '../../src/conversation/state.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
 import { openCodeStreamConverter } from '../../src/transcripts/opencode/stream-converter.ts';
-import { transcriptToEvents } from '../../src/transcripts/parse-transcript.ts';
+import { transcriptToEvents, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { StreamConverter } from '../../src/transcripts/stream-converter.ts';
-import { transcriptToMessages } from '../../src/transcripts/transcript-to-messages.ts';
 import { type Line, stateOf, textOfLines } from './fixtures.ts';
 import {
   CLAUDE_LINES,

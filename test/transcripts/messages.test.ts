@@ -4,9 +4,10 @@ import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
-import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
-import type { Architecture, RawTranscript } from '../../src/transcripts/source.ts';
-import { transcriptToMessages } from '../../src/transcripts/transcript-to-messages.ts';
+import type { Architecture } from '../../src/transcripts/formats.ts';
+import { type ImportedMessagesOptions, NO_RESULT } from '../../src/transcripts/message-builder.ts';
+import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
+import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';
 import { claudeSession, fixture, type Line, openCodeSession, realSession, textOfLines } from './fixtures.ts';
 

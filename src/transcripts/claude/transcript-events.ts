@@ -3,9 +3,10 @@ import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
-import type { CombinedTranscript, RawTranscript } from '../source.ts';
+import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
+import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { type ClaudeThread, ClaudeTranscript, isCompactionRun } from './transcript.ts';
+import { ClaudeTranscript, isCompactionRun, type OpenedFile } from './transcript.ts';
 import { NoiseFilter, PREFIX_LENGTH } from './transcript-line.ts';
 
 /** Converts all lines of a session. */
@@ -32,7 +33,7 @@ export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntr
   return entries.filter((entry) => transcript?.isLive(entry));
 }
 
-/** Reads all lines in order; `visit` sees each entry with the events it made, and at last those of the end. */
+/** Reads all lines in order; calls `visit` with each entry and its events, and at the end with the closing events. */
 function readAll(
   raw: RawTranscript,
   visit: (entry: ClaudeEntry | undefined, events: readonly ConversationEvent[]) => void,
@@ -46,26 +47,10 @@ function readAll(
     if (isCompactionRun(agentId) || typeof text !== 'string') continue;
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta }), text));
   }
-  const reading = cursors.filter((cursor) => cursor.advance());
-  while (reading.length > 0) {
-    const next = earliest(reading);
-    const cursor = reading[next];
-    if (cursor?.head === undefined) break;
-    const made = transcript.add(cursor.head);
-    if (made) visit(cursor.head, made);
-    if (!cursor.advance()) reading.splice(next, 1);
+  for (const step of convertInOrder(transcript, cursors)) {
+    if (!(step instanceof Promise)) visit(step.entry, step.events); // texts in memory are never waited for
   }
-  visit(undefined, transcript.finish());
   return transcript;
-}
-
-/** Which of several files has the oldest line to give; the first of those that are as old. */
-export function earliest(cursors: readonly { readonly head: ClaudeEntry | undefined }[]): number {
-  let best = 0;
-  for (let i = 1; i < cursors.length; i++) {
-    if ((cursors[i]?.head?.timestamp ?? '') < (cursors[best]?.head?.timestamp ?? '')) best = i;
-  }
-  return best;
 }
 
 /** The parts of a raw transcript; `undefined` when it is nothing of the kind. */
@@ -90,17 +75,17 @@ function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined 
 }
 
 /** Walks the lines of a text, from one that says something to the next. */
-class LineCursor {
+class LineCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
   readonly #transcript: ClaudeTranscript;
-  readonly #thread: ClaudeThread;
+  readonly #file: OpenedFile;
   readonly #text: string;
   readonly #noise = new NoiseFilter();
   #position: number;
 
-  constructor(transcript: ClaudeTranscript, thread: ClaudeThread, text: string) {
+  constructor(transcript: ClaudeTranscript, file: OpenedFile, text: string) {
     this.#transcript = transcript;
-    this.#thread = thread;
+    this.#file = file;
     this.#text = text;
     this.#position = text.startsWith('\uFEFF') ? 1 : 0;
   }
@@ -116,10 +101,10 @@ class LineCursor {
       const noise =
         newline < 0 ? undefined : this.#noise.kindOf(text.slice(start, Math.min(end, start + PREFIX_LENGTH)));
       if (noise !== undefined) {
-        this.#transcript.skip(this.#thread, noise);
+        this.#transcript.skip(this.#file, noise);
         continue;
       }
-      this.head = this.#transcript.read(this.#thread, text.slice(start, end), newline < 0);
+      this.head = this.#transcript.read(this.#file, text.slice(start, end), newline < 0);
       if (this.head !== undefined) return true;
     }
     this.head = undefined;

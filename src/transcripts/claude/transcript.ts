@@ -13,21 +13,21 @@ import { type ClaudeEntry, entryOfLine, entryOfProgress } from './entry.ts';
 import { parseLine } from './transcript-line.ts';
 import { classifyUserText } from './user-text.ts';
 
-/** One file of a session. */
-interface ClaudeFile {
+/** What is known of a session's file before it is read. */
+interface FileInfo {
   /** The subagent's id; absent for the main conversation. */
   readonly agentId?: string;
   readonly meta?: unknown;
 }
 
-/** A file being read. */
-export interface ClaudeThread {
+/** A file that is being read: the main conversation's or a subagent's. */
+export interface OpenedFile {
   readonly agentId: string | undefined;
   readonly meta: Json | undefined;
-  /** How the file is called in diagnostics. */
+  /** The file's name in diagnostics. */
   readonly name: string;
   lineNumber: number;
-  /** The time of its newest line: lines without one were written right after. */
+  /** The time of its newest line; also that of lines without a time, which were written right after it. */
   timestamp: string;
 }
 
@@ -41,7 +41,7 @@ export class ClaudeTranscript {
   readonly #diagnostics = new DiagnosticsCollector();
   readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
   readonly #branches = new Branches();
-  readonly #threads: ClaudeThread[] = [];
+  readonly #files: OpenedFile[] = [];
   /** The agents that have a file; what the main file repeats of them is not needed. */
   readonly #filed = new Set<string>();
   readonly #seen = new Map<string, Set<string>>();
@@ -52,46 +52,46 @@ export class ClaudeTranscript {
   #timestamp = '';
 
   /** A file of this session; announce all of them before reading any. */
-  open(file: ClaudeFile): ClaudeThread {
-    const agentId = file.agentId?.replace(/^agent-/, '');
-    const meta = asObject(typeof file.meta === 'string' ? parseJson(file.meta) : file.meta);
-    const thread = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
-    this.#threads.push(thread);
+  open(info: FileInfo): OpenedFile {
+    const agentId = info.agentId?.replace(/^agent-/, '');
+    const meta = asObject(typeof info.meta === 'string' ? parseJson(info.meta) : info.meta);
+    const file = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
+    this.#files.push(file);
     if (agentId !== undefined) {
       this.#filed.add(agentId);
       const toolUseId = asName(meta?.toolUseId);
       if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
     }
-    return thread;
+    return file;
   }
 
   /** Counts a line that was recognised as noise without being parsed. */
-  skip(thread: ClaudeThread, kind: string): void {
-    thread.lineNumber++;
+  skip(file: OpenedFile, kind: string): void {
+    file.lineNumber++;
     this.#diagnostics.count(`progress/${kind}`);
   }
 
   /** Counts a line that was too long to be read. */
-  skipTooLong(thread: ClaudeThread): void {
-    thread.lineNumber++;
-    this.#complain('line-too-long', thread);
+  skipTooLong(file: OpenedFile): void {
+    file.lineNumber++;
+    this.#complain('line-too-long', file);
   }
 
   /** Reads a line; `undefined` when it says nothing. `isTorn`: nothing ended it. */
-  read(thread: ClaudeThread, text: string, isTorn: boolean): ClaudeEntry | undefined {
-    thread.lineNumber++;
+  read(file: OpenedFile, text: string, isTorn: boolean): ClaudeEntry | undefined {
+    file.lineNumber++;
     const parsed = parseLine(text);
     if (parsed === undefined) {
-      if (text.trim() !== '') this.#complain(isTorn ? 'torn-line' : 'malformed-line', thread);
+      if (text.trim() !== '') this.#complain(isTorn ? 'torn-line' : 'malformed-line', file);
       return undefined;
     }
-    if (parsed.mended) this.#complain(parsed.mended, thread);
+    if (parsed.mended) this.#complain(parsed.mended, file);
     const { line } = parsed;
     this.#diagnostics.count(typeOf(line));
     const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
     if (entry === undefined) return undefined;
-    if (entry.timestamp !== '') thread.timestamp = entry.timestamp;
-    return { ...entry, timestamp: thread.timestamp, ...this.#speaker(thread, entry) };
+    if (entry.timestamp !== '') file.timestamp = entry.timestamp;
+    return { ...entry, timestamp: file.timestamp, ...this.#speaker(file, entry) };
   }
 
   /** Converts an entry; answers the events it makes, `undefined` if it was told before or no longer counts. */
@@ -122,7 +122,7 @@ export class ClaudeTranscript {
 
   /** The end of all files: what is still open never ended. */
   finish(): ConversationEvent[] {
-    for (const { agentId, meta } of this.#threads) {
+    for (const { agentId, meta } of this.#files) {
       if (agentId === undefined || meta === undefined) continue;
       const toolUseId = this.#conversation.conversationOfAgent(agentId);
       if (!this.#writer.isInBackground(toolUseId) || !this.#writer.isRunning(toolUseId)) continue;
@@ -144,8 +144,8 @@ export class ClaudeTranscript {
     return this.#diagnostics.report();
   }
 
-  #complain(code: ProblemCode, thread: ClaudeThread): void {
-    this.#diagnostics.problem(code, `${thread.name}:${thread.lineNumber}`);
+  #complain(code: ProblemCode, file: OpenedFile): void {
+    this.#diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
   }
 
   #progressOf(line: Json): ClaudeEntry | undefined {
@@ -156,9 +156,9 @@ export class ClaudeTranscript {
   }
 
   /** Who said an entry: a file's own agent, or the agent that a line of it names. */
-  #speaker(thread: ClaudeThread, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
+  #speaker(file: OpenedFile, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
     const isTold = entry.parentToolUseId !== undefined; // in a progress line, of another agent
-    if (thread.agentId !== undefined && !isTold) return { agentId: thread.agentId, parentToolUseId: undefined };
+    if (file.agentId !== undefined && !isTold) return { agentId: file.agentId, parentToolUseId: undefined };
     if (!entry.isSidechain) return { agentId: undefined, parentToolUseId: undefined };
     const { agentId, parentToolUseId } = entry;
     if (agentId !== undefined) return { agentId, parentToolUseId };
@@ -189,7 +189,7 @@ export class ClaudeTranscript {
     if (agentId === undefined) return;
     const toolUseId = this.#conversation.conversationOfAgent(agentId);
     if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
-    const meta = this.#threads.find((thread) => thread.agentId === agentId)?.meta;
+    const meta = this.#files.find((file) => file.agentId === agentId)?.meta;
     if (meta === undefined) return;
     const parent = asName(meta.parentAgentId);
     this.#writer.spawn(

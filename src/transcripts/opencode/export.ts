@@ -1,6 +1,6 @@
 /** OpenCode sessions as `opencode export` prints them, told again in the order in which they happened. */
 import { asList, asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
-import type { CombinedTranscript } from '../source.ts';
+import type { CombinedTranscript } from '../raw-transcript.ts';
 import { partTime, timeField } from './time.ts';
 
 /** A session and its messages. */

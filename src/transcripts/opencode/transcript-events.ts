@@ -4,7 +4,7 @@ import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asText } from '../json-access.ts';
-import type { RawTranscript } from '../source.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
 import { OpenCodeConversation } from './conversation.ts';
 import { type Moment, momentsOf, type OpenCodeExport, parseExports } from './export.ts';
 import { isoTime } from './time.ts';
