@@ -14,7 +14,6 @@ export type {
   ToolUseBlock,
   UnknownBlock,
 } from './conversation/blocks.ts';
-export { createConversationState } from './conversation/conversation-state.ts';
 export { conversationToEvents } from './conversation/conversation-to-events.ts';
 export {
   type BlockDelta,
@@ -27,6 +26,7 @@ export {
   type SubagentCompleted,
   type SubagentSpawned,
 } from './conversation/events.ts';
+export { createConversationState } from './conversation/indexed-state.ts';
 export { isConversationEvent } from './conversation/is-conversation-event.ts';
 export { reduceConversation, reduceConversationEvents } from './conversation/reduce-conversation.ts';
 export { reviveConversationState } from './conversation/revive.ts';

@@ -2,13 +2,13 @@ import type { BlockType, ConversationBlock } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
 
 /**
- * The edge of the reducer: whatever arrives is looked at once, here. Inside, the types are trusted.
+ * Validates what enters the reducer, once. The reducer itself trusts the types.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a value is an event that the reducer accepts (D70). The reducer supplies what a source may leave out: the timestamp, and
+ * Whether a value is an event that the reducer accepts (D70). The reducer fills what a source may omit: the timestamp, and
  * the conversation of a block, which the event's overrides anyway. A block of an unknown type is accepted: it is kept and shown as
  * `unknown`.
  */
@@ -51,12 +51,12 @@ export function isConversationEvent(value: unknown): value is ConversationEvent 
   }
 }
 
-/** Whether a value is a block as a state holds it, perhaps of a type that this version does not know. */
+/** Whether a value is a block as a state stores it, possibly of a type that this version does not know. */
 export function isStoredBlock(value: unknown): value is ConversationBlock {
   return isBlock(value) && typeof value.timestamp === 'string' && typeof value.conversationId === 'string';
 }
 
-/** A block of a type that this version does not know is kept whole, as `unknown` (D70). */
+/** Converts a block of a type that this version does not know to an `unknown` block with all its fields (D70). */
 export function knownBlock(block: ConversationBlock): ConversationBlock {
   if (isBlockType(block.type)) return block;
   const { id, conversationId, timestamp, status, message, type: sourceType, ...data } = block as ConversationBlock;
@@ -150,12 +150,12 @@ function isAttachments(value: unknown): boolean {
   );
 }
 
-/** Whether a value has fields to look at. */
+/** Whether a value has fields that can be read. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }
 
-/** An id or a name: empty strings name nothing. */
+/** An id or a name: not empty. */
 function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }

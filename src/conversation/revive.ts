@@ -1,24 +1,25 @@
 import { BlockVector } from './block-vector.ts';
 import type { ConversationBlock } from './blocks.ts';
-import { ConversationState, type Thread } from './conversation-state.ts';
 import { MAIN_CONVERSATION } from './events.ts';
+import { IndexedState } from './indexed-state.ts';
 import { isFields, isStoredBlock, knownBlock } from './is-conversation-event.ts';
 import type { SubagentStatus } from './state.ts';
-import { ThreadIndex } from './thread-index.ts';
+import type { Subagent } from './subagent.ts';
+import { SubagentIndex } from './subagent-index.ts';
 
 /**
- * A state from its JSON, or from anything: what is not a block or a thread is left out. The server sends a state as JSON, the
- * client goes on reducing it.
+ * Restores a state from its JSON, so that a client can continue to reduce what a server sent. Accepts any value: what is not a
+ * block or a subagent is dropped.
  */
-export function reviveConversationState(value: unknown): ConversationState {
+export function reviveConversationState(value: unknown): IndexedState {
   const fields = isFields(value) ? value : {};
-  const threads = new Map<string, Thread>();
+  const byToolUse = new Map<string, Subagent>();
   for (const item of iterate(fields.subagents)) {
-    const thread = reviveThread(item);
-    if (thread && !threads.has(thread.toolUseId)) threads.set(thread.toolUseId, thread);
+    const subagent = reviveSubagent(item);
+    if (subagent && !byToolUse.has(subagent.toolUseId)) byToolUse.set(subagent.toolUseId, subagent);
   }
-  const subagents = [...threads.values()];
-  return new ConversationState(reviveBlocks(fields.blocks), subagents, ThreadIndex.of(subagents));
+  const subagents = [...byToolUse.values()];
+  return new IndexedState(reviveBlocks(fields.blocks), subagents, SubagentIndex.of(subagents));
 }
 
 function reviveBlocks(value: unknown): BlockVector {
@@ -30,7 +31,7 @@ function reviveBlocks(value: unknown): BlockVector {
 
 const STATUSES: readonly unknown[] = ['pending', 'running', 'success', 'error'] satisfies SubagentStatus[];
 
-function reviveThread(value: unknown): Thread | undefined {
+function reviveSubagent(value: unknown): Subagent | undefined {
   if (!isFields(value)) return undefined;
   const { toolUseId, parentConversationId, status } = value;
   if (typeof toolUseId !== 'string' || toolUseId === '' || toolUseId === MAIN_CONVERSATION) return undefined;

@@ -1,6 +1,7 @@
 /** Transcripts of other agents, as conversations. Live streams go through the same converters, so both look the same (D47). */
-import { createConversationState } from '../conversation/conversation-state.ts';
+
 import type { ConversationEvent } from '../conversation/events.ts';
+import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
 import type { ConversationMessage } from '../core/messages.ts';

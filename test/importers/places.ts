@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import { createConversationState } from '../../src/conversation/conversation-state.ts';
+import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversation } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
 import { readTranscript, type TranscriptOptions } from '../../src/transcripts.ts';

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createConversationState } from '../../src/conversation/conversation-state.ts';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
+import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
 import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
