@@ -1,10 +1,10 @@
 /**
- * Messages that a provider can read, out of a transcript that may be broken off anywhere: every call is followed by its result, in
- * the order of the calls, before anything else is said.
+ * Builds messages that a provider accepts from a transcript that may end anywhere: every call is followed by its result, in the order
+ * of the calls, before the next message.
  *
- *     assistant (its lines, one message) ─▶ results as they came ─▶ what the user typed meanwhile
+ *     assistant (all its lines, one message) ─▶ results in call order ─▶ what the user typed meanwhile
  *
- * A call that never got a result gets one that says so.
+ * A call without a result gets `NO_RESULT`.
  */
 import type {
   AssistantMessage,
@@ -19,14 +19,21 @@ import { ImportedMessages, type ImportOptions } from '../formats/imported-messag
 import { hasContent } from '../formats/message-parts.ts';
 import { NO_RESULT } from '../formats/placeholders.ts';
 
-/** The fields of imported messages that only our log has, and where to start. */
-export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'> {
+/** The identity of imported messages, and where they start. */
+export interface ImportedMessagesOptions {
+  readonly evaluationId?: string;
+  readonly conversationId?: string;
+  readonly promptNs?: string;
+  readonly promptKey?: string;
   /**
-   * Where to start: at the first message, or at the newest summary that the agent made, from which the agent itself would continue.
+   * Where the messages start: at the first one, or at the agent's newest summary, from which the agent itself would continue.
    * Default: `start`.
    */
   readonly from?: 'start' | 'compaction';
 }
+
+/** The result of a call that has none. */
+export const NO_RESULT = 'No result was recorded: the session ended before this call did. Its outcome is unknown.';
 
 type AssistantPart = AssistantMessage['content'][number];
 type UserPart = UserMessage['content'][number];
@@ -39,7 +46,7 @@ interface Result {
   readonly isError: boolean;
 }
 
-interface Answer {
+interface OpenResponse {
   readonly id: string;
   readonly createdAt: string;
   readonly parts: AssistantPart[];
@@ -49,8 +56,8 @@ interface Answer {
 export class MessageBuilder {
   readonly #imported: ImportedMessages;
   readonly #ids = new Set<string>();
-  #answer: Answer | undefined;
-  /** What the user said while calls were open. */
+  #response: OpenResponse | undefined;
+  /** The user's messages that arrived while calls were open. */
   #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
 
   constructor({ from: _, ...options }: ImportedMessagesOptions) {
@@ -60,33 +67,31 @@ export class MessageBuilder {
   user(id: string, createdAt: string, content: readonly UserPart[]): void {
     if (!content.some(hasContent)) return;
     this.#waiting.push({ id, createdAt, content });
-    if (!this.#answer?.calls.some(isOpen)) this.#close();
+    if (!this.#response?.calls.some(isOpen)) this.#close();
   }
 
-  /** A part of the assistant's message with this id. */
+  /** Adds a part to the assistant's message with this id. */
   say(messageId: string, createdAt: string, part: AssistantPart): void {
-    this.#answerOf(messageId, createdAt).parts.push(part);
+    this.#responseOf(messageId, createdAt).parts.push(part);
   }
 
-  /** A call of the assistant's message with this id. */
+  /** Adds a call to the assistant's message with this id. */
   call(messageId: string, createdAt: string, call: ToolCall): void {
-    const answer = this.#answerOf(messageId, createdAt);
-    if (answer.calls.some((known) => known.call.callId === call.callId)) return;
-    answer.calls.push({ call, partsBefore: answer.parts.length });
+    const response = this.#responseOf(messageId, createdAt);
+    if (response.calls.some((known) => known.call.callId === call.callId)) return;
+    response.calls.push({ call, partsBefore: response.parts.length });
   }
 
-  /** What came of a call; a result that no open call waits for is left out. */
+  /** Adds the result of a call; a result without an open call is dropped. */
   result(callId: string, result: Result): void {
-    const asked = this.#answer?.calls.find((known) => known.call.callId === callId && isOpen(known));
+    const asked = this.#response?.calls.find((known) => known.call.callId === callId && isOpen(known));
     if (asked) asked.result = result;
   }
 
-  /** A call that the provider ran, now with its result. */
-  provided(call: ToolCall): void {
-    const calls = this.#answer?.calls ?? [];
-    const index = calls.findIndex(
-      ({ call: { callId, providerExecuted } }) => callId === call.callId && providerExecuted,
-    );
+  /** Adds the result of a call that the provider itself ran. */
+  provided(callId: string, result: unknown): void {
+    const calls = this.#response?.calls ?? [];
+    const index = calls.findIndex(({ call }) => call.callId === callId && call.providerExecuted !== undefined);
     const asked = calls[index];
     if (asked) calls[index] = { ...asked, call };
   }
@@ -96,28 +101,29 @@ export class MessageBuilder {
     return this.#imported.messages;
   }
 
-  #answerOf(id: string, createdAt: string): Answer {
-    if (this.#answer?.id === id) return this.#answer;
+  #responseOf(id: string, createdAt: string): OpenResponse {
+    if (this.#response?.id === id) return this.#response;
     this.#close();
-    this.#answer = { id, createdAt, parts: [], calls: [] };
-    return this.#answer;
+    this.#response = { id, createdAt, parts: [], calls: [] };
+    return this.#response;
   }
 
-  /** Writes the open answer, its results, and what waited for them. */
+  /** Writes the open response, its results, and the messages that waited for them. */
   #close(): void {
-    const answer = this.#answer;
+    const response = this.#response;
     const waiting = this.#waiting;
-    this.#answer = undefined;
+    this.#response = undefined;
     this.#waiting = [];
-    if (answer) this.#writeAnswer(answer);
+    if (response) this.#writeResponse(response);
     for (const { id, createdAt, content } of waiting) {
       this.#imported.push({ id: this.#unique(id), createdAt, role: 'user', content });
     }
   }
 
-  #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
-    // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
-    const content = parts.filter(hasContent);
+  #writeResponse({ id, createdAt, parts, calls }: OpenResponse): void {
+    // Providers reject blank texts, and responses that hold nothing but reasoning.
+    const isKept = (part: AssistantPart): boolean => part.type !== 'text' || /\S/.test(part.text);
+    const content = parts.filter(isKept);
     if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
     const toolCalls = calls.map(({ call, partsBefore }): ToolCall => {
       const after = parts.slice(0, partsBefore).filter(hasContent).length;
@@ -150,15 +156,20 @@ export class MessageBuilder {
   }
 }
 
-function isOpen(asked: Answer['calls'][number]): boolean {
+function isOpen(asked: OpenResponse['calls'][number]): boolean {
   return asked.result === undefined && asked.call.providerExecuted === undefined;
 }
 
-/** A thought with the data that its provider wants back, for the model that wrote it. */
-export function fromModel(
-  thought: ReasoningPart,
-  model: string | undefined,
-  data: Readonly<Record<string, unknown>> = {},
+/** A reasoning part with the data that its provider expects back. */
+export function reasoning(
+  text: string,
+  from: {
+    readonly provider: string;
+    readonly model: string | undefined;
+    readonly data?: Readonly<Record<string, unknown>>;
+  },
+  signature?: string,
+  redacted?: string,
 ): ReasoningPart {
   const { provider = '' } = thought;
   return { ...thought, providerData: { provider, ...(model !== undefined && { model }), data } };

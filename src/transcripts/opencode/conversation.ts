@@ -63,7 +63,8 @@ export class OpenCodeConversation {
     const message = withInfo(this.#message(id, sessionId), info);
     this.#messages.set(id, message);
     if (message.role !== 'assistant') return;
-    if (this.#writer.isSaying(message.conversationId, id)) this.#writer.message(message.conversationId, message, at);
+    if (this.#writer.isCurrentMessage(message.conversationId, id))
+      this.#writer.message(message.conversationId, message, at);
     const error = asObject(info.error);
     if (error) this.#addError(message, error, at);
   }
@@ -79,7 +80,7 @@ export class OpenCodeConversation {
     // `opencode run` tells of no messages; a step's usage is all there is.
     if (part.type === 'step-finish' && message.created === undefined) {
       const usage = usageOf(part.tokens, part.cost);
-      if (usage && this.#writer.isSaying(message.conversationId, messageId)) {
+      if (usage && this.#writer.isCurrentMessage(message.conversationId, messageId)) {
         this.#writer.message(message.conversationId, { id: messageId, usage }, at);
       }
     }
