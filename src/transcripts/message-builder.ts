@@ -1,10 +1,10 @@
 /**
- * Builds messages that a provider accepts from a transcript that may end anywhere: every call is followed by its result, in the order
- * of the calls, before the next message.
+ * Messages that a provider can read, out of a transcript that may be broken off anywhere: every call is followed by its result, in
+ * the order of the calls, before anything else is said.
  *
- *     assistant (all its lines, one message) ─▶ results in call order ─▶ what the user typed meanwhile
+ *     assistant (its lines, one message) ─▶ results as they came ─▶ what the user typed meanwhile
  *
- * A call without a result gets `NO_RESULT`.
+ * A call that never got a result gets one that says so.
  */
 import type {
   AssistantMessage,
@@ -19,20 +19,20 @@ import { ImportedMessages, type ImportOptions } from '../formats/imported-messag
 import { hasContent } from '../formats/message-parts.ts';
 import { NO_RESULT } from '../formats/placeholders.ts';
 
-/** The identity of imported messages, and where they start. */
+/** What the messages of an import are filed under. */
 export interface ImportedMessagesOptions {
   readonly evaluationId?: string;
   readonly conversationId?: string;
   readonly promptNs?: string;
   readonly promptKey?: string;
   /**
-   * Where the messages start: at the first one, or at the agent's newest summary, from which the agent itself would continue.
-   * Default: `start`.
+   * Where to begin: with everything that was said, or with the newest summary that the agent made of it, as the agent itself would
+   * go on from. Default: `start`.
    */
   readonly from?: 'start' | 'compaction';
 }
 
-/** The result of a call that has none. */
+/** What a call's result is when there is none. */
 export const NO_RESULT = 'No result was recorded: the session ended before this call did. Its outcome is unknown.';
 
 type AssistantPart = AssistantMessage['content'][number];
@@ -46,7 +46,7 @@ interface Result {
   readonly isError: boolean;
 }
 
-interface OpenResponse {
+interface Answer {
   readonly id: string;
   readonly createdAt: string;
   readonly parts: AssistantPart[];
@@ -56,8 +56,8 @@ interface OpenResponse {
 export class MessageBuilder {
   readonly #imported: ImportedMessages;
   readonly #ids = new Set<string>();
-  #response: OpenResponse | undefined;
-  /** The user's messages that arrived while calls were open. */
+  #answer: Answer | undefined;
+  /** What the user said while calls were open. */
   #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
 
   constructor({ from: _, ...options }: ImportedMessagesOptions) {
@@ -67,30 +67,30 @@ export class MessageBuilder {
   user(id: string, createdAt: string, content: readonly UserPart[]): void {
     if (!content.some(hasContent)) return;
     this.#waiting.push({ id, createdAt, content });
-    if (!this.#response?.calls.some(isOpen)) this.#close();
+    if (!this.#answer?.calls.some(isOpen)) this.#close();
   }
 
-  /** Adds a part to the assistant's message with this id. */
+  /** A part of the assistant's message with this id. */
   say(messageId: string, createdAt: string, part: AssistantPart): void {
-    this.#responseOf(messageId, createdAt).parts.push(part);
+    this.#answerOf(messageId, createdAt).parts.push(part);
   }
 
-  /** Adds a call to the assistant's message with this id. */
+  /** A call of the assistant's message with this id. */
   call(messageId: string, createdAt: string, call: ToolCall): void {
-    const response = this.#responseOf(messageId, createdAt);
-    if (response.calls.some((known) => known.call.callId === call.callId)) return;
-    response.calls.push({ call, partsBefore: response.parts.length });
+    const answer = this.#answerOf(messageId, createdAt);
+    if (answer.calls.some((known) => known.call.callId === call.callId)) return;
+    answer.calls.push({ call, partsBefore: answer.parts.length });
   }
 
-  /** Adds the result of a call; a result without an open call is dropped. */
+  /** What came of a call; a result that no open call waits for is left out. */
   result(callId: string, result: Result): void {
-    const asked = this.#response?.calls.find((known) => known.call.callId === callId && isOpen(known));
+    const asked = this.#answer?.calls.find((known) => known.call.callId === callId && isOpen(known));
     if (asked) asked.result = result;
   }
 
-  /** Adds the result of a call that the provider itself ran. */
+  /** What the provider itself returned for a call that it ran. */
   provided(callId: string, result: unknown): void {
-    const calls = this.#response?.calls ?? [];
+    const calls = this.#answer?.calls ?? [];
     const index = calls.findIndex(({ call }) => call.callId === callId && call.providerExecuted !== undefined);
     const asked = calls[index];
     if (asked) calls[index] = { ...asked, call };
@@ -101,27 +101,27 @@ export class MessageBuilder {
     return this.#imported.messages;
   }
 
-  #responseOf(id: string, createdAt: string): OpenResponse {
-    if (this.#response?.id === id) return this.#response;
+  #answerOf(id: string, createdAt: string): Answer {
+    if (this.#answer?.id === id) return this.#answer;
     this.#close();
-    this.#response = { id, createdAt, parts: [], calls: [] };
-    return this.#response;
+    this.#answer = { id, createdAt, parts: [], calls: [] };
+    return this.#answer;
   }
 
-  /** Writes the open response, its results, and the messages that waited for them. */
+  /** Writes the open answer, its results, and what waited for them. */
   #close(): void {
-    const response = this.#response;
+    const answer = this.#answer;
     const waiting = this.#waiting;
-    this.#response = undefined;
+    this.#answer = undefined;
     this.#waiting = [];
-    if (response) this.#writeResponse(response);
+    if (answer) this.#writeAnswer(answer);
     for (const { id, createdAt, content } of waiting) {
       this.#imported.push({ id: this.#unique(id), createdAt, role: 'user', content });
     }
   }
 
-  #writeResponse({ id, createdAt, parts, calls }: OpenResponse): void {
-    // Providers reject blank texts, and responses that hold nothing but reasoning.
+  #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
+    // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
     const isKept = (part: AssistantPart): boolean => part.type !== 'text' || /\S/.test(part.text);
     const content = parts.filter(isKept);
     if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
@@ -156,11 +156,11 @@ export class MessageBuilder {
   }
 }
 
-function isOpen(asked: OpenResponse['calls'][number]): boolean {
+function isOpen(asked: Answer['calls'][number]): boolean {
   return asked.result === undefined && asked.call.providerExecuted === undefined;
 }
 
-/** A reasoning part with the data that its provider expects back. */
+/** A thought with what its provider wants back, for the model that had it. */
 export function reasoning(
   text: string,
   from: {

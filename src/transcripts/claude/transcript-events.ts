@@ -1,4 +1,4 @@
-/** A Claude Code transcript that is in memory, as events. */
+/** Converts a Claude Code transcript that is in memory. */
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
@@ -9,7 +9,7 @@ import type { ClaudeEntry } from './entry.ts';
 import { ClaudeTranscript, isCompactionRun, type OpenedFile } from './transcript.ts';
 import { NoiseFilter, PREFIX_LENGTH } from './transcript-line.ts';
 
-/** Converts all lines of a session. */
+/** Converts all lines of a session to events. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
   events: ConversationEvent[];
   diagnostics: TranscriptDiagnostics;
@@ -24,7 +24,7 @@ export function claudeTranscriptEvents(raw: RawTranscript): {
   return { events, diagnostics: diagnostics.report() };
 }
 
-/** The entries of the main conversation that count: each once, and none that a rewind has superseded. */
+/** The entries of the main conversation: each once, without those that a rewind superseded. */
 export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntry[] {
   const entries: ClaudeEntry[] = [];
   const transcript = readAll(raw, (entry) => {
@@ -48,12 +48,12 @@ function readAll(
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta }), text));
   }
   for (const step of convertInOrder(transcript, cursors)) {
-    if (!(step instanceof Promise)) visit(step.entry, step.events); // texts in memory are never waited for
+    if (!(step instanceof Promise)) visit(step.entry, step.events); // a text in memory yields no promises
   }
   return transcript;
 }
 
-/** The parts of a raw transcript; `undefined` when it is nothing of the kind. */
+/** The texts of a raw transcript; `undefined` when it is not one. */
 function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
   if (typeof raw === 'string') {
     const combined = /^\s*\{\s*"main"\s*:/.test(raw) ? asObject(parseJson(raw)) : undefined;
@@ -74,7 +74,7 @@ function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined 
   return { main, subagents };
 }
 
-/** Walks the lines of a text, from one that says something to the next. */
+/** Moves along the lines of a text, from entry to entry. */
 class LineCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
   readonly #transcript: ClaudeTranscript;
@@ -90,7 +90,7 @@ class LineCursor implements ClaudeCursor {
     this.#position = text.startsWith('\uFEFF') ? 1 : 0;
   }
 
-  /** False at the end. */
+  /** Moves to the next entry; false at the end. */
   advance(): boolean {
     const text = this.#text;
     while (this.#position < text.length) {

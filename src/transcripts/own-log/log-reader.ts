@@ -131,8 +131,8 @@ export class LogReader {
   /** At the end of a list of messages, a child that is known only from it has ended if no call lacks a result. */
   *endOfMessages(): Events {
     for (const evaluation of this.#evaluations.values()) {
-      const ended = evaluation.inferred && evaluation.calls.size === 0 && evaluation.answer !== '';
-      if (ended) yield* childCompleted(evaluation, this.#at, 'completed', evaluation.answer);
+      const ended = evaluation.inferred && evaluation.calls.size === 0 && evaluation.response !== '';
+      if (ended) yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
     }
   }
 
@@ -226,7 +226,7 @@ export class LogReader {
       startedAt: this.#at,
       inferred,
       open: true,
-      answer: '',
+      response: '',
       calls: new Map(),
     });
     if (!isChild) return;
@@ -250,12 +250,12 @@ export class LogReader {
       ...(cost.usage && { usage: cost.usage }),
       ...(cost.model !== undefined && { model: cost.model }),
       callNames: role === 'assistant' ? (message.toolCalls ?? []).map((c) => this.#names.add(call(c.callId))) : [],
-      answers: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
+      resultOf: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
     };
     const blocks = this.#shown.add(message, details);
     if (role === 'assistant') {
       yield* this.#drafts.record(evaluationId, turn, blocks, this.#at);
-      if (evaluation) evaluation.answer = textOf(message);
+      if (evaluation) evaluation.response = textOf(message);
     }
     if (role === 'user' && evaluation?.parentConversationId !== undefined) {
       const prompt = textOf(message);
@@ -313,8 +313,8 @@ export class LogReader {
       yield this.#upsert(isOver ? { ...block, status: 'complete' } : block);
     }
     if (role === 'assistant' && evaluation && !evaluation.open) {
-      evaluation.answer = textOf(shown.message);
-      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.answer);
+      evaluation.response = textOf(shown.message);
+      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
     }
   }
 
@@ -334,7 +334,7 @@ export class LogReader {
     const reason = REASONS[event.type];
     if (last) yield { type: 'session:idle', conversationId, timestamp: this.#at, reason };
     if (event.type === 'evaluation/completed')
-      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.answer);
+      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
     else if (event.type === 'evaluation/failed')
       yield* childCompleted(evaluation, this.#at, 'failed', event.error.message);
     else yield* childCompleted(evaluation, this.#at, 'failed');

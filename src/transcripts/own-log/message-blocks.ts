@@ -21,7 +21,7 @@ export interface MessageDetails {
   /** The name of each of the message's calls, in call order (D46). */
   readonly callNames: readonly string[];
   /** The name of the call whose result a tool message is. */
-  readonly answers: string;
+  readonly resultOf: string;
 }
 
 type Base = Pick<ConversationBlock, 'conversationId' | 'timestamp' | 'status' | 'message'>;
@@ -39,7 +39,7 @@ export function blocksOfMessage(message: ConversationMessage, details: MessageDe
     case 'assistant':
       return assistantBlocks(message, { ...base, message: answerOf(message, details) }, details);
     case 'tool':
-      return [resultBlock(message, base, details.answers)];
+      return [resultBlock(message, base, details.resultOf)];
     default:
       message satisfies never;
       return [];

@@ -12,7 +12,7 @@ export interface ShownEvaluation {
   readonly inferred: boolean;
   open: boolean;
   /** The text of its newest response. */
-  answer: string;
+  response: string;
   /** Calls without a result, by the id of their block. */
   readonly calls: Map<string, ToolUseBlock>;
   /** The notice of its suspension, while it is suspended. */
