@@ -41,7 +41,7 @@ const tool = (callID: string, state: Line, name = 'bash'): Line => ({ type: 'too
 const task = (state: Line): Line => tool('call', state, 'task');
 const INPUT = { description: 'Look', prompt: 'Look around', subagent_type: 'general' };
 
-describe('known mistakes of other converters', () => {
+describe('known bugs of other converters', () => {
   test('D47: deltas of whitespace alone are not dropped', () => {
     const state = run(
       [
@@ -55,7 +55,7 @@ describe('known mistakes of other converters', () => {
     expect(state.blocks).toMatchObject([{ type: 'assistant_text', status: 'pending', content: 'a \n\n\nb' }]);
   });
 
-  test('the final text of a part has the last word', () => {
+  test('the final text of a part replaces its deltas', () => {
     const state = run(
       [
         message('s', 'm'),
@@ -69,7 +69,7 @@ describe('known mistakes of other converters', () => {
     expect(state.blocks).toMatchObject([{ status: 'complete', content: 'Hello!' }]);
   });
 
-  test('a task part that carries a full summary is one subagent, and the summary is not shown beside it', () => {
+  test('a task part with a full summary is one subagent, and no other block shows the summary', () => {
     const summary = [{ id: 'prt_x', tool: 'bash', state: { status: 'completed', output: 'hidden' } }];
     const metadata = { sessionId: 'child', summary };
     const state = run([
@@ -104,7 +104,7 @@ describe('known mistakes of other converters', () => {
     expect(state.subagents[0]?.blocks.map(({ id }) => id)).toEqual(['c1', 'result:c1']);
   });
 
-  test('an update of a task part is no new spawn', () => {
+  test('an update of a task part is not a new spawn', () => {
     const running = part('s', 'm', 'p', task({ status: 'running', input: INPUT, metadata: { sessionId: 'child' } }));
     const events = convert(
       [
@@ -117,15 +117,15 @@ describe('known mistakes of other converters', () => {
       {},
       false,
     );
-    expect(events.filter(({ type }) => type === 'subagent:spawned')).toHaveLength(2); // its call, and then who it is
+    expect(events.filter(({ type }) => type === 'subagent:spawned')).toHaveLength(2); // its call, and then its agent
     expect(plain(stateOf(events)).subagents).toHaveLength(1);
   });
 });
 
-describe('calls', () => {
+describe('calls of OpenCode', () => {
   const running = tool('c', { status: 'running', input: { command: 'ls' }, time: { start: CREATED } });
 
-  test('are told of again with every line of output, and written once', () => {
+  test('are sent again with every line of output, and written once', () => {
     const output = part(
       's',
       'm',
@@ -136,7 +136,7 @@ describe('calls', () => {
     expect(events).toHaveLength(1);
   });
 
-  test('end with their result, or with their error', () => {
+  test('end with their result or their error', () => {
     const time = { start: CREATED, end: CREATED + 5 };
     const ok = run([
       message('s', 'm'),
@@ -156,12 +156,12 @@ describe('calls', () => {
     ]);
   });
 
-  test('that still run when their session is idle never end: a kill leaves them so for ever', () => {
+  test('that are running when their session becomes idle end as errors', () => {
     const events = [message('s', 'm'), part('s', 'm', 'p', running), idle('s')];
     expect(run(events, {}, false).blocks).toMatchObject([{ id: 'c', status: 'error' }]);
   });
 
-  test('a result that came before the next part was begun stands before it, also from an export', () => {
+  test('a result before the start of the next part is shown before it, also from an export', () => {
     const time = { start: CREATED, end: CREATED + 5 };
     const parts = [
       { id: 'p1', sessionID: 's', messageID: 'm', ...tool('a', { status: 'completed', input: {}, output: 'a', time }) },
@@ -172,7 +172,7 @@ describe('calls', () => {
     expect(blocks.map(({ id }) => id)).toEqual(['a', 'result:a', 'p2']);
   });
 
-  test('D36: a task that would be called main is a call like any other', () => {
+  test('D36: a task with the id main is a plain call', () => {
     const state = run([
       message('s', 'm'),
       part('s', 'm', 'p', tool('main', { status: 'running', input: INPUT }, 'task')),
@@ -180,7 +180,7 @@ describe('calls', () => {
     expect(state).toMatchObject({ blocks: [{ id: 'main', type: 'tool_use', status: 'error' }], subagents: [] });
   });
 
-  test('results come in the order in which they came, also from an export', () => {
+  test('results keep their order of arrival, also from an export', () => {
     const done = (id: string, end: number): Line => ({
       id: `prt_${id}`,
       sessionID: 's',
@@ -194,8 +194,8 @@ describe('calls', () => {
   });
 });
 
-describe('sessions', () => {
-  test('a child that is asked again works for the newer call (D41)', () => {
+describe('sessions of OpenCode', () => {
+  test('a child that is called again works for the newer call (D41)', () => {
     const asked = (callID: string, status: string, more: Line = {}): Line =>
       tool(callID, { status, input: INPUT, metadata: { sessionId: 'child' }, ...more }, 'task');
     const state = run([
@@ -216,7 +216,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('a child that speaks before its call is known is merged into it', () => {
+  test('a child whose messages arrive before its call is merged into it', () => {
     const state = run(
       [
         session('s'),
@@ -235,7 +235,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('another conversation of the same server is not ours', () => {
+  test('another session of the same server is not shown', () => {
     const events = [
       session('s'),
       session('other'),
@@ -248,7 +248,7 @@ describe('sessions', () => {
     expect(run(events, { sessionId: 'other' })).toMatchObject({ blocks: [{ content: 'Theirs' }], subagents: [] });
   });
 
-  test('the end is completed when the session went idle, interrupted when it was aborted or cut off', () => {
+  test('the end is completed when the session became idle, interrupted when it was aborted or cut off', () => {
     const reasonOf = (events: readonly Line[]): unknown =>
       convert(events).findLast(({ type }) => type === 'session:idle');
     const error = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
@@ -259,13 +259,13 @@ describe('sessions', () => {
     ).toMatchObject({ reason: 'interrupted' });
   });
 
-  test('is told once, though the server tells it twice', () => {
+  test('the end is emitted once when the server reports it twice', () => {
     const status = event('session.status', { sessionID: 's', status: { type: 'idle' } });
     const events = convert([message('s', 'm'), busy('s'), status, idle('s')], {}, false);
     expect(events.filter(({ type }) => type === 'session:idle')).toHaveLength(1);
   });
 
-  test('an error is shown once, by its message or, if none tells of it, by the session', () => {
+  test('an error is shown once, by its message or, without one, by the session', () => {
     const error = { name: 'APIError', data: { message: 'Overloaded' } };
     const failed = event('session.error', { sessionID: 's', error });
     const both = run([message('s', 'm'), busy('s'), failed, message('s', 'm', 'assistant', { error }), idle('s')]);
@@ -275,8 +275,8 @@ describe('sessions', () => {
   });
 });
 
-describe('messages', () => {
-  test('what a user typed and attached is one block (D46: with the id of the message)', () => {
+describe('messages of OpenCode', () => {
+  test('the texts and attachments of a user message are one block with the id of the message (D46)', () => {
     const state = run([
       message('s', 'u', 'user'),
       part('s', 'u', 'p1', { type: 'text', text: 'See' }),
@@ -289,7 +289,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('usage reaches the blocks that were there before it', () => {
+  test('usage is added to blocks that were written before it', () => {
     const tokens = { input: 100, output: 20, reasoning: 5, cache: { read: 30, write: 10 } };
     const state = run(
       [
@@ -320,7 +320,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('D44: what is removed is gone, with its result', () => {
+  test('D44: a removed part is removed with its result', () => {
     const done = tool('c', { status: 'completed', input: {}, output: 'out', time: { start: CREATED, end: CREATED } });
     const events = [
       message('s', 'm'),
@@ -336,7 +336,7 @@ describe('messages', () => {
     expect(withoutMessage.blocks).toEqual([]);
   });
 
-  test('what a user took back is not part of a transcript (D44)', () => {
+  test('reverted messages are not part of a transcript (D44)', () => {
     const { main } = openCodeSession('serve-tools');
     const exported = JSON.parse(main as string) as { info: Line; messages: { info: { id: string } }[] };
     const revert = { messageID: exported.messages[2]?.info.id };
@@ -345,12 +345,12 @@ describe('messages', () => {
     expect(rest).toEqual(all.slice(0, 4));
   });
 
-  test('D43: a part that changes its type stays what it was, and ends', () => {
+  test('D43: a part that changes its type keeps its block, which ends', () => {
     const state = run([message('s', 'm'), part('s', 'm', 'p', text('Hi')), part('s', 'm', 'p', { type: 'hologram' })]);
     expect(state.blocks).toMatchObject([{ type: 'assistant_text', content: 'Hi', status: 'error' }]);
   });
 
-  test('D49: an unknown part is kept and counted, bookkeeping only counted', () => {
+  test('D49: an unknown part is kept and counted, bookkeeping is only counted', () => {
     const converter = openCodeStreamConverter({ now });
     const events = [
       message('s', 'm'),
@@ -366,27 +366,27 @@ describe('messages', () => {
   });
 });
 
-describe('one of many conversations of a server', () => {
+describe('a server with several sessions', () => {
   const others = openCodeStream('serve-nested');
   test.each([
-    ['their beginning was heard', others],
-    ['it was not', others.filter(({ type }) => !String(type).startsWith('session.'))],
-  ])('others are not shown in it, if %s', (_, events) => {
+    ['their start was received', others],
+    ['their start was not received', others.filter(({ type }) => !String(type).startsWith('session.'))],
+  ])('other sessions are not shown when %s', (_, events) => {
     const sessionId = 'ses_e1f50b392ffey3Dc7stAHB7CNc';
     const mine = openCodeStream('serve-tools');
     expect(run([...mine, ...events], { sessionId })).toEqual(run(mine, { sessionId }));
   });
 });
 
-test('what is taken back does not return: neither what went wrong in it, nor a subagent that it had begun', () => {
+test('the errors and subagents of a removed message do not appear again', () => {
   const began = [session('s'), message('s', 'm'), part('s', 'm', 'p', task({ status: 'running', input: INPUT }))];
   const failed = message('s', 'm', 'assistant', { error: { name: 'MessageAbortedError', data: { message: 'stop' } } });
   const removed = event('message.removed', { sessionID: 's', messageID: 'm' });
   expect(run([...began, failed, removed, idle('s')]).blocks).toEqual([]);
 });
 
-describe('other forms of the same', () => {
-  test('the global stream wraps the events, and gives the same conversation', () => {
+describe('other forms of the same session', () => {
+  test('the global stream, which wraps the events, gives the same conversation', () => {
     const state = run(openCodeStream('serve-tools', 'global-events.jsonl'), {
       sessionId: 'ses_e1f50b392ffey3Dc7stAHB7CNc',
     });
@@ -394,7 +394,7 @@ describe('other forms of the same', () => {
   });
 
   test.each(['serve-tools', 'serve-nested', 'serve-kill', 'serve-resume-kill'])(
-    '%s, told to a slow reader: OpenCode tells of a message as it is when it comes to telling',
+    '%s gives the same state to a slow reader, who gets each message in its newest form',
     (folder) => {
       const events = openCodeStream(folder);
       const infoOf = (line: Line): Line | undefined =>
@@ -413,14 +413,14 @@ describe('other forms of the same', () => {
     },
   );
 
-  test('`opencode run --format json` tells the same story, but for the prompt and who started', () => {
+  test('`opencode run --format json` gives the same state without the prompt', () => {
     const said = ({ blocks }: PlainState): unknown[] =>
       blocks.map(({ id, type, content, output, status }) => [id, type, content, output, status]);
     const exported = plain(parseTranscript('opencode', openCodeSession('sub')).state);
     expect(said(run(openCodeStream('sub', 'run-format-json.jsonl')))).toEqual(said(exported).slice(1));
   });
 
-  test('an export may come as text, as an object, or as its list of messages', () => {
+  test('an export may be text, an object, or its list of messages', () => {
     const whole = fixture('opencode-1.18.33/serve-tools/export.json');
     const state = (raw: unknown): PlainState => plain(parseTranscript('opencode', raw as never).state);
     expect(state(JSON.parse(whole))).toEqual(state(whole));
@@ -429,7 +429,7 @@ describe('other forms of the same', () => {
   });
 
   test.for(['', 'no json', '{}', '[]', '{"messages":3}', 'null', '{"main":"x","subagents":[]}'])(
-    '%j is no transcript, and that is said',
+    '%j is reported as not-a-transcript',
     (raw) => {
       const { state, diagnostics } = parseTranscript('opencode', raw);
       expect(state.blocks.length).toBe(0);
@@ -438,14 +438,14 @@ describe('other forms of the same', () => {
   );
 });
 
-describe('when a part was created', () => {
-  test('is in its id, whose lower 36 bits of time are completed by the message’s', () => {
-    // From a real session: the event of this part says 1794770950814.
+describe('the creation time of a part', () => {
+  test('is read from its id, whose lower 36 bits are completed by the message’s time', () => {
+    // From a real session: the event of this part has the time 1794770950814.
     expect(partTime({ id: 'prt_1e0af5a9e0017zEUKeMJAx5WC3' }, 1794770948929)).toBe(1794770950814);
   });
 
   test.for([
-    ['a part that says it itself', { id: 'prt_1e0af5a9e0017zEUKeMJAx5WC3', time: { start: 5 } }, 5],
+    ['a part with a start time', { id: 'prt_1e0af5a9e0017zEUKeMJAx5WC3', time: { start: 5 } }, 5],
     ['an id that is far from its message', { id: 'prt_000000000001xx', state: { time: { start: 7 } } }, 7],
     ['an id of another kind', { id: 'part-1' }, CREATED],
   ] as const)('%s', ([, value, expected]) => {
