@@ -1,9 +1,7 @@
+/** Validates what enters the reducer, once. The reducer itself trusts the types. */
+import { isRecord } from '../core/message-problem.ts';
 import type { BlockType, ConversationBlock } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
-
-/**
- * Validates what enters the reducer, once. The reducer itself trusts the types.
- */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -13,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * `unknown`.
  */
 export function isConversationEvent(value: unknown): value is ConversationEvent {
-  if (!isFields(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
+  if (!isRecord(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
   switch (value.type) {
     case 'block:upsert':
       return isBlock(value.block);
@@ -69,7 +67,7 @@ function isBlockType(type: unknown): type is BlockType {
 }
 
 function isBlock(value: unknown): value is Fields {
-  if (!isFields(value) || !isName(value.id) || !isName(value.type)) return false;
+  if (!isRecord(value) || !isName(value.id) || !isName(value.type)) return false;
   if (value.status !== 'pending' && value.status !== 'complete' && value.status !== 'error') return false;
   if (!isOptionalString(value.timestamp) || !isOptionalString(value.conversationId)) return false;
   if (value.message !== undefined && !isMessage(value.message)) return false;
@@ -113,12 +111,12 @@ const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean }
 };
 
 function isProgress(value: unknown): boolean {
-  return isFields(value) && typeof value.text === 'string' && isOptionalNumber(value.percent);
+  return isRecord(value) && typeof value.text === 'string' && isOptionalNumber(value.percent);
 }
 
 function isMessage(value: unknown): boolean {
   return (
-    isFields(value) &&
+    isRecord(value) &&
     typeof value.id === 'string' &&
     isOptionalString(value.model) &&
     (value.usage === undefined || isUsage(value.usage))
@@ -127,7 +125,7 @@ function isMessage(value: unknown): boolean {
 
 function isUsage(value: unknown): boolean {
   return (
-    isFields(value) &&
+    isRecord(value) &&
     typeof value.inputTokens === 'number' &&
     typeof value.outputTokens === 'number' &&
     isOptionalNumber(value.cachedInputTokens) &&
@@ -142,17 +140,12 @@ function isAttachments(value: unknown): boolean {
     Array.isArray(value) &&
     value.every(
       (item) =>
-        isFields(item) &&
+        isRecord(item) &&
         typeof item.mediaType === 'string' &&
         isOptionalString(item.data) &&
         isOptionalString(item.filename),
     )
   );
-}
-
-/** Whether a value has fields that can be read. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
 }
 
 /** An id or a name: not empty. */

@@ -1,8 +1,9 @@
+import { isRecord } from '../core/message-problem.ts';
 import { BlockVector } from './block-vector.ts';
 import type { ConversationBlock } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import { IndexedState } from './indexed-state.ts';
-import { isFields, isStoredBlock, knownBlock } from './is-conversation-event.ts';
+import { isStoredBlock, knownBlock } from './is-conversation-event.ts';
 import type { SubagentStatus } from './state.ts';
 import type { Subagent } from './subagent.ts';
 import { SubagentIndex } from './subagent-index.ts';
@@ -12,7 +13,7 @@ import { SubagentIndex } from './subagent-index.ts';
  * block or a subagent is dropped.
  */
 export function reviveConversationState(value: unknown): IndexedState {
-  const fields = isFields(value) ? value : {};
+  const fields = isRecord(value) ? value : {};
   const byToolUse = new Map<string, Subagent>();
   for (const item of iterate(fields.subagents)) {
     const subagent = reviveSubagent(item);
@@ -32,7 +33,7 @@ function reviveBlocks(value: unknown): BlockVector {
 const STATUSES: readonly unknown[] = ['pending', 'running', 'success', 'error'] satisfies SubagentStatus[];
 
 function reviveSubagent(value: unknown): Subagent | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const { toolUseId, parentConversationId, status } = value;
   if (typeof toolUseId !== 'string' || toolUseId === '' || toolUseId === MAIN_CONVERSATION) return undefined;
   const text = <K extends string>(key: K): { readonly [P in K]?: string } =>
@@ -52,7 +53,6 @@ function reviveSubagent(value: unknown): Subagent | undefined {
 }
 
 function iterate(value: unknown): Iterable<unknown> {
-  return isFields(value) && Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'
-    ? (value as unknown as Iterable<unknown>)
-    : [];
+  const isIterable = typeof value === 'object' && value !== null && Symbol.iterator in value;
+  return isIterable && typeof value[Symbol.iterator] === 'function' ? (value as Iterable<unknown>) : [];
 }

@@ -3,6 +3,8 @@
  * zero or an empty list for everything else.
  */
 
+import { isRecord } from '../core/message-problem.ts';
+
 /** An object parsed from JSON. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -13,7 +15,7 @@ const MAX_DEPTH = 200;
 export const TOO_DEEP = '[nested too deeply to be kept]';
 
 export function asObject(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 export function asList(value: unknown): readonly unknown[] {
