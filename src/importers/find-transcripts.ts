@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Architecture } from '../transcripts/formats.ts';
-import { listDirectory, resolvePath } from './safe-files.ts';
+import { listDirectory, resolvePath, subfoldersOf } from './safe-files.ts';
 import { entriesOf, TRANSCRIPT_SOURCES, type TranscriptSources } from './sources.ts';
 import type { FileOrFolder, FindSessions, FoundSession } from './transcript-source.ts';
 
@@ -44,7 +44,7 @@ class Search<A extends string> {
 
   async walk(folder: string, depth: number): Promise<void> {
     const entries = await listDirectory(folder);
-    if (await this.visit({ kind: 'folder', path: folder, entries })) return;
+    if (await this.visit({ kind: 'folder', path: folder, subfolders: subfoldersOf(entries) })) return;
     for (const entry of entries) {
       const path = join(folder, entry.name);
       if (entry.isFile()) await this.visit({ kind: 'file', path });

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { HoldfastError } from '../core/errors.ts';
 import { combinedFileSource } from './combined-file.ts';
 import { findWith } from './find-transcripts.ts';
-import { checkSessionId, listDirectory, notRegular, resolvePath } from './safe-files.ts';
+import { checkSessionId, listDirectory, notRegular, resolvePath, subfoldersOf } from './safe-files.ts';
 import { entriesOf, type TranscriptSources } from './sources.ts';
 import type { FileOrFolder, TranscriptPlace, TranscriptSource } from './transcript-source.ts';
 
@@ -54,7 +54,7 @@ export async function locateTranscript<A extends string>(
 
 async function openPath(path: string): Promise<FileOrFolder> {
   const found = await stat(path);
-  if (found.isDirectory()) return { kind: 'folder', path, entries: await listDirectory(path) };
+  if (found.isDirectory()) return { kind: 'folder', path, subfolders: subfoldersOf(await listDirectory(path)) };
   if (found.isFile()) return { kind: 'file', path };
   throw notRegular(path);
 }

@@ -112,6 +112,11 @@ export async function listDirectory(path: string): Promise<readonly Dirent[]> {
   }
 }
 
+/** The names of the directories among entries. */
+export function subfoldersOf(entries: readonly Dirent[]): ReadonlySet<string> {
+  return new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
+}
+
 /** The real path of a path that the caller chose: that one may contain symbolic links. */
 export async function resolvePath(path: string): Promise<string> {
   try {

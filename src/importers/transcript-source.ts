@@ -1,13 +1,12 @@
-import type { Dirent } from 'node:fs';
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
 import type { RawTranscript } from '../transcripts/raw-transcript.ts';
 import type { TranscriptFormat } from '../transcripts/transcript-format.ts';
 
-/** A file or a folder. The path contains no symbolic links. */
+/** A file, or a folder with the names of its subfolders. The path contains no symbolic links. */
 export type FileOrFolder =
   | { readonly kind: 'file'; readonly path: string }
-  | { readonly kind: 'folder'; readonly path: string; readonly entries: readonly Dirent[] };
+  | { readonly kind: 'folder'; readonly path: string; readonly subfolders: ReadonlySet<string> };
 
 /** Where a session is stored. The path contains no symbolic links. */
 export interface TranscriptPlace {

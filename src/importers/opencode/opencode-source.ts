@@ -43,8 +43,7 @@ async function findSessions(item: FileOrFolder): Promise<readonly FoundSession[]
   const { path } = item;
   const summarize = (sessions: OpenCodeSessions): readonly FoundSession[] => summarizeSessions(path, sessions);
   if (item.kind === 'folder') {
-    const names = new Set(item.entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
-    if (!names.has('session') || !names.has('message')) return undefined;
+    if (!item.subfolders.has('session') || !item.subfolders.has('message')) return undefined;
     return await withSessions(openOpenCodeStorage(path), summarize);
   }
   if (/^opencode.*\.db$/.test(basename(path))) return await withSessions(await openOpenCodeDatabase(path), summarize);
