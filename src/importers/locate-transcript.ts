@@ -7,7 +7,7 @@ import { checkSessionId, listDirectory, notRegular, resolvePath, subfoldersOf } 
 import { entriesOf, type TranscriptSources } from './sources.ts';
 import type { FileOrFolder, TranscriptPlace, TranscriptSource } from './transcript-source.ts';
 
-/** Which transcript to read. */
+/** Options of `loadTranscript` and `readTranscript`. */
 export interface TranscriptOptions {
   /** Which session, where a path holds several: a database, a storage folder, a folder of projects. */
   readonly sessionId?: string;
