@@ -44,7 +44,6 @@ export type { SessionConversationState, SubagentState, SubagentStatus } from './
 export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
 export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
-export type { Architecture } from './transcripts/formats.ts';
 export {
   type OpenCodeStreamConverterOptions,
   openCodeStreamConverter,
@@ -60,3 +59,4 @@ export {
 export { parseTranscript, transcriptToEvents } from './transcripts/parse-transcript.ts';
 export type { CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/raw-transcript.ts';
 export type { StreamConverter, StreamConverterOptions } from './transcripts/stream-converter.ts';
+export type { Architecture } from './transcripts/transcript-formats.ts';

@@ -17,7 +17,6 @@ export {
   type SecretCounts,
   type SecretPattern,
 } from './transcripts/export/redact-secrets.ts';
-export type { Architecture } from './transcripts/formats.ts';
 export type { ImportedMessagesOptions } from './transcripts/message-builder.ts';
 export { parseTranscript, transcriptToEvents, transcriptToMessages } from './transcripts/parse-transcript.ts';
 export type {
@@ -25,3 +24,4 @@ export type {
   RawTranscript,
   SubagentTranscript,
 } from './transcripts/raw-transcript.ts';
+export type { Architecture } from './transcripts/transcript-formats.ts';

@@ -2,8 +2,8 @@
 import { extname } from 'node:path';
 import { asObject, asText, parseJson } from '../transcripts/json-access.ts';
 import { readHead, readText } from './safe-files.ts';
-import { entriesOf, type TranscriptSources } from './sources.ts';
 import { readLoaded, type TranscriptSource } from './transcript-source.ts';
+import { entriesOf, type TranscriptSources } from './transcript-sources.ts';
 
 const HEAD_BYTES = 1024;
 

@@ -1,10 +1,10 @@
 /** Finds sessions: walks the folders below a root and passes every file and folder to the sources. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Architecture } from '../transcripts/formats.ts';
+import type { Architecture } from '../transcripts/transcript-formats.ts';
 import { listDirectory, resolvePath, subfoldersOf } from './safe-files.ts';
-import { entriesOf, TRANSCRIPT_SOURCES, type TranscriptSources } from './sources.ts';
 import type { FileOrFolder, FindSessions, FoundSession } from './transcript-source.ts';
+import { entriesOf, TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 
 /** A session that was found. `loadTranscript(path, { sessionId })` loads it. */
 export interface FoundTranscript<A extends string = Architecture> extends FoundSession {

@@ -1,8 +1,9 @@
 /** Loads transcripts into memory, in the form that `parseTranscript` takes. */
-import type { Architecture } from '../transcripts/formats.ts';
+
 import type { RawTranscript } from '../transcripts/raw-transcript.ts';
+import type { Architecture } from '../transcripts/transcript-formats.ts';
 import { locateTranscript, type TranscriptOptions } from './locate-transcript.ts';
-import { TRANSCRIPT_SOURCES, type TranscriptSources } from './sources.ts';
+import { TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 
 /** A transcript with those of its subagents, ready to be parsed. */
 export interface LoadedTranscript<A extends string = Architecture> {

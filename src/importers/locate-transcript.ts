@@ -4,8 +4,8 @@ import { HoldfastError } from '../core/errors.ts';
 import { combinedFileSource } from './combined-file.ts';
 import { findWith } from './find-transcripts.ts';
 import { checkSessionId, listDirectory, notRegular, resolvePath, subfoldersOf } from './safe-files.ts';
-import { entriesOf, type TranscriptSources } from './sources.ts';
 import type { FileOrFolder, TranscriptPlace, TranscriptSource } from './transcript-source.ts';
+import { entriesOf, type TranscriptSources } from './transcript-sources.ts';
 
 /** Options of `loadTranscript` and `readTranscript`. */
 export interface TranscriptOptions {

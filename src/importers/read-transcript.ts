@@ -2,8 +2,8 @@
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
 import { locateTranscript, type TranscriptOptions } from './locate-transcript.ts';
-import { TRANSCRIPT_SOURCES, type TranscriptSources } from './sources.ts';
 import type { OnDiagnostics } from './transcript-source.ts';
+import { TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 
 /**
  * The events of a transcript, read while they are iterated.

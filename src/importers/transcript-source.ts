@@ -41,7 +41,7 @@ export type FindSessions = (item: FileOrFolder) => Promise<readonly FoundSession
 export type OnDiagnostics = (diagnostics: () => TranscriptDiagnostics) => void;
 
 /**
- * Finds and reads the files of one agent. `sources.ts` lists the sources. The conversion of what is read is its `format`, which is
+ * Finds and reads the files of one agent. `transcript-sources.ts` lists the sources. The conversion of what is read is its `format`, which is
  * pure and lives in `transcripts/`. ARCHITECTURE.md says how to add a format.
  *
  * Contract: reads only regular files, follows no symbolic links (`safe-files.ts`) and writes nothing.

@@ -11,7 +11,7 @@ export interface TranscriptEvents {
 }
 
 /**
- * One agent's transcript format: converts texts that are in memory. `formats.ts` lists the formats. The code that finds and reads
+ * One agent's transcript format: converts texts that are in memory. `transcript-formats.ts` lists the formats. The code that finds and reads
  * the agent's files implements `TranscriptSource` in `importers/`. ARCHITECTURE.md says how to add a format.
  *
  * Contract: pure; no method throws, whatever the transcript holds. What cannot be read is reported in the diagnostics (D49).

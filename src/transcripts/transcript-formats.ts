@@ -1,4 +1,4 @@
-/** The list of transcript formats. `importers/sources.ts` lists the code that finds and reads the files of each. */
+/** The list of transcript formats. `importers/transcript-sources.ts` lists the code that finds and reads the files of each. */
 import { HoldfastError } from '../core/errors.ts';
 import { claudeFormat } from './claude/claude-format.ts';
 import { openCodeFormat } from './opencode/opencode-format.ts';

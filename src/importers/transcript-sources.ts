@@ -1,5 +1,5 @@
-/** The list of transcript sources: the agents whose files can be found and read. `transcripts/formats.ts` lists their formats. */
-import type { Architecture } from '../transcripts/formats.ts';
+/** The list of transcript sources: the agents whose files can be found and read. `transcripts/transcript-formats.ts` lists their formats. */
+import type { Architecture } from '../transcripts/transcript-formats.ts';
 import { claudeSource } from './claude/claude-source.ts';
 import { openCodeSource } from './opencode/opencode-source.ts';
 import type { TranscriptSource } from './transcript-source.ts';
