@@ -1,4 +1,5 @@
 /** `holdfast/transcripts`: finds, loads, parses and exports the sessions of other agents. Node only. */
+export type { Loss } from './formats/losses.ts';
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
 export type { TranscriptOptions } from './importers/locate-transcript.ts';

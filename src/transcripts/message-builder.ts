@@ -19,21 +19,14 @@ import { ImportedMessages, type ImportOptions } from '../formats/imported-messag
 import { hasContent } from '../formats/message-parts.ts';
 import { NO_RESULT } from '../formats/placeholders.ts';
 
-/** What the messages of an import are filed under. */
-export interface ImportedMessagesOptions {
-  readonly evaluationId?: string;
-  readonly conversationId?: string;
-  readonly promptNs?: string;
-  readonly promptKey?: string;
+/** The fields of imported messages that only our log has, and where to start. */
+export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'> {
   /**
-   * Where to begin: with everything that was said, or with the newest summary that the agent made of it, as the agent itself would
-   * go on from. Default: `start`.
+   * Where to start: at the first message, or at the newest summary that the agent made, from which the agent itself would continue.
+   * Default: `start`.
    */
   readonly from?: 'start' | 'compaction';
 }
-
-/** What a call's result is when there is none. */
-export const NO_RESULT = 'No result was recorded: the session ended before this call did. Its outcome is unknown.';
 
 type AssistantPart = AssistantMessage['content'][number];
 type UserPart = UserMessage['content'][number];
@@ -88,10 +81,12 @@ export class MessageBuilder {
     if (asked) asked.result = result;
   }
 
-  /** What the provider itself returned for a call that it ran. */
-  provided(callId: string, result: unknown): void {
+  /** A call that the provider ran, now with its result. */
+  provided(call: ToolCall): void {
     const calls = this.#answer?.calls ?? [];
-    const index = calls.findIndex(({ call }) => call.callId === callId && call.providerExecuted !== undefined);
+    const index = calls.findIndex(
+      ({ call: { callId, providerExecuted } }) => callId === call.callId && providerExecuted,
+    );
     const asked = calls[index];
     if (asked) calls[index] = { ...asked, call };
   }
@@ -122,8 +117,7 @@ export class MessageBuilder {
 
   #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
     // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
-    const isKept = (part: AssistantPart): boolean => part.type !== 'text' || /\S/.test(part.text);
-    const content = parts.filter(isKept);
+    const content = parts.filter(hasContent);
     if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
     const toolCalls = calls.map(({ call, partsBefore }): ToolCall => {
       const after = parts.slice(0, partsBefore).filter(hasContent).length;
@@ -160,16 +154,11 @@ function isOpen(asked: Answer['calls'][number]): boolean {
   return asked.result === undefined && asked.call.providerExecuted === undefined;
 }
 
-/** A thought with what its provider wants back, for the model that had it. */
-export function reasoning(
-  text: string,
-  from: {
-    readonly provider: string;
-    readonly model: string | undefined;
-    readonly data?: Readonly<Record<string, unknown>>;
-  },
-  signature?: string,
-  redacted?: string,
+/** A thought with the data that its provider wants back, for the model that wrote it. */
+export function fromModel(
+  thought: ReasoningPart,
+  model: string | undefined,
+  data: Readonly<Record<string, unknown>> = {},
 ): ReasoningPart {
   const { provider = '' } = thought;
   return { ...thought, providerData: { provider, ...(model !== undefined && { model }), data } };

@@ -4,7 +4,7 @@ import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
-import { type ImportedMessagesOptions, NO_RESULT } from '../../src/transcripts/message-builder.ts';
+import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
@@ -110,6 +110,27 @@ describe('Claude Code', () => {
       provider: 'anthropic',
     });
     expect(messages[1]).toMatchObject({ providerMessageId: 'm', toolCalls: [{ arguments: '{"command":"ls"}' }, {}] });
+  });
+
+  test('a call that Anthropic ran is recorded with its result, and toAnthropic sends both back as they were', () => {
+    const ran = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'rain' } };
+    const found = [{ type: 'web_search_result', url: 'u', title: 't', encrypted_content: 'e' }];
+    const result = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: found };
+    const messages = claude([
+      asks('p', 'Weather?'),
+      says('a1', 'm', ran),
+      says('a2', 'm', result),
+      says('a3', 'm', text('It rains.')),
+    ]);
+    expect(messages[1]).toMatchObject({ toolCalls: [{ callId: 'srvtoolu_1', providerExecuted: { result: found } }] });
+    expect(toAnthropic(messages).messages[1]?.content).toEqual([ran, result, { type: 'text', text: 'It rains.' }]);
+  });
+
+  test('a plain text document is recorded as base64, and toAnthropic sends its text', () => {
+    const source = { type: 'text', media_type: 'text/plain', data: 'Grüße' };
+    const messages = claude([returns('p', 'none', 'x'), asks('q', [{ type: 'document', source, title: 'a.txt' }])]);
+    expect(messages.at(-1)?.content).toMatchObject([{ type: 'file', data: Buffer.from('Grüße').toString('base64') }]);
+    expect(toAnthropic(messages).messages.at(-1)?.content).toEqual([{ type: 'document', source, title: 'a.txt' }]);
   });
 
   test('a text after a call keeps its position', () => {

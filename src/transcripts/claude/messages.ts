@@ -2,9 +2,9 @@
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
 import { isServerCall, readServerCall, readText, readThought, readUserBlock } from '../../formats/anthropic-blocks.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
-import { type ImportedMessagesOptions, MessageBuilder, reasoning } from '../message-builder.ts';
+import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
-import { attachmentOf, contentBlocks } from './content.ts';
+import { contentBlocks } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { claudeTranscriptEntries } from './transcript-events.ts';
 import { classifyUserText } from './user-text.ts';

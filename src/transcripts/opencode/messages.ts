@@ -2,7 +2,7 @@
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
 import { mediaPartOfUrl } from '../../formats/media.ts';
 import { asName, asObject, asText, type Json, keep } from '../json-access.ts';
-import { type ImportedMessagesOptions, MessageBuilder, reasoning } from '../message-builder.ts';
+import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
 import { isReverted, type OpenCodeExportMessage, parseExports } from './export.ts';
 import { isoTime, partTime, timeField } from './time.ts';
