@@ -14,7 +14,6 @@ export type {
   ToolUseBlock,
   UnknownBlock,
 } from './conversation/blocks.ts';
-export { createConversationState } from './conversation/conversation-state.ts';
 export { conversationToEvents } from './conversation/conversation-to-events.ts';
 export {
   type BlockDelta,
@@ -27,6 +26,7 @@ export {
   type SubagentCompleted,
   type SubagentSpawned,
 } from './conversation/events.ts';
+export { createConversationState } from './conversation/indexed-state.ts';
 export { isConversationEvent } from './conversation/is-conversation-event.ts';
 export { reduceConversation, reduceConversationEvents } from './conversation/reduce-conversation.ts';
 export { reviveConversationState } from './conversation/revive.ts';
@@ -57,5 +57,6 @@ export {
   messagesToEvents,
 } from './transcripts/own-log.ts';
 export { parseTranscript, transcriptToEvents } from './transcripts/parse-transcript.ts';
-export type { Architecture, CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/source.ts';
+export type { CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/raw-transcript.ts';
 export type { StreamConverter, StreamConverterOptions } from './transcripts/stream-converter.ts';
+export type { Architecture } from './transcripts/transcript-formats.ts';

@@ -1,5 +1,4 @@
-/** `holdfast/transcripts`: the sessions of other agents, found, loaded, read and continued, and exporters. Node only. */
-
+/** `holdfast/transcripts`: finds, loads, parses and exports the sessions of other agents. Node only. */
 export type { Loss } from './formats/losses.ts';
 export { type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export { type LoadedTranscript, loadTranscript } from './importers/load-transcript.ts';
@@ -20,10 +19,10 @@ export {
   type SecretPattern,
 } from './transcripts/export/redact-secrets.ts';
 export type { ImportedMessagesOptions } from './transcripts/message-builder.ts';
+export { parseTranscript, transcriptToEvents, transcriptToMessages } from './transcripts/parse-transcript.ts';
 export type {
-  Architecture,
   CombinedTranscript,
   RawTranscript,
   SubagentTranscript,
-} from './transcripts/source.ts';
-export { transcriptToMessages } from './transcripts/transcript-to-messages.ts';
+} from './transcripts/raw-transcript.ts';
+export type { Architecture } from './transcripts/transcript-formats.ts';

@@ -4,16 +4,16 @@ import { PositionIndex } from './position-index.ts';
 import { VersionedArray } from './versioned-array.ts';
 
 /**
- * The blocks of one thread: a persistent list that also finds a block by its id, a call by its tool use id, and what is still
- * pending, none of it at a cost that grows with the conversation. Only removing a block does.
+ * The blocks of one conversation: a persistent list that also finds a block by id, a call by tool use id, and the pending blocks. Only
+ * the cost of removing a block grows with the length.
  */
 export class BlockVector implements BlockList {
   readonly length: number;
   readonly #list: VersionedArray<ConversationBlock>;
   readonly #ids: PositionIndex;
-  /** Calls whose tool use id is not their block's id; most threads have none. */
+  /** Calls whose tool use id is not their block's id; most conversations have none. */
   readonly #calls: PositionIndex | undefined;
-  /** Positions put in as pending. Those that closed since are skipped when read and dropped now and then. */
+  /** Positions that were pending once. Closed ones are skipped when read, and dropped when they are too many. */
   readonly #opened: List<number>;
   readonly #pendingCount: number;
 
@@ -40,7 +40,7 @@ export class BlockVector implements BlockList {
     0,
   );
 
-  /** A vector of the blocks; of two with one id the later takes the earlier one's place. */
+  /** A vector of the blocks; of two with the same id, the later one replaces the earlier. */
   static from(blocks: Iterable<ConversationBlock>): BlockVector {
     let vector = BlockVector.empty;
     for (const block of blocks) vector = vector.put(block);
@@ -51,7 +51,7 @@ export class BlockVector implements BlockList {
     return this.#list.at(index < 0 ? this.length + index : index);
   }
 
-  /** Where the block with this id stands, or -1. */
+  /** The position of the block with this id, or -1. */
   positionOf(id: string): number {
     const found = this.#ids.candidates(id);
     if (found === undefined) return -1;
@@ -65,7 +65,7 @@ export class BlockVector implements BlockList {
     return position < 0 ? undefined : this.#list.at(position);
   }
 
-  /** Where the call stands that a result of this tool use id belongs to: the last pending one, else the last; or -1. */
+  /** The position of the call that a result with this tool use id belongs to: the last pending one, else the last; or -1. */
   positionOfCall(toolUseId: string): number {
     let best = -1;
     let bestIsPending = false;
@@ -94,7 +94,7 @@ export class BlockVector implements BlockList {
   /** A vector with `block`, whose id is new, at the end. */
   push(block: ConversationBlock): BlockVector {
     const position = this.length;
-    // The shared index also knows the blocks of other branches; when they outnumber ours it is time for our own.
+    // The shared index also holds the blocks of other branches; when those are the majority, this branch gets its own index.
     const ids = position === 0 || this.#ids.size > 2 * position + 64 ? this.#indexOfIds() : this.#ids;
     ids.add(block.id, position);
     const pending = block.status === 'pending';
@@ -122,13 +122,13 @@ export class BlockVector implements BlockList {
     return new BlockVector(list, this.#ids, calls, pruned(this.#opened, list, pendingCount), pendingCount);
   }
 
-  /** A vector without the block of this id. Costs the length: removal is rare. */
+  /** A vector without the block of this id. Its cost grows with the length: removals are rare. */
   remove(id: string): BlockVector {
     const position = this.positionOf(id);
     return position < 0 ? this : BlockVector.from(this.#list.toJSON().toSpliced(position, 1));
   }
 
-  /** The positions of the pending blocks, in order; its cost does not grow with what is complete. */
+  /** The positions of the pending blocks, in order; its cost does not grow with the complete ones. */
   pendingPositions(): number[] {
     if (this.#pendingCount === 0) return [];
     const pending = this.#opened.filter((position) => this.#list.at(position)?.status === 'pending');

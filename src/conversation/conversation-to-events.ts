@@ -2,16 +2,12 @@ import type { ConversationBlock } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
 import { findBlock } from './selectors.ts';
 import type { SessionConversationState, SubagentState } from './state.ts';
-import { subagentBlockId } from './subagent-thread.ts';
-import { isOpen } from './thread-index.ts';
+import { isOpen, subagentBlockId } from './subagent.ts';
 
-/**
- * A state as events that lead to it: what a file keeps, or what a reader who comes late is sent first. Reducing them gives
- * the same blocks and threads again.
- */
+/** Converts a state to events that reduce to the same blocks and subagents, for a file or for a reader that connects late. */
 export function conversationToEvents(state: SessionConversationState): ConversationEvent[] {
   const events: ConversationEvent[] = [];
-  // First what every thread shows, in order; then what hangs where.
+  // First the blocks of every conversation, in order; then the parents.
   for (const block of state.blocks) events.push(upsert(block));
   for (const { blocks } of state.subagents) for (const block of blocks) events.push(upsert(block));
   for (const subagent of state.subagents) events.push(spawned(subagent, timeOf(subagent, state)));
@@ -19,7 +15,7 @@ export function conversationToEvents(state: SessionConversationState): Conversat
     if (!isOpen(subagent)) events.push(completed(subagent, timeOf(subagent, state)));
   }
   for (const subagent of state.subagents) {
-    // Spawning shows a subagent; one whose block was taken away stays hidden.
+    // A spawn creates the subagent's block; where that was removed, it must be removed again.
     if (!shownBlock(subagent, state)) {
       events.push({
         type: 'block:removed',
@@ -63,7 +59,7 @@ function completed(subagent: SubagentState, timestamp: string): ConversationEven
   };
 }
 
-/** When a subagent began, as the block that shows it says. */
+/** The start of a subagent: the time of the block that shows it. */
 function timeOf(subagent: SubagentState, state: SessionConversationState): string {
   return shownBlock(subagent, state)?.timestamp ?? subagent.blocks.at(0)?.timestamp ?? '';
 }

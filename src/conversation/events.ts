@@ -1,27 +1,27 @@
 /**
- * What changes a conversation on a screen. Every source (our log, an agent's stream, a transcript) is turned into these, and
- * one reducer folds them, so all of them look the same.
+ * The events that change a conversation on a screen. Every source (our log, an agent's stream, a transcript) is converted to them,
+ * and one reducer folds them, so all sources look the same.
  */
 import type { ConversationBlock } from './blocks.ts';
 
-/** The conversation that is nobody's subagent (D36). */
+/** The id of the conversation that is not a subagent's (D36). */
 export const MAIN_CONVERSATION = 'main';
 
 /** The envelope of every event (D36). */
 export interface ConversationEventBase {
-  /** The thread it belongs to, by tool use id or agent id; absent: `'main'`. It wins over the block's own (D36). */
+  /** The conversation, by tool use id or agent id; absent: `'main'`. It overrides the block's own (D36). */
   readonly conversationId?: string;
   /** ISO time, from the source. */
   readonly timestamp: string;
 }
 
-/** Creates a block or replaces it whole. */
+/** Creates a block or replaces it. */
 export interface BlockUpsert extends ConversationEventBase {
   readonly type: 'block:upsert';
   readonly block: ConversationBlock;
 }
 
-/** Takes a block away: superseded, reverted, or a draft that begins anew (D44, D53). */
+/** Removes a block: superseded, reverted, or a draft that starts again (D44, D53). */
 export interface BlockRemoved extends ConversationEventBase {
   readonly type: 'block:removed';
   readonly blockId: string;
@@ -32,11 +32,11 @@ export interface BlockDelta extends ConversationEventBase {
   readonly type: 'block:delta';
   readonly blockId: string;
   readonly delta: string;
-  /** Where the delta begins, in UTF-16 units: what is known already is dropped. Absent: at the end. */
+  /** Where the delta starts, in UTF-16 units; the part that is already known is dropped. Absent: at the end. */
   readonly offset?: number;
 }
 
-/** A subagent began. `conversationId` is the parent's. */
+/** A subagent started. `conversationId` is the parent's. */
 export interface SubagentSpawned extends ConversationEventBase {
   readonly type: 'subagent:spawned';
   readonly toolUseId: string;
@@ -56,19 +56,19 @@ export interface SubagentCompleted extends ConversationEventBase {
   readonly durationMs?: number;
 }
 
-/** Nobody is working on the conversation any more: what is pending ends (D45). */
+/** The conversation is no longer being worked on: its pending blocks end (D45). */
 export interface SessionIdle extends ConversationEventBase {
   readonly type: 'session:idle';
   /** Absent: `'completed'`. */
   readonly reason?: 'completed' | 'interrupted' | 'failed';
 }
 
-/** What was shown belongs to another log: the conversation begins again, empty (D74). */
+/** The log was replaced by another one: the conversation starts again, empty (D74). */
 export interface SessionCleared extends ConversationEventBase {
   readonly type: 'session:reset';
 }
 
-/** Everything the reducer understands. */
+/** Every event that the reducer accepts. */
 export type ConversationEvent =
   | BlockUpsert
   | BlockRemoved

@@ -1,19 +1,17 @@
+/** Validates what enters the reducer, once. The reducer itself trusts the types. */
+import { isRecord } from '../core/message-problem.ts';
 import type { BlockType, ConversationBlock } from './blocks.ts';
 import type { ConversationEvent } from './events.ts';
-
-/**
- * The edge of the reducer: whatever arrives is looked at once, here. Inside, the types are trusted.
- */
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a value is an event that the reducer accepts (D70). The reducer supplies what a source may leave out: the timestamp, and
+ * Whether a value is an event that the reducer accepts (D70). The reducer fills what a source may omit: the timestamp, and
  * the conversation of a block, which the event's overrides anyway. A block of an unknown type is accepted: it is kept and shown as
  * `unknown`.
  */
 export function isConversationEvent(value: unknown): value is ConversationEvent {
-  if (!isFields(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
+  if (!isRecord(value) || !isOptionalString(value.conversationId) || !isOptionalString(value.timestamp)) return false;
   switch (value.type) {
     case 'block:upsert':
       return isBlock(value.block);
@@ -51,12 +49,12 @@ export function isConversationEvent(value: unknown): value is ConversationEvent 
   }
 }
 
-/** Whether a value is a block as a state holds it, perhaps of a type that this version does not know. */
+/** Whether a value is a block as a state stores it, possibly of a type that this version does not know. */
 export function isStoredBlock(value: unknown): value is ConversationBlock {
   return isBlock(value) && typeof value.timestamp === 'string' && typeof value.conversationId === 'string';
 }
 
-/** A block of a type that this version does not know is kept whole, as `unknown` (D70). */
+/** Converts a block of a type that this version does not know to an `unknown` block with all its fields (D70). */
 export function knownBlock(block: ConversationBlock): ConversationBlock {
   if (isBlockType(block.type)) return block;
   const { id, conversationId, timestamp, status, message, type: sourceType, ...data } = block as ConversationBlock;
@@ -69,7 +67,7 @@ function isBlockType(type: unknown): type is BlockType {
 }
 
 function isBlock(value: unknown): value is Fields {
-  if (!isFields(value) || !isName(value.id) || !isName(value.type)) return false;
+  if (!isRecord(value) || !isName(value.id) || !isName(value.type)) return false;
   if (value.status !== 'pending' && value.status !== 'complete' && value.status !== 'error') return false;
   if (!isOptionalString(value.timestamp) || !isOptionalString(value.conversationId)) return false;
   if (value.message !== undefined && !isMessage(value.message)) return false;
@@ -113,12 +111,12 @@ const FIELDS_OF_BLOCK: { readonly [T in BlockType]: (block: Fields) => boolean }
 };
 
 function isProgress(value: unknown): boolean {
-  return isFields(value) && typeof value.text === 'string' && isOptionalNumber(value.percent);
+  return isRecord(value) && typeof value.text === 'string' && isOptionalNumber(value.percent);
 }
 
 function isMessage(value: unknown): boolean {
   return (
-    isFields(value) &&
+    isRecord(value) &&
     typeof value.id === 'string' &&
     isOptionalString(value.model) &&
     (value.usage === undefined || isUsage(value.usage))
@@ -127,7 +125,7 @@ function isMessage(value: unknown): boolean {
 
 function isUsage(value: unknown): boolean {
   return (
-    isFields(value) &&
+    isRecord(value) &&
     typeof value.inputTokens === 'number' &&
     typeof value.outputTokens === 'number' &&
     isOptionalNumber(value.cachedInputTokens) &&
@@ -142,7 +140,7 @@ function isAttachments(value: unknown): boolean {
     Array.isArray(value) &&
     value.every(
       (item) =>
-        isFields(item) &&
+        isRecord(item) &&
         typeof item.mediaType === 'string' &&
         isOptionalString(item.data) &&
         isOptionalString(item.filename),
@@ -150,12 +148,7 @@ function isAttachments(value: unknown): boolean {
   );
 }
 
-/** Whether a value has fields to look at. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
-}
-
-/** An id or a name: empty strings name nothing. */
+/** An id or a name: not empty. */
 function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }

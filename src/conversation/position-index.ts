@@ -1,19 +1,19 @@
 /**
- * Finds positions by key for every version of a persistent list at once.
+ * Finds positions by key, in all versions of a persistent list at once.
  *
- * All versions grown from one start share one index. It holds every place where a key was ever put, by any of them, and only
- * grows; so it is a superset of what is true for each, and a version trusts an answer only after looking at its own item there.
- * That makes growing and branching equally cheap, and leaves nothing for a frozen state to freeze.
+ * All versions that start from one list share one index. It holds every position where any version ever put a key, and only grows.
+ * So its positions are candidates: a version checks its own item at each. Growing and branching are equally cheap, and a frozen
+ * state has nothing to freeze.
  */
 export class PositionIndex {
   readonly #positions = new Map<string, number | readonly number[]>();
 
-  /** How many keys were ever put, by any version. */
+  /** The number of keys that any version ever put. */
   get size(): number {
     return this.#positions.size;
   }
 
-  /** Where the key may stand: nowhere, in one place, or in one of several. */
+  /** The positions where the key may be: none, one, or several. */
   candidates(key: string): number | readonly number[] | undefined {
     return this.#positions.get(key);
   }

@@ -3,59 +3,60 @@
  *
  *     ConversationEvents ─▶ reduceConversation ─▶ { blocks, subagents }
  *
- * Pure and total: it never changes its input, reads no clock and throws on no data; an event that says nothing new, or nothing
- * that makes sense, returns the very state it was given (D48).
+ * Pure and total: it never changes its input, reads no clock and throws on no data. For an event that changes nothing or is not
+ * valid it returns the same state object (D48).
  */
-import { Draft } from './draft.ts';
+
 import type { ConversationEvent } from './events.ts';
 import { isConversationEvent } from './is-conversation-event.ts';
 import { appendDelta, removeBlock, settlePending, upsertBlock } from './reduce-block.ts';
 import { completeSubagent, spawnSubagent } from './reduce-subagent.ts';
 import type { SessionConversationState } from './state.ts';
+import { WorkingCopy } from './working-copy.ts';
 
-/** The state after one event. */
+/** Reduces one event. */
 export function reduceConversation(
   state: SessionConversationState,
   event: ConversationEvent,
 ): SessionConversationState {
-  const draft = new Draft(state);
-  apply(draft, event);
-  return draft.close();
+  const copy = new WorkingCopy(state);
+  apply(copy, event);
+  return copy.close();
 }
 
-/** The state after a batch of events, with one copy instead of one per event. */
+/** Reduces a batch of events, with one copy instead of one per event. */
 export function reduceConversationEvents(
   state: SessionConversationState,
   events: Iterable<ConversationEvent>,
 ): SessionConversationState {
-  const draft = new Draft(state);
-  for (const event of events) apply(draft, event);
-  return draft.close();
+  const copy = new WorkingCopy(state);
+  for (const event of events) apply(copy, event);
+  return copy.close();
 }
 
-function apply(draft: Draft, event: ConversationEvent): void {
+function apply(copy: WorkingCopy, event: ConversationEvent): void {
   if (!isConversationEvent(event)) return;
   switch (event.type) {
     case 'block:upsert':
-      upsertBlock(draft, event);
+      upsertBlock(copy, event);
       break;
     case 'block:delta':
-      appendDelta(draft, event);
+      appendDelta(copy, event);
       break;
     case 'block:removed':
-      removeBlock(draft, event);
+      removeBlock(copy, event);
       break;
     case 'subagent:spawned':
-      spawnSubagent(draft, event);
+      spawnSubagent(copy, event);
       break;
     case 'subagent:completed':
-      completeSubagent(draft, event);
+      completeSubagent(copy, event);
       break;
     case 'session:idle':
-      settlePending(draft, event);
+      settlePending(copy, event);
       break;
     case 'session:reset':
-      draft.clear();
+      copy.clear();
       break;
     default:
       event satisfies never;

@@ -1,92 +1,97 @@
 /**
- * The handlers of events about subagents. Each is an upsert of a thread and of the block that shows it (D39), and each first
- * finds the thread that is meant:
+ * Handlers of the events about subagents. Each upserts a subagent and the block that shows it (D39). First it finds the subagent:
  *
- *     its tool use id is ─┬─ known ──────────────────▶ that thread; one begun under its agent id is merged into it
- *                         └─ new ─┬─ agent id known ─▶ the thread begun under the agent id, renamed
- *                                 └─ else ───────────▶ a new thread
+ *     its tool use id is ─┬─ known ──────────────────▶ that subagent; one created under its agent id is merged into it
+ *                         └─ new ─┬─ agent id known ─▶ the subagent created under the agent id, renamed
+ *                                 └─ else ───────────▶ a new subagent
  */
 import { BlockVector } from './block-vector.ts';
-import type { Thread } from './conversation-state.ts';
-import { type Draft, NONE, normalAgentId } from './draft.ts';
 import { MAIN_CONVERSATION, type SubagentCompleted, type SubagentSpawned } from './events.ts';
-import { absorbThread, findUnclaimed, hideThread, parentOf, renameThread, wasSpawned } from './link-threads.ts';
-import { findOrCreateThread } from './reduce-block.ts';
-import { changeThread, firstSaid, makeThread, showThread, subagentBlockId } from './subagent-thread.ts';
-import { isOpen } from './thread-index.ts';
+import { absorbSubagent, findUnclaimed, hideSubagent, parentOf, renameSubagent, wasSpawned } from './link-subagents.ts';
+import { findOrCreateConversation } from './reduce-block.ts';
+import {
+  changeSubagent,
+  firstNonEmpty,
+  isOpen,
+  makeSubagent,
+  type Subagent,
+  showSubagent,
+  subagentBlockId,
+} from './subagent.ts';
+import { NONE, normalAgentId, type WorkingCopy } from './working-copy.ts';
 
 type SubagentEvent = SubagentSpawned | SubagentCompleted;
 
-/** Begins a subagent, or fills what is still empty in a known one; a final status stays final (D39). */
-export function spawnSubagent(draft: Draft, event: SubagentSpawned): void {
-  const position = placeThread(draft, event);
-  const thread = draft.thread(position);
-  if (thread === undefined) return;
-  const name = firstSaid(thread.name, event.subagentType);
-  const description = firstSaid(thread.description, event.description);
-  const prompt = firstSaid(thread.prompt, event.prompt);
-  draft.setThread(
+/** Creates a subagent, or fills the empty fields of a known one; a final status stays final (D39). */
+export function spawnSubagent(copy: WorkingCopy, event: SubagentSpawned): void {
+  const position = placeSubagent(copy, event);
+  const subagent = copy.subagent(position);
+  if (subagent === undefined) return;
+  const name = firstNonEmpty(subagent.name, event.subagentType);
+  const description = firstNonEmpty(subagent.description, event.description);
+  const prompt = firstNonEmpty(subagent.prompt, event.prompt);
+  copy.setSubagent(
     position,
-    changeThread(thread, {
+    changeSubagent(subagent, {
       ...(name !== undefined && { name }),
       ...(description !== undefined && { description }),
       ...(prompt !== undefined && { prompt }),
     }),
   );
-  showInParent(draft, position, event);
+  showInParent(copy, position, event);
 }
 
-/** Ends a subagent, writing only what the event says; one that was never spawned is created (D39). */
-export function completeSubagent(draft: Draft, event: SubagentCompleted): void {
-  const ending: Partial<Thread> = {
+/** Ends a subagent and writes only the fields of the event; creates one that was never spawned (D39). */
+export function completeSubagent(copy: WorkingCopy, event: SubagentCompleted): void {
+  const ending: Partial<Subagent> = {
     status: event.status === 'completed' ? 'success' : 'error',
     ...(event.output !== undefined && { output: event.output }),
     ...(event.durationMs !== undefined && { durationMs: event.durationMs }),
   };
-  if (endedBefore(draft, event.toolUseId, ending)) return;
-  const position = placeThread(draft, event);
-  const thread = draft.thread(position);
-  if (thread === undefined) return;
-  draft.setThread(position, changeThread(thread, ending));
-  showInParent(draft, position, event);
+  if (endedBefore(copy, event.toolUseId, ending)) return;
+  const position = placeSubagent(copy, event);
+  const subagent = copy.subagent(position);
+  if (subagent === undefined) return;
+  copy.setSubagent(position, changeSubagent(subagent, ending));
+  showInParent(copy, position, event);
 }
 
 /**
- * Whether an agent's ending is told a second time. Told by the agent's id, an ending goes to the newest open run; told again,
- * when that run is closed, it must not end another one (I7).
+ * Whether a completion is delivered a second time. One that names the agent's id ends the agent's newest open run; delivered again,
+ * when that run is closed, it must not end another run (I7).
  */
-function endedBefore(draft: Draft, id: string, ending: Partial<Thread>): boolean {
-  const target = draft.thread(draft.find(id));
+function endedBefore(copy: WorkingCopy, id: string, ending: Partial<Subagent>): boolean {
+  const target = copy.subagent(copy.find(id));
   if (target === undefined || target.toolUseId === id) return false;
-  const runs = draft.runsOf(id);
+  const runs = copy.runsOf(id);
   const suspects = isOpen(target) ? runs.slice(runs.indexOf(target) + 1) : runs;
-  return suspects.some((run) => changeThread(run, ending) === run);
+  return suspects.some((run) => changeSubagent(run, ending) === run);
 }
 
-/** Finds or makes the thread, gives it its agent id and its parent; `NONE` when it would be its own ancestor (D40). */
-function placeThread(draft: Draft, event: SubagentEvent): number {
+/** Finds or creates the subagent and sets its agent id and parent; `NONE` when it would be its own ancestor (D40). */
+function placeSubagent(copy: WorkingCopy, event: SubagentEvent): number {
   const { toolUseId } = event;
   if (normalAgentId(toolUseId) === MAIN_CONVERSATION) return NONE;
   const agentId = agentIdOf(event);
-  const known = draft.find(toolUseId);
+  const known = copy.find(toolUseId);
   if (known !== NONE) {
-    if (!attach(draft, known, event)) return NONE;
-    return agentId === undefined ? known : claim(draft, known, agentId);
+    if (!attach(copy, known, event)) return NONE;
+    return agentId === undefined ? known : claim(copy, known, agentId);
   }
   if (isSelf(event.conversationId, toolUseId)) return NONE;
-  const unclaimed = agentId === undefined ? NONE : findUnclaimed(draft, agentId);
-  if (agentId !== undefined && unclaimed !== NONE && !draft.isWithin(draft.find(event.conversationId), unclaimed)) {
-    renameThread(draft, unclaimed, toolUseId, agentId);
-    attach(draft, unclaimed, event);
+  const unclaimed = agentId === undefined ? NONE : findUnclaimed(copy, agentId);
+  if (agentId !== undefined && unclaimed !== NONE && !copy.isWithin(copy.find(event.conversationId), unclaimed)) {
+    renameSubagent(copy, unclaimed, toolUseId, agentId);
+    attach(copy, unclaimed, event);
     return unclaimed;
   }
-  const parent = findOrCreateThread(draft, event.conversationId);
+  const parent = findOrCreateConversation(copy, event.conversationId);
   if (parent === NONE) return NONE;
-  return draft.addThread(
-    makeThread({
+  return copy.addSubagent(
+    makeSubagent({
       toolUseId,
       agentId: unclaimed === NONE ? agentId : undefined,
-      parentConversationId: draft.conversationId(parent),
+      parentConversationId: copy.conversationId(parent),
       status: 'running',
       name: undefined,
       description: undefined,
@@ -98,53 +103,53 @@ function placeThread(draft: Draft, event: SubagentEvent): number {
   );
 }
 
-/** Hangs a thread that nobody spawned yet under the event's conversation. False: that would close a loop. */
-function attach(draft: Draft, position: number, event: SubagentEvent): boolean {
-  const thread = draft.thread(position);
-  if (thread === undefined || wasSpawned(draft, thread)) return true;
-  const shown = draft.blocks(parentOf(draft, thread)).get(subagentBlockId(thread.toolUseId)) !== undefined;
+/** Moves a subagent without a spawn under the event's conversation; false when that would create a loop. */
+function attach(copy: WorkingCopy, position: number, event: SubagentEvent): boolean {
+  const subagent = copy.subagent(position);
+  if (subagent === undefined || wasSpawned(copy, subagent)) return true;
+  const shown = copy.blocks(parentOf(copy, subagent)).get(subagentBlockId(subagent.toolUseId)) !== undefined;
   const unnamed = event.conversationId === undefined || event.conversationId === MAIN_CONVERSATION;
-  // A completion that came first may not have known the parent; the spawn does, unless it names none either.
+  // A completion that arrived first may lack the parent; the spawn names it, unless it lacks it too.
   if (shown && (event.type === 'subagent:completed' || unnamed)) return true;
-  const known = draft.find(event.conversationId);
-  if (known !== NONE && draft.isWithin(known, position)) return false;
-  const parent = findOrCreateThread(draft, event.conversationId);
+  const known = copy.find(event.conversationId);
+  if (known !== NONE && copy.isWithin(known, position)) return false;
+  const parent = findOrCreateConversation(copy, event.conversationId);
   if (parent === NONE) return false;
-  const parentConversationId = draft.conversationId(parent);
-  if (parentConversationId === thread.parentConversationId) return true;
-  if (shown) hideThread(draft, thread);
-  const current = draft.thread(position) ?? thread;
-  draft.setThread(position, changeThread(current, { parentConversationId }));
+  const parentConversationId = copy.conversationId(parent);
+  if (parentConversationId === subagent.parentConversationId) return true;
+  if (shown) hideSubagent(copy, subagent);
+  const current = copy.subagent(position) ?? subagent;
+  copy.setSubagent(position, changeSubagent(current, { parentConversationId }));
   return true;
 }
 
-/** Links an agent id to a thread that has none; answers where the thread stands afterwards. A link, once made, stays. */
-function claim(draft: Draft, position: number, agentId: string): number {
-  const thread = draft.thread(position);
-  if (thread === undefined || thread.agentId !== undefined) return position;
-  const unclaimed = findUnclaimed(draft, agentId);
+/** Links an agent id to a subagent that has none; returns the subagent's position afterwards. A link never changes. */
+function claim(copy: WorkingCopy, position: number, agentId: string): number {
+  const subagent = copy.subagent(position);
+  if (subagent === undefined || subagent.agentId !== undefined) return position;
+  const unclaimed = findUnclaimed(copy, agentId);
   if (unclaimed === NONE || unclaimed === position) {
-    draft.setThread(position, changeThread(thread, { agentId }));
+    copy.setSubagent(position, changeSubagent(subagent, { agentId }));
     return position;
   }
-  if (draft.isWithin(position, unclaimed) || draft.isWithin(unclaimed, position)) return position;
-  draft.setThread(position, changeThread(thread, { agentId }));
-  return absorbThread(draft, unclaimed, position);
+  if (copy.isWithin(position, unclaimed) || copy.isWithin(unclaimed, position)) return position;
+  copy.setSubagent(position, changeSubagent(subagent, { agentId }));
+  return absorbSubagent(copy, unclaimed, position);
 }
 
-function showInParent(draft: Draft, position: number, event: SubagentEvent): void {
-  const thread = draft.thread(position);
-  if (thread === undefined) return;
-  const parent = parentOf(draft, thread);
-  const blocks = draft.blocks(parent);
-  const known = blocks.get(subagentBlockId(thread.toolUseId));
+function showInParent(copy: WorkingCopy, position: number, event: SubagentEvent): void {
+  const subagent = copy.subagent(position);
+  if (subagent === undefined) return;
+  const parent = parentOf(copy, subagent);
+  const blocks = copy.blocks(parent);
+  const known = blocks.get(subagentBlockId(subagent.toolUseId));
   // A block of another kind has this id: its type never changes (D43).
   if (known && known.type !== 'subagent') return;
-  const block = showThread(thread, known, event.timestamp ?? '');
-  if (block !== known) draft.setBlocks(parent, blocks.put(block));
+  const block = showSubagent(subagent, known, event.timestamp ?? '');
+  if (block !== known) copy.setBlocks(parent, blocks.put(block));
 }
 
-/** The agent id an event brings, unless it names no agent: the main thread, or the parent itself. */
+/** The agent id of an event; `undefined` when it names the main conversation or the parent itself. */
 function agentIdOf(event: SubagentEvent): string | undefined {
   if (event.agentId === undefined || event.agentId === '') return undefined;
   const agentId = normalAgentId(event.agentId);

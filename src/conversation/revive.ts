@@ -1,24 +1,26 @@
+import { isRecord } from '../core/message-problem.ts';
 import { BlockVector } from './block-vector.ts';
 import type { ConversationBlock } from './blocks.ts';
-import { ConversationState, type Thread } from './conversation-state.ts';
 import { MAIN_CONVERSATION } from './events.ts';
-import { isFields, isStoredBlock, knownBlock } from './is-conversation-event.ts';
+import { IndexedState } from './indexed-state.ts';
+import { isStoredBlock, knownBlock } from './is-conversation-event.ts';
 import type { SubagentStatus } from './state.ts';
-import { ThreadIndex } from './thread-index.ts';
+import type { Subagent } from './subagent.ts';
+import { SubagentIndex } from './subagent-index.ts';
 
 /**
- * A state from its JSON, or from anything: what is not a block or a thread is left out. The server sends a state as JSON, the
- * client goes on reducing it.
+ * Restores a state from its JSON, so that a client can continue to reduce what a server sent. Accepts any value: what is not a
+ * block or a subagent is dropped.
  */
-export function reviveConversationState(value: unknown): ConversationState {
-  const fields = isFields(value) ? value : {};
-  const threads = new Map<string, Thread>();
+export function reviveConversationState(value: unknown): IndexedState {
+  const fields = isRecord(value) ? value : {};
+  const byToolUse = new Map<string, Subagent>();
   for (const item of iterate(fields.subagents)) {
-    const thread = reviveThread(item);
-    if (thread && !threads.has(thread.toolUseId)) threads.set(thread.toolUseId, thread);
+    const subagent = reviveSubagent(item);
+    if (subagent && !byToolUse.has(subagent.toolUseId)) byToolUse.set(subagent.toolUseId, subagent);
   }
-  const subagents = [...threads.values()];
-  return new ConversationState(reviveBlocks(fields.blocks), subagents, ThreadIndex.of(subagents));
+  const subagents = [...byToolUse.values()];
+  return new IndexedState(reviveBlocks(fields.blocks), subagents, SubagentIndex.of(subagents));
 }
 
 function reviveBlocks(value: unknown): BlockVector {
@@ -30,8 +32,8 @@ function reviveBlocks(value: unknown): BlockVector {
 
 const STATUSES: readonly unknown[] = ['pending', 'running', 'success', 'error'] satisfies SubagentStatus[];
 
-function reviveThread(value: unknown): Thread | undefined {
-  if (!isFields(value)) return undefined;
+function reviveSubagent(value: unknown): Subagent | undefined {
+  if (!isRecord(value)) return undefined;
   const { toolUseId, parentConversationId, status } = value;
   if (typeof toolUseId !== 'string' || toolUseId === '' || toolUseId === MAIN_CONVERSATION) return undefined;
   const text = <K extends string>(key: K): { readonly [P in K]?: string } =>
@@ -51,7 +53,6 @@ function reviveThread(value: unknown): Thread | undefined {
 }
 
 function iterate(value: unknown): Iterable<unknown> {
-  return isFields(value) && Symbol.iterator in value && typeof value[Symbol.iterator] === 'function'
-    ? (value as unknown as Iterable<unknown>)
-    : [];
+  const isIterable = typeof value === 'object' && value !== null && Symbol.iterator in value;
+  return isIterable && typeof value[Symbol.iterator] === 'function' ? (value as Iterable<unknown>) : [];
 }

@@ -1,9 +1,9 @@
-/** More parts than this are not compared: two values that large, or that contain themselves, count as different. */
+/** The most parts that are compared: larger values, and values that contain themselves, count as different. */
 const MAX_COMPARED = 1_000_000;
 
 /**
- * Whether two values are equal as data. Tells a repeated event from a new one (D48). It keeps its own stack, so the nesting of
- * what it compares does not matter.
+ * Whether two values are equal as data. The reducer uses it to recognise repeated events (D48). It has a stack of its own, so deep
+ * nesting cannot overflow the call stack.
  */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
@@ -27,7 +27,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** A `Date` or a `Map` keeps its value out of its keys, so only plain objects and arrays are looked into. */
+/** Only plain objects and arrays are compared by their keys: a `Date` or a `Map` has its value elsewhere. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null;

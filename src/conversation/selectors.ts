@@ -1,95 +1,95 @@
-/** Questions about a conversation's state. All but the totals and the tree cost no more than their answer. */
+/** Reads a conversation's state. The cost of all but the totals and the tree grows only with what they return. */
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { BlockList, BlockMessage, ConversationBlock } from './blocks.ts';
-import { Draft, MAIN, NONE } from './draft.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import type { SessionConversationState, SubagentState } from './state.ts';
+import { MAIN, NONE, WorkingCopy } from './working-copy.ts';
 
-/** One thread of the tree: the main one, or a subagent's. */
+/** One conversation of the tree: the main one, or a subagent's. */
 export interface ThreadNode {
   readonly conversationId: string;
   readonly blocks: BlockList;
-  /** Absent for the main thread. */
+  /** Absent for the main conversation. */
   readonly subagent?: SubagentState;
   readonly children: readonly ThreadNode[];
 }
 
-/** What a conversation cost, each model answer counted once. */
+/** What a conversation cost. Each response is counted once. */
 export interface UsageTotals {
   readonly usage: Usage;
-  /** Answers that reported their usage. */
+  /** Responses that reported their usage. */
   readonly messages: number;
   readonly byModel: ReadonlyMap<string, Usage>;
 }
 
-/** A subagent's thread by tool use id or agent id, with or without the `agent-` prefix (D41). */
+/** Finds a subagent by tool use id or agent id, with or without the `agent-` prefix (D41). */
 export function findSubagent(state: SessionConversationState, id: string): SubagentState | undefined {
-  const draft = new Draft(state);
-  return draft.thread(draft.find(id));
+  const copy = new WorkingCopy(state);
+  return copy.subagent(copy.find(id));
 }
 
-/** The blocks of one thread; undefined when there is no such thread. */
+/** The blocks of one conversation; `undefined` when it does not exist. */
 export function blocksOf(
   state: SessionConversationState,
   conversationId: string = MAIN_CONVERSATION,
 ): BlockList | undefined {
-  const draft = new Draft(state);
-  const position = draft.find(conversationId);
-  return position === NONE ? undefined : draft.blocks(position);
+  const copy = new WorkingCopy(state);
+  const position = copy.find(conversationId);
+  return position === NONE ? undefined : copy.blocks(position);
 }
 
-/** One block, by its id and its conversation's (D44). */
+/** Finds a block by its id and its conversation's id (D44). */
 export function findBlock(
   state: SessionConversationState,
   blockId: string,
   conversationId: string = MAIN_CONVERSATION,
 ): ConversationBlock | undefined {
-  const draft = new Draft(state);
-  const position = draft.find(conversationId);
-  return position === NONE ? undefined : draft.blocks(position).get(blockId);
+  const copy = new WorkingCopy(state);
+  const position = copy.find(conversationId);
+  return position === NONE ? undefined : copy.blocks(position).get(blockId);
 }
 
-/** What is still being said or done: in one thread, or in all of them. */
+/** The pending blocks of one conversation, or of all. */
 export function pendingBlocks(state: SessionConversationState, conversationId?: string): readonly ConversationBlock[] {
-  const draft = new Draft(state);
+  const copy = new WorkingCopy(state);
   const positions =
     conversationId === undefined
-      ? [MAIN, ...draft.threads.keys()]
-      : [draft.find(conversationId)].filter((p) => p !== NONE);
+      ? [MAIN, ...copy.subagents.keys()]
+      : [copy.find(conversationId)].filter((p) => p !== NONE);
   return positions.flatMap((position) => {
-    const blocks = draft.blocks(position);
+    const blocks = copy.blocks(position);
     return blocks.pendingPositions().flatMap((at) => blocks.at(at) ?? []);
   });
 }
 
-/** The threads as a tree. One whose parent is gone hangs under main, and so does one thread of a loop. */
+/** The conversations as a tree. A subagent without an existing parent is placed under main, and so is one of every loop. */
 export function threadTree(state: SessionConversationState): ThreadNode {
-  const draft = new Draft(state);
-  const nodes = draft.threads.map((subagent) => ({
+  const copy = new WorkingCopy(state);
+  const nodes = copy.subagents.map((subagent) => ({
     conversationId: subagent.toolUseId,
     blocks: subagent.blocks,
     subagent,
     children: [] as ThreadNode[],
   }));
-  const root = { conversationId: MAIN_CONVERSATION, blocks: draft.blocks(MAIN), children: [] as ThreadNode[] };
-  const loops = loopHeads(draft);
+  const root = { conversationId: MAIN_CONVERSATION, blocks: copy.blocks(MAIN), children: [] as ThreadNode[] };
+  const loops = loopHeads(copy);
   for (const [position, node] of nodes.entries()) {
-    const parent = loops.has(position) ? root : nodes[draft.find(node.subagent.parentConversationId)];
+    const parent = loops.has(position) ? root : nodes[copy.find(node.subagent.parentConversationId)];
     (parent ?? root).children.push(node);
   }
   return root;
 }
 
-/** One thread of every loop of parents. The reducer makes none, but a state may come from anywhere. */
-function loopHeads(draft: Draft): ReadonlySet<number> {
+/** One subagent of every loop of parents. The reducer creates no loops, but a revived state may contain some. */
+function loopHeads(copy: WorkingCopy): ReadonlySet<number> {
   const settled = new Set<number>();
   const heads = new Set<number>();
-  for (const start of draft.threads.keys()) {
+  for (const start of copy.subagents.keys()) {
     const path = new Set<number>();
     let current = start;
     while (current >= 0 && !settled.has(current) && !path.has(current)) {
       path.add(current);
-      current = draft.find(draft.thread(current)?.parentConversationId);
+      current = copy.find(copy.subagent(current)?.parentConversationId);
     }
     if (path.has(current)) heads.add(current);
     for (const position of path) settled.add(position);
@@ -97,25 +97,25 @@ function loopHeads(draft: Draft): ReadonlySet<number> {
   return heads;
 }
 
-/** Tokens and money over all threads. Blocks of one answer repeat its usage; the fullest report of each counts, once. */
+/** Tokens and cost of all conversations. The blocks of a response repeat its usage; its fullest report is counted, once. */
 export function usageTotals(state: SessionConversationState): UsageTotals {
-  const answers = new Map<string, BlockMessage & { readonly usage: Usage }>();
+  const responses = new Map<string, BlockMessage & { readonly usage: Usage }>();
   for (const blocks of [state.blocks, ...state.subagents.map((subagent) => subagent.blocks)]) {
     for (const { message } of blocks) {
       if (message?.usage === undefined) continue;
-      const known = answers.get(message.id);
-      // A report made while the answer was streaming says less than the last one.
+      const known = responses.get(message.id);
+      // A report from the middle of the stream counts fewer tokens than the last one.
       if (known && known.usage.outputTokens > message.usage.outputTokens) continue;
-      answers.set(message.id, { ...message, usage: message.usage });
+      responses.set(message.id, { ...message, usage: message.usage });
     }
   }
   const byModel = new Map<string, Usage>();
   let usage = NO_USAGE;
-  for (const answer of answers.values()) {
-    usage = addUsage(usage, answer.usage);
-    if (answer.model !== undefined) {
-      byModel.set(answer.model, addUsage(byModel.get(answer.model) ?? NO_USAGE, answer.usage));
+  for (const response of responses.values()) {
+    usage = addUsage(usage, response.usage);
+    if (response.model !== undefined) {
+      byModel.set(response.model, addUsage(byModel.get(response.model) ?? NO_USAGE, response.usage));
     }
   }
-  return { usage, messages: answers.size, byModel };
+  return { usage, messages: responses.size, byModel };
 }

@@ -1,12 +1,12 @@
-/** The shape of a conversation on a screen: the main thread's blocks and every subagent's thread, flat. */
+/** The shape of a conversation on a screen: the main blocks, and every subagent in one flat list. */
 import type { BlockList } from './blocks.ts';
 
 /** `pending` and `running` are open, the other two final. */
 export type SubagentStatus = 'pending' | 'running' | 'success' | 'error';
 
-/** A subagent's thread. Threads form a tree by `parentConversationId` (D40). */
+/** A subagent with its blocks. Subagents form a tree by `parentConversationId` (D40). */
 export interface SubagentState {
-  /** The call that started it; the agent's id until the two are linked (D41). It is the thread's conversation id. */
+  /** The call that started it; the agent's id until the two are linked (D41). It is also the subagent's conversation id. */
   readonly toolUseId: string;
   readonly agentId?: string;
   readonly parentConversationId: string;
@@ -22,7 +22,7 @@ export interface SubagentState {
 /**
  * A conversation as a screen shows it.
  *
- * Contract: never changes; what an event did not touch is the same object before and after. Compare two through JSON.
+ * Contract: never changes; the parts that an event did not change are the same objects before and after. Compare states through JSON.
  */
 export interface SessionConversationState {
   readonly blocks: BlockList;

@@ -1,12 +1,11 @@
-/** From a path and perhaps a session's id to the place where that session is kept. */
+/** From a path, and perhaps a session id, to the source that reads it and the place where the session is stored. */
 import { stat } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
 import { HoldfastError } from '../core/errors.ts';
-import { findTranscripts } from './find-transcripts.ts';
-import { openOpenCodeDatabase } from './opencode-database.ts';
-import type { OpenCodeSource } from './opencode-source.ts';
-import { openOpenCodeStorage } from './opencode-storage.ts';
-import { checkSessionId, openFile, resolvePath } from './safe-files.ts';
+import { combinedFileSource } from './combined-file.ts';
+import { findWith } from './find-transcripts.ts';
+import { checkSessionId, listDirectory, notRegular, resolvePath, subfoldersOf } from './safe-files.ts';
+import type { FileOrFolder, TranscriptPlace, TranscriptSource } from './transcript-source.ts';
+import { entriesOf, type TranscriptSources } from './transcript-sources.ts';
 
 /** Options of `loadTranscript` and `readTranscript`. */
 export interface TranscriptOptions {
@@ -14,22 +13,30 @@ export interface TranscriptOptions {
   readonly sessionId?: string;
 }
 
-/** Where a session is kept. Paths have no links in them. */
-export type TranscriptPlace =
-  | { readonly kind: 'claude-file'; readonly path: string }
-  | { readonly kind: 'opencode-export'; readonly path: string }
-  | { readonly kind: 'opencode-database' | 'opencode-storage'; readonly path: string; readonly sessionId?: string };
+/** A session's place, and what reads it. */
+export interface LocatedTranscript<A extends string> {
+  readonly architecture: A;
+  readonly source: Pick<TranscriptSource, 'load' | 'read'>;
+  readonly place: TranscriptPlace;
+}
 
-const SQLITE_MAGIC = 'SQLite format 3\0';
-
-/** Finds the place; what there is not is an error that says so. */
-export async function locateTranscript(path: string, options: TranscriptOptions = {}): Promise<TranscriptPlace> {
+/** Locates a session. Throws `CONVERSATION_NOT_FOUND` when there is none, `INVALID_ARGUMENT` when the caller has to name one of several. */
+export async function locateTranscript<A extends string>(
+  sources: TranscriptSources<A>,
+  path: string,
+  options: TranscriptOptions,
+): Promise<LocatedTranscript<A>> {
   const named = options.sessionId === undefined ? undefined : checkSessionId(options.sessionId);
-  const real = await resolvePath(path);
-  const session = named === undefined ? {} : { sessionId: named };
-  if (!(await isDirectory(real))) return await placeOfFile(real, session);
-  if (await isStorage(real)) return { kind: 'opencode-storage', path: real, ...session };
-  const found = await findTranscripts(real);
+  const item = await openPath(await resolvePath(path));
+  const combined = item.kind === 'file' ? await combinedFileSource(sources, item.path) : undefined;
+  if (combined !== undefined) return { ...combined, place: { path: item.path } };
+  for (const [architecture, source] of entriesOf(sources)) {
+    const place = await source.detect(item);
+    if (place !== undefined) {
+      return { architecture, source, place: { ...(named !== undefined && { sessionId: named }), ...place } };
+    }
+  }
+  const found = await findWith(sources, item.path);
   const candidates = found.filter(({ sessionId }) => named === undefined || sessionId === named);
   const [newest] = candidates;
   if (newest === undefined) {
@@ -41,47 +48,13 @@ export async function locateTranscript(path: string, options: TranscriptOptions 
       `there are ${candidates.length} transcripts in ${path}; name one with the option sessionId (findTranscripts lists them)`,
     );
   }
-  const { path: place, sessionId, architecture } = newest;
-  if (architecture === 'claude-sdk') return { kind: 'claude-file', path: place };
-  if (await isStorage(place)) return { kind: 'opencode-storage', path: place, sessionId };
-  return await placeOfFile(place, { sessionId });
+  const { architecture, sessionId } = newest;
+  return { architecture, source: sources[architecture], place: { path: newest.path, sessionId } };
 }
 
-/** Opens the source that a place names. */
-export async function openSource(
-  place: Extract<TranscriptPlace, { kind: 'opencode-database' | 'opencode-storage' }>,
-): Promise<OpenCodeSource> {
-  return place.kind === 'opencode-database' ? await openOpenCodeDatabase(place.path) : openOpenCodeStorage(place.path);
-}
-
-async function placeOfFile(path: string, session: { readonly sessionId?: string }): Promise<TranscriptPlace> {
-  if (await isDatabase(path)) return { kind: 'opencode-database', path, ...session };
-  if (extname(path) !== '.json') return { kind: 'claude-file', path };
-  const storage = dirname(dirname(dirname(path)));
-  const isSession = basename(dirname(dirname(path))) === 'session' && (await isStorage(storage));
-  return isSession
-    ? { kind: 'opencode-storage', path: storage, sessionId: checkSessionId(basename(path, '.json')) }
-    : { kind: 'opencode-export', path };
-}
-
-async function isStorage(path: string): Promise<boolean> {
-  return (await isDirectory(join(path, 'session'))) && (await isDirectory(join(path, 'message')));
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-}
-
-async function isDatabase(path: string): Promise<boolean> {
-  const handle = await openFile(path);
-  try {
-    const head = Buffer.alloc(SQLITE_MAGIC.length);
-    await handle.read(head, 0, head.length, 0);
-    return head.toString('latin1') === SQLITE_MAGIC;
-  } finally {
-    await handle.close();
-  }
+async function openPath(path: string): Promise<FileOrFolder> {
+  const found = await stat(path);
+  if (found.isDirectory()) return { kind: 'folder', path, subfolders: subfoldersOf(await listDirectory(path)) };
+  if (found.isFile()) return { kind: 'file', path };
+  throw notRegular(path);
 }

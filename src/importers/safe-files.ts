@@ -1,18 +1,18 @@
 /**
- * Reading other programs' files without being led astray: what is found below a root is opened only if it is a regular file that
- * really lies there. Symbolic links are not followed, and ids from files or callers never become paths unchecked.
+ * Reads other programs' files safely. A file found below a root is opened only if it is a regular file whose real path is below that
+ * root. Symbolic links are not followed, and ids from files or callers never become part of a path unchecked.
  */
 import { closeSync, constants, type Dirent, fstatSync, openSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
 
-/** Whether an id may be part of a file's name: no separators, no way up. */
+/** Whether an id may be part of a file's name: no separators, no dots. */
 export function isSafeId(id: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9_-]{0,199}$/.test(id);
 }
 
-/** Refuses an id that could name anything but a session. */
+/** Returns the id of an agent's session; throws `INVALID_ARGUMENT` when it could be anything else, such as a path. */
 export function checkSessionId(id: string): string {
   if (isSafeId(id)) return id;
   throw new HoldfastError(
@@ -23,7 +23,7 @@ export function checkSessionId(id: string): string {
 
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Opens a regular file for reading; a link in its last place is refused. */
+/** Opens a regular file for reading; throws when the path is a symbolic link. */
 export async function openFile(path: string): Promise<FileHandle> {
   const handle = await open(path, FOR_READING);
   try {
@@ -36,7 +36,7 @@ export async function openFile(path: string): Promise<FileHandle> {
   throw notRegular(path);
 }
 
-/** The same at once; answers a file descriptor. */
+/** `openFile`, synchronously; returns a file descriptor. */
 export function openFileSync(path: string): number {
   const fd = openSync(path, FOR_READING);
   if (fstatSync(fd).isFile()) return fd;
@@ -44,11 +44,40 @@ export function openFileSync(path: string): number {
   throw notRegular(path);
 }
 
-function notRegular(path: string): HoldfastError {
+/** The error for devices, pipes and the like. */
+export function notRegular(path: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', `${path} is not a regular file; name a transcript`);
 }
 
-/** The text of a file below a root, or `undefined` when it is not there or not to be read. */
+/** The first bytes of a file as text, one character per byte. */
+export async function readHead(path: string, bytes: number): Promise<string> {
+  const handle = await openFile(path);
+  try {
+    const head = Buffer.alloc(bytes);
+    const { bytesRead } = await handle.read(head, 0, bytes, 0);
+    return head.toString('latin1', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The whole text of a file. */
+export async function readText(path: string): Promise<string> {
+  const handle = await openFile(path);
+  try {
+    return await handle.readFile('utf8');
+  } catch (error) {
+    throw new HoldfastError(
+      'INVALID_ARGUMENT',
+      `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
+      { cause: error },
+    );
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The text of a file below a root; `undefined` when it is missing, too large, elsewhere or not readable. */
 export async function readFileBelow(root: string, path: string, maxBytes: number): Promise<string | undefined> {
   if (!(await isBelow(root, path))) return undefined;
   try {
@@ -64,7 +93,7 @@ export async function readFileBelow(root: string, path: string, maxBytes: number
   }
 }
 
-/** Whether a path really leads to a place below a root, which has no links in it. */
+/** Whether the real path of `path` is below a root, which itself contains no symbolic links. */
 async function isBelow(root: string, path: string): Promise<boolean> {
   try {
     return (await realpath(path)).startsWith(root.endsWith(sep) ? root : root + sep);
@@ -73,7 +102,7 @@ async function isBelow(root: string, path: string): Promise<boolean> {
   }
 }
 
-/** What a directory holds, without its links; nothing when it cannot be read. */
+/** The entries of a directory without its symbolic links, by name; none when it cannot be read. */
 export async function listDirectory(path: string): Promise<readonly Dirent[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
@@ -83,7 +112,12 @@ export async function listDirectory(path: string): Promise<readonly Dirent[]> {
   }
 }
 
-/** The path without its links; the caller's own choice may be one. */
+/** The names of the directories among entries. */
+export function subfoldersOf(entries: readonly Dirent[]): ReadonlySet<string> {
+  return new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
+}
+
+/** The real path of a path that the caller chose: that one may contain symbolic links. */
 export async function resolvePath(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -1,13 +1,13 @@
 /**
- * The AI SDK's UI messages on a screen. The types say what we read and write of them and no more, so that this works with
- * whatever version is installed, and with messages that were stored by another one. The way out is `export/ui-messages.ts`.
+ * Converts UI messages of the AI SDK to conversation events. The types contain only the fields that we read and write, so that any
+ * installed version works, and messages that another version stored. `export/ui-messages.ts` converts the other way.
  */
 import type { Attachment, ConversationBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { isStoredBlock } from '../conversation/is-conversation-event.ts';
 import { asList, asName, asObject, asText, type Json, keep } from './json-access.ts';
 
-/** A part of a UI message: known by its type, read field by field. */
+/** A part of a UI message. Its `type` says which fields it has. */
 export interface UIMessagePart {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -21,14 +21,14 @@ export interface UIMessage {
   readonly metadata?: unknown;
 }
 
-/** The part that carries a block which UI messages have no part for. */
+/** The type of the part that carries a block for which UI messages have no part. */
 export const BLOCK_PART = 'data-holdfast-block';
 
-/** UI messages as conversation events. Parts that are not known are kept as `unknown` blocks (D49). */
+/** Converts UI messages to conversation events. Parts of unknown types are kept as `unknown` blocks (D49). */
 export function uiMessagesToEvents(
   messages: Iterable<UIMessage>,
   options: {
-    readonly conversationId?: string /** For messages that do not say when. */;
+    readonly conversationId?: string /** For messages without a time. */;
     readonly timestamp?: string;
   } = {},
 ): ConversationEvent[] {
@@ -51,7 +51,7 @@ interface MessageContext {
   readonly source: Json;
   readonly conversationId: string;
   readonly timestamp: string;
-  /** How often each call id came up: one that is repeated gets `#2` (D46). */
+  /** How often each call id was used: a repeated one gets `#2` (D46). */
   readonly callNames: Map<string, number>;
 }
 
@@ -79,12 +79,12 @@ class UIMessageReader {
     if (type === 'text' || type === 'reasoning') {
       const kind = type === 'text' ? 'assistant_text' : 'thinking';
       const id = `${this.#context.id}:${this.#texts++}`;
-      yield { ...this.#base(id), ...this.#answer(), status, type: kind, content: asText(part.text) ?? '' };
+      yield { ...this.#base(id), ...this.#messageField(), status, type: kind, content: asText(part.text) ?? '' };
     } else if (type === 'dynamic-tool' || type.startsWith('tool-')) yield* this.#callBlocks(part, type);
     else if (type === 'file' || type === 'reasoning-file') {
       const kind = type === 'file' ? 'assistant_text' : 'thinking';
       const attachments = [attachmentOf(part)];
-      yield { ...this.#base(this.#otherId('file')), ...this.#answer(), type: kind, content: '', attachments };
+      yield { ...this.#base(this.#otherId('file')), ...this.#messageField(), type: kind, content: '', attachments };
     } else if (type === 'steering-message') {
       const inner = objects(part.parts);
       yield this.#userBlock(asName(part.id) ?? this.#otherId('steering'), inner);
@@ -109,7 +109,7 @@ class UIMessageReader {
     const toolName = type === 'dynamic-tool' ? (asText(part.toolName) ?? '') : type.slice('tool-'.length);
     const use: ToolUseBlock = {
       ...this.#base(id),
-      ...this.#answer(),
+      ...this.#messageField(),
       status: 'pending',
       type: 'tool_use',
       toolUseId: id,
@@ -126,7 +126,7 @@ class UIMessageReader {
     return { id, conversationId, timestamp, status: 'complete' };
   }
 
-  #answer(): Pick<ConversationBlock, 'message'> {
+  #messageField(): Pick<ConversationBlock, 'message'> {
     const model = asText(asObject(this.#context.source.metadata)?.model);
     return { message: { id: this.#context.id, ...(model !== undefined && { model }) } };
   }
@@ -149,7 +149,7 @@ function inputOf(part: Json): Pick<ToolUseBlock, 'input' | 'inputText'> {
   return raw === undefined ? {} : { inputText: raw };
 }
 
-/** How a call ended, if it did. */
+/** The outcome of a call; `undefined` while it is open. */
 function outcomeOf(part: Json): { readonly output: string; readonly isError: boolean } | undefined {
   switch (part.state) {
     case 'output-available':

@@ -1,6 +1,6 @@
 import type { BlockMessage, BlockStatus } from '../conversation/blocks.ts';
 
-/** What all blocks have, in the order in which both converters write it: equal blocks are then equal as JSON text. */
+/** The fields of every block, in the order in which all converters write them: equal blocks are then equal as JSON text. */
 export function blockBase(
   id: string,
   conversationId: string,

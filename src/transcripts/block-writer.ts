@@ -1,7 +1,7 @@
 /**
- * What every converter writes to. A converter says what its source said (a text, a call, a result, a subagent); the writer turns
- * that into events and keeps what later lines still need: which calls are open, which subagents run, and the blocks of the
- * message being said, because its usage is known only at its end and all its blocks carry it.
+ * The output of every converter. A converter passes in what its source contains (a text, a call, a result, a subagent); the writer
+ * makes events of it and keeps the state that later lines need: the open calls, the running subagents, and the blocks of the current
+ * message, because all of them carry its usage, which is known only at its end.
  *
  * A stream and a transcript of one run call the same methods with the same values, so they end in the same state (D47).
  */
@@ -14,7 +14,7 @@ import { makeSubagentBlock, textField } from './subagent-block.ts';
 /** Why a run ended. */
 export type EndReason = NonNullable<SessionIdle['reason']>;
 
-/** What is said of a subagent when it begins; later spawns fill what was left out. */
+/** The fields of a spawn; later spawns fill the missing ones. */
 interface Spawn {
   readonly toolUseId: string;
   readonly agentId?: string | undefined;
@@ -23,7 +23,7 @@ interface Spawn {
   readonly description?: string | undefined;
 }
 
-/** What is said of a subagent when it ends. */
+/** The fields of a completion. */
 interface Completion {
   readonly status: 'completed' | 'error' | 'failed';
   readonly agentId?: string | undefined;
@@ -33,10 +33,10 @@ interface Completion {
 
 interface Ledger {
   readonly conversationId: string;
-  /** The blocks that may be written again: open ones and those of the current message. */
+  /** The blocks that may be written again: the open ones and those of the current message. */
   readonly blocks: Map<string, ConversationBlock>;
   readonly open: Set<string>;
-  /** How often a tool use id was used, and by which message last (D46). */
+  /** How often each tool use id was used, and which message used it last (D46). */
   readonly calls: Map<string, { uses: number; message: string }>;
   message: { info: BlockMessage; readonly blockIds: Set<string> } | undefined;
 }
@@ -48,7 +48,7 @@ interface Agent {
   background: boolean;
 }
 
-/** How the ids of subagents' blocks begin. */
+/** The prefix of the ids of subagents' blocks. */
 const SUBAGENT = 'subagent:';
 
 export class BlockWriter {
@@ -56,7 +56,7 @@ export class BlockWriter {
   readonly #ledgers = new Map<string, Ledger>();
   readonly #agents = new Map<string, Agent>();
 
-  /** The events since the last time. */
+  /** Returns the events since the last call. */
   take(): ConversationEvent[] {
     const events = this.#events;
     this.#events = [];
@@ -64,19 +64,19 @@ export class BlockWriter {
   }
 
   /**
-   * The message that blocks of this conversation are about to be part of. Saying its usage anew writes its blocks again, so that
-   * all of them carry the same.
+   * Sets the message that the next blocks of this conversation belong to. When its usage changes, its blocks are written again, so
+   * that all of them carry the same usage.
    */
   message(
     conversationId: string,
-    said: { readonly id: string; readonly model?: string | undefined; readonly usage?: Usage | undefined },
+    given: { readonly id: string; readonly model?: string | undefined; readonly usage?: Usage | undefined },
     at: string,
   ): BlockMessage {
     const ledger = this.#ledger(conversationId);
     const known = ledger.message;
-    if (known?.info.id === said.id) {
-      if (said.usage === undefined || sameUsage(known.info.usage, said.usage)) return known.info;
-      known.info = messageInfo(said.id, known.info.model ?? said.model, said.usage);
+    if (known?.info.id === given.id) {
+      if (given.usage === undefined || sameUsage(known.info.usage, given.usage)) return known.info;
+      known.info = messageInfo(given.id, known.info.model ?? given.model, given.usage);
       for (const id of known.blockIds) {
         const block = ledger.blocks.get(id);
         if (block) this.upsert({ ...block, message: known.info }, at);
@@ -84,17 +84,17 @@ export class BlockWriter {
       return known.info;
     }
     if (known) for (const id of known.blockIds) if (!ledger.open.has(id)) ledger.blocks.delete(id);
-    const info = messageInfo(said.id, said.model, said.usage);
+    const info = messageInfo(given.id, given.model, given.usage);
     ledger.message = { info, blockIds: new Set() };
     return info;
   }
 
-  /** Whether this conversation is in the middle of this message. */
-  isSaying(conversationId: string, messageId: string): boolean {
+  /** Whether this message is the conversation's current one. */
+  isCurrentMessage(conversationId: string, messageId: string): boolean {
     return this.#ledgers.get(conversationId)?.message?.info.id === messageId;
   }
 
-  /** Writes a block, new or again. */
+  /** Creates a block or replaces it. */
   upsert(block: ConversationBlock, at: string = block.timestamp): void {
     const { conversationId, id } = block;
     const ledger = this.#ledger(conversationId);
@@ -113,7 +113,7 @@ export class BlockWriter {
     if (agent && block.type === 'subagent') agent.block = block;
   }
 
-  /** Appends to an open block; says where the delta begins (D42). */
+  /** Appends to an open block; the event carries the delta's offset (D42). */
   delta(conversationId: string, blockId: string, delta: string, at: string): void {
     const ledger = this.#ledger(conversationId);
     const block = ledger.open.has(blockId) ? ledger.blocks.get(blockId) : undefined;
@@ -128,13 +128,13 @@ export class BlockWriter {
     this.#events.push({ type: 'block:delta', conversationId, timestamp: at, blockId, delta, offset: before.length });
   }
 
-  /** An open or current block as it stands. */
+  /** The current form of an open block or of one of the current message. */
   find(conversationId: string, blockId: string): ConversationBlock | undefined {
     return this.#ledgers.get(conversationId)?.blocks.get(blockId);
   }
 
   remove(conversationId: string, blockId: string, at: string): void {
-    // A subagent whose call is taken back ends with it: ended later, its block would be back.
+    // A subagent ends with its removed call: a later completion would create the block again.
     const toolUseId = blockId.startsWith(SUBAGENT) ? blockId.slice(SUBAGENT.length) : '';
     if (this.isRunning(toolUseId)) this.complete(conversationId, toolUseId, { status: 'failed' }, at);
     const ledger = this.#ledger(conversationId);
@@ -144,7 +144,7 @@ export class BlockWriter {
     this.#events.push({ type: 'block:removed', conversationId, timestamp: at, blockId });
   }
 
-  /** The id of a call's block: its provider's, with `#2` and so on when another message of the thread used it before (D46). */
+  /** The id of a call's block: the provider's, with `#2` and so on when another message of the conversation used it (D46). */
   callId(conversationId: string, toolUseId: string, messageId: string): string {
     const { calls } = this.#ledger(conversationId);
     const known = calls.get(toolUseId);
@@ -156,13 +156,13 @@ export class BlockWriter {
     return this.latestCallId(conversationId, toolUseId);
   }
 
-  /** The id of the call that a result of this tool use id belongs to. */
+  /** The block id of the call that a result with this tool use id belongs to. */
   latestCallId(conversationId: string, toolUseId: string): string {
     const uses = this.#ledgers.get(conversationId)?.calls.get(toolUseId)?.uses ?? 1;
     return uses > 1 ? `${toolUseId}#${uses}` : toolUseId;
   }
 
-  /** The call of a running subagent that was given this prompt and that no agent id is known of. */
+  /** The call of a running subagent with this prompt whose agent id is not known. */
   findRunning(prompt: string): string | undefined {
     for (const [toolUseId, { running, block }] of this.#agents) {
       if (running && block.agentId === undefined && block.input === prompt) return toolUseId;
@@ -170,15 +170,15 @@ export class BlockWriter {
     return undefined;
   }
 
-  /** Whether a call began a subagent. */
+  /** Whether a call started a subagent. */
   isSubagent(toolUseId: string): boolean {
     return this.#agents.has(toolUseId);
   }
 
-  /** Begins a subagent, or adds what was not known of it; saying the same again says nothing. */
+  /** Starts a subagent, or adds missing fields; the same spawn again emits no event. */
   spawn(conversationId: string, spawn: Spawn, at: string, message?: BlockMessage): void {
     const { toolUseId } = spawn;
-    if (toolUseId === MAIN_CONVERSATION) return; // no subagent may be called so (D36)
+    if (toolUseId === MAIN_CONVERSATION) return; // no subagent may have this id (D36)
     const known = this.#agents.get(toolUseId);
     const before = known?.block;
     const block = makeSubagentBlock({
@@ -218,13 +218,13 @@ export class BlockWriter {
     else if (isNews) this.#remember(block);
   }
 
-  /** Marks a subagent whose call was answered at once, while it goes on. */
+  /** Marks a subagent that continues after its call got a result. */
   sendToBackground(toolUseId: string): void {
     const agent = this.#agents.get(toolUseId);
     if (agent) agent.background = true;
   }
 
-  /** Whether a subagent was left to run in the background. */
+  /** Whether a subagent runs in the background. */
   isInBackground(toolUseId: string): boolean {
     return this.#agents.get(toolUseId)?.background === true;
   }
@@ -234,7 +234,7 @@ export class BlockWriter {
     return this.#agents.get(toolUseId)?.running === true;
   }
 
-  /** Ends a subagent. `conversationId` is where its call stands, for one that was never spawned. */
+  /** Ends a subagent. `conversationId` is that of its call, for one that was never spawned. */
   complete(conversationId: string, toolUseId: string, completion: Completion, at: string): void {
     if (toolUseId === MAIN_CONVERSATION) return;
     const agent = this.#agents.get(toolUseId);
@@ -262,7 +262,7 @@ export class BlockWriter {
     this.#remember(agent.block);
   }
 
-  /** Ends a conversation's open blocks: a call that has no result never got one, whatever the run says of itself. */
+  /** Ends a conversation's open blocks. A call without a result ends as an error, whatever the reason. */
   settle(conversationId: string, reason: EndReason, at: string): void {
     const ledger = this.#ledger(conversationId);
     for (const id of [...ledger.open]) {
@@ -274,7 +274,7 @@ export class BlockWriter {
     this.#events.push({ type: 'session:idle', conversationId, timestamp: at, reason });
   }
 
-  /** Ends everything: the source is over. A subagent in the background outlives a run that completed. */
+  /** Ends everything at the end of the source. A background subagent continues after a run that completed. */
   settleAll(reason: EndReason, at: string): void {
     for (const [toolUseId, agent] of this.#agents) {
       if (!agent.running || (agent.background && reason === 'completed')) continue;
@@ -286,7 +286,7 @@ export class BlockWriter {
     this.settle(MAIN_CONVERSATION, reason, at);
   }
 
-  /** Whether a conversation waits for something. */
+  /** Whether a conversation has open blocks. */
   hasOpenBlocks(conversationId: string): boolean {
     return (this.#ledgers.get(conversationId)?.open.size ?? 0) > 0;
   }
@@ -309,7 +309,7 @@ export class BlockWriter {
     } else ledger.blocks.delete(toolUseId);
   }
 
-  /** Keeps the newest form of a subagent's block, should its message be written again. */
+  /** Keeps the newest form of a subagent's block, for when its message is written again. */
   #remember(block: SubagentBlock): void {
     const { blocks } = this.#ledger(block.conversationId);
     if (blocks.has(block.id)) blocks.set(block.id, block);

@@ -1,6 +1,6 @@
-/** What a reader has to say about what it read: how much of what, what it did not know, what was wrong (D49). */
+/** The report on a transcript that was read: counts, unknown types, problems (D49). */
 
-/** What can be wrong with a transcript. None of it stops the reading. */
+/** The problems that a transcript can have. None of them stops the reading. */
 export type ProblemCode =
   | 'malformed-line'
   | 'torn-line'
@@ -14,7 +14,7 @@ export type ProblemCode =
   | 'unlinked-subagent'
   | 'not-a-transcript';
 
-/** One kind of problem, how often it was met and where first. */
+/** One kind of problem: how often it occurred, and where first. */
 export interface TranscriptProblem {
   readonly code: ProblemCode;
   readonly count: number;
@@ -22,17 +22,17 @@ export interface TranscriptProblem {
   readonly where: readonly string[];
 }
 
-/** The report of one reading. */
+/** The report on one reading. */
 export interface TranscriptDiagnostics {
   /** Lines, messages and parts read, by type: `assistant`, `progress/hook_progress`, `part/text`, … */
   readonly counts: Readonly<Record<string, number>>;
-  /** Of these, the types we do not know. What they said is kept in blocks of type `unknown`. */
+  /** The unknown types among them. Their content is kept in blocks of type `unknown`. */
   readonly unknown: Readonly<Record<string, number>>;
   readonly problems: readonly TranscriptProblem[];
 }
 
 const MAX_PLACES = 5;
-/** A hostile file may invent a type per line; after this many the rest is counted together. */
+/** A hostile file may have a new type on every line; the types beyond this number are counted together. */
 const MAX_TYPES = 500;
 const MAX_TYPE_LENGTH = 80;
 const OTHER_TYPES = '(others)';

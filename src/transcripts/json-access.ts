@@ -1,19 +1,21 @@
 /**
- * Reading values that somebody else wrote. Nothing about them is sure: every access says what it accepts and gives `undefined`,
- * zero or an empty list for the rest.
+ * Reads values of other programs, whose shape is not known. Each function names the type that it accepts and returns `undefined`,
+ * zero or an empty list for everything else.
  */
 
-/** An object as it came out of JSON. */
+import { isRecord } from '../core/message-problem.ts';
+
+/** An object parsed from JSON. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What is nested deeper than this is not kept: whoever turns it into text later would run out of stack. */
+/** Values with deeper nesting are not kept: converting them to text would overflow the stack. */
 const MAX_DEPTH = 200;
 
-/** What stands in the place of a value that was nested too deeply. */
+/** Replaces a value that is nested too deeply. */
 export const TOO_DEEP = '[nested too deeply to be kept]';
 
 export function asObject(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 export function asList(value: unknown): readonly unknown[] {
@@ -24,22 +26,22 @@ export function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A text that names something: the empty one does not. */
+/** A text that is not empty: an id or a name. */
 export function asName(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A number that counts something, else zero. */
+/** A count; zero for anything else. */
 export function asCount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** A duration or a moment in milliseconds. */
+/** A duration or a time in milliseconds. */
 export function asMilliseconds(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Whether a value can be kept as it is: not nested deeper than JSON's writer can follow. */
+/** Whether a value can be kept: its nesting is not too deep for `JSON.stringify`. */
 export function isKeepable(value: unknown, depth: number = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (depth === 0) return false;
@@ -48,12 +50,12 @@ export function isKeepable(value: unknown, depth: number = MAX_DEPTH): boolean {
   return true;
 }
 
-/** The value, or a note in its place when it is nested too deeply. */
+/** The value, or `TOO_DEEP` when it is nested too deeply. */
 export function keep(value: unknown): unknown {
   return isKeepable(value) ? value : TOO_DEEP;
 }
 
-/** JSON of a text, or `undefined`. */
+/** Parses a JSON text; `undefined` when it is not valid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

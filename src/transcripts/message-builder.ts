@@ -103,7 +103,7 @@ export class MessageBuilder {
     return this.#answer;
   }
 
-  /** Writes the open answer, its results, and what waited for them. */
+  /** Writes the open response, its results, and the messages that waited for them. */
   #close(): void {
     const answer = this.#answer;
     const waiting = this.#waiting;

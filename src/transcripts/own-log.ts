@@ -1,12 +1,12 @@
 /**
- * Our own log on a screen: messages, the events around them, and the drafts of answers under way, as conversation events.
+ * Converts our own log to conversation events: messages, the events around them, and drafts.
  *
  *     SessionEvents, ConversationMessages, DraftPieces, TailItems ─▶ logConverter().push ─▶ ConversationEvents
  *
- * A draft's blocks have the ids that the recorded message gives them, so recording completes what streaming began (D46, D53).
- * A child conversation is a subagent whose tool use id is the child's conversation id; the call that asked for it keeps its
- * own block (D52). Events of the user's own are not shown: they are state, not conversation.
- * How the conversation is run (instructions, what was sent, captured states) is marked as machinery and left out by default.
+ * A draft's blocks have the same ids as those of the recorded message, so that recording completes them (D46, D53). A child
+ * conversation is a subagent whose tool use id is the child's conversation id; the call that started it keeps its own block (D52).
+ * The application's own events are not shown: they are state, not conversation. Blocks for operators (instructions, requests,
+ * captured states) are marked as machinery and omitted by default.
  */
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { SessionEvent } from '../core/events.ts';
@@ -21,17 +21,17 @@ export type { LogItem } from './own-log/log-item.ts';
 export type { LogReaderOptions } from './own-log/log-reader.ts';
 
 /**
- * Turns a log into conversation events, one item at a time.
+ * Converts a log to conversation events, one item at a time.
  *
- * Contract: items come in log order, pieces of drafts after the events they follow. An item that came before (by `seq`, by
- * message id, by the position of a tail's piece) says nothing the second time. A tail's items (`session.events({ drafts: true })`) may be
- * pushed whole or as their events alone.
+ * Contract: items are pushed in log order, pieces of drafts after the events that they follow. An item that is pushed a second time
+ * (recognised by `seq`, by message id, or by a tail's position) emits nothing. The items of a tail (`session.events({ drafts: true })`)
+ * may be pushed whole or as their events alone.
  */
 export interface LogConverter {
   push(item: LogItem): ConversationEvent[];
 }
 
-/** A converter for a log that is being written, or read from its beginning. */
+/** Creates a converter for a live log, or for one that is read from its start. */
 export function logConverter(options: LogReaderOptions = {}): LogConverter {
   let reader = new LogReader(options);
   return {
@@ -43,7 +43,7 @@ export function logConverter(options: LogReaderOptions = {}): LogConverter {
   };
 }
 
-/** A whole log, or just its messages, as conversation events; drafts show what was being said when it was read. */
+/** Converts a whole log, or its messages alone, to conversation events. `drafts` adds the responses that are still streaming. */
 export function messagesToEvents(
   items: Iterable<ConversationMessage> | Iterable<SessionEvent>,
   options: LogReaderOptions & { readonly drafts?: Iterable<DraftPiece> } = {},

@@ -1,30 +1,24 @@
-/** Transcripts of other agents, as conversations: the same code as for their live streams, so both look the same (D47). */
-import { createConversationState } from '../conversation/conversation-state.ts';
+/** Transcripts of other agents, as conversations. Live streams go through the same converters, so both look the same (D47). */
+
 import type { ConversationEvent } from '../conversation/events.ts';
+import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
-import { HoldfastError } from '../core/errors.ts';
-import { claudeTranscriptEvents } from './claude/transcript-events.ts';
+import type { ConversationMessage } from '../core/messages.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';
-import { openCodeTranscriptEvents } from './opencode/transcript-events.ts';
-import type { Architecture, RawTranscript } from './source.ts';
+import type { ImportedMessagesOptions } from './message-builder.ts';
+import type { RawTranscript } from './raw-transcript.ts';
+import { type Architecture, formatOf } from './transcript-formats.ts';
 
-/** The events of a transcript, in the order in which they happened, and a report on the reading. */
+/** Converts a transcript to events, in the order in which they happened, with a report on what was read. */
 export function transcriptToEvents(
   architecture: Architecture,
   raw: RawTranscript,
 ): { events: ConversationEvent[]; diagnostics: TranscriptDiagnostics } {
-  switch (architecture) {
-    case 'claude-sdk':
-      return claudeTranscriptEvents(raw);
-    case 'opencode':
-      return openCodeTranscriptEvents(raw);
-    default:
-      throw unknownArchitecture(architecture satisfies never);
-  }
+  return formatOf(architecture).toEvents(raw);
 }
 
-/** The conversation that a transcript tells, and a report on the reading. */
+/** Converts a transcript to the conversation that it records, with a report on what was read. */
 export function parseTranscript(
   architecture: Architecture,
   raw: RawTranscript,
@@ -33,10 +27,14 @@ export function parseTranscript(
   return { state: reduceConversationEvents(createConversationState(), events), diagnostics };
 }
 
-/** The answer to a caller who names no agent we know. */
-export function unknownArchitecture(architecture: unknown): HoldfastError {
-  return new HoldfastError(
-    'INVALID_ARGUMENT',
-    `there is no transcript architecture "${String(architecture)}"; use 'claude-sdk' or 'opencode'`,
-  );
+/**
+ * Converts the main conversation of a transcript to messages that our own loop can continue, with any model. Every call has its
+ * result, superseded messages are left out, and a subagent is the call that started it with its result.
+ */
+export function transcriptToMessages(
+  architecture: Architecture,
+  raw: RawTranscript,
+  options: ImportedMessagesOptions = {},
+): readonly ConversationMessage[] {
+  return formatOf(architecture).toMessages(raw, options);
 }

@@ -4,19 +4,19 @@ import type { TranscriptDiagnostics } from './diagnostics.ts';
 
 /** Options of a stream converter. */
 export interface StreamConverterOptions {
-  /** ISO time for what the source gives none; absent: the newest time the source gave. */
+  /** Returns the ISO time of messages that carry none. Default: the newest time in the stream. */
   readonly now?: () => string;
 }
 
 /**
- * Turns an agent's live stream into events, one message at a time.
+ * Converts an agent's live stream to events, one message at a time.
  *
- * Contract: never throws, whatever is pushed; `push` and `end` answer the events that this call added; `push` may follow `end`, as
- * when a run is resumed. Without a reason `end` means `completed` if the source said it was done, else `interrupted`.
+ * Contract: never throws, whatever is pushed. `push` and `end` return the events that this call added. `push` may follow `end`, when a
+ * run is resumed. The default reason of `end` is `completed` if the stream reported its end, else `interrupted`.
  */
 export interface StreamConverter {
   push(message: unknown): ConversationEvent[];
   end(reason?: EndReason): ConversationEvent[];
-  /** What has been read so far (D49). */
+  /** A report on what was read so far (D49). */
   readonly diagnostics: TranscriptDiagnostics;
 }

@@ -1,6 +1,6 @@
 import type { SubagentBlock } from '../conversation/blocks.ts';
 
-/** A subagent's block with its fields in the order in which the reducer writes them, and none undefined. */
+/** A subagent's block with its fields in the reducer's order and none undefined. */
 export function makeSubagentBlock(
   fields: { readonly [K in keyof SubagentBlock]?: SubagentBlock[K] | undefined } & {
     readonly toolUseId: string;
@@ -27,7 +27,7 @@ export function makeSubagentBlock(
   };
 }
 
-/** A text under its name, or nothing. */
+/** An object with one text field; empty when the text is undefined. */
 export function textField<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
   return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

@@ -1,4 +1,4 @@
-/** Random conversations: few ids, so that events meet each other. */
+/** Random conversations with few ids, so that events affect each other. */
 import fc from 'fast-check';
 import type { ConversationBlock, ConversationEvent } from '../../src/conversation.ts';
 import { T0, T1 } from './builders.ts';
@@ -131,7 +131,7 @@ function event(deltas: fc.Arbitrary<ConversationEvent>): fc.Arbitrary<Conversati
   );
 }
 
-/** Any event; its deltas may carry no offset, so it need not be repeatable. */
+/** Any event. Its deltas may have no offset, so it need not be repeatable. */
 export const anyEvent: fc.Arbitrary<ConversationEvent> = event(delta(maybe('offset', fc.nat(12))));
 
 /** Events that may be delivered twice in a row: every delta carries its offset (D42). */

@@ -30,18 +30,18 @@ describe('D45: session:idle has a reason', () => {
     ['completed', 'complete'],
     ['interrupted', 'error'],
     ['failed', 'error'],
-  ] as const)('%s: what is pending ends as %s', ([reason, status]) => {
+  ] as const)('%s: pending blocks end as %s', ([reason, status]) => {
     const state = stateAfter(upsert(text('a', 'x', pending)), upsert(call('b')), idle(reason ? { reason } : {}));
     expect(plain(state).blocks.map((block) => block.status)).toEqual([status, status]);
   });
 
-  test('what is complete or failed stays as it is', () => {
+  test('complete and failed blocks do not change', () => {
     const state = stateAfter(upsert(text('a', 'x')), upsert(text('b', 'x', { status: 'error' })));
     expect(reduceConversation(state, idle({ reason: 'interrupted' }))).toBe(state);
     expect(reduceConversation(state, idle())).toBe(state);
   });
 
-  test('only its own conversation', () => {
+  test('it ends only its own conversation', () => {
     const state = stateAfter(
       upsert(text('a', 'x', pending)),
       upsert(text('b', 'y', pending), 'task'),
@@ -56,14 +56,14 @@ describe('D45: session:idle has a reason', () => {
     expect(reduceConversation(state, idle({ conversationId: 'nowhere' }))).toBe(state);
   });
 
-  test('a subagent block whose agent still runs is left alone', () => {
+  test('a subagent block whose agent is running stays pending', () => {
     const state = stateAfter(spawned('task', { prompt: 'p' }), idle({ reason: 'interrupted' }));
     expect(plain(state).blocks).toMatchObject([{ status: 'pending' }]);
     const ended = reduceConversation(state, completed('task'));
     expect(plain(ended).blocks).toMatchObject([{ status: 'complete' }]);
   });
 
-  test('a pending subagent block without an agent ends like any other', () => {
+  test('a pending subagent block without an agent ends', () => {
     const block = {
       id: 'subagent:x',
       type: 'subagent',
@@ -75,7 +75,7 @@ describe('D45: session:idle has a reason', () => {
     expect(plain(stateAfter(upsert(block), idle())).blocks).toMatchObject([{ status: 'complete' }]);
   });
 
-  test('after an idle, new pending blocks are found again by the next one', () => {
+  test('pending blocks that are added after an idle end at the next one', () => {
     const state = stateAfter(
       upsert(text('a', 'x', pending)),
       idle(),
@@ -85,7 +85,7 @@ describe('D45: session:idle has a reason', () => {
     expect(plain(state).blocks.map((block) => block.status)).toEqual(['complete', 'error']);
   });
 
-  test('of hundreds of blocks opened and closed in any order, idle ends exactly the open ones', () => {
+  test('of hundreds of blocks that were opened and closed in any order, idle ends exactly the open ones', () => {
     const events: ConversationEvent[] = [];
     for (let i = 0; i < 500; i++) events.push(upsert(text(`b${i}`, '', pending)));
     for (let i = 0; i < 500; i++) if (i % 7 !== 3) events.push(upsert(text(`b${(i * 263) % 500}`, 'done')));
@@ -107,7 +107,7 @@ describe('a tool result closes its tool use', () => {
     expect(findBlock(stateAfter(upsert(result('c', { isError })), upsert(call('c'))), 'c')).toMatchObject({ status });
   });
 
-  test('found by tool use id when the block has another id; of several, the last pending one', () => {
+  test('the call is found by tool use id when its block has another id; of several, the last pending one', () => {
     const state = stateAfter(
       upsert(call('one', { toolUseId: 'x' })),
       upsert(result('x')),
@@ -120,7 +120,7 @@ describe('a tool result closes its tool use', () => {
     ]);
   });
 
-  test('a pending call is closed before a newer one that has ended', () => {
+  test('a pending call is closed rather than a newer one that has ended', () => {
     const calls = [
       upsert(call('one', { toolUseId: 'x' })),
       upsert(call('two', { toolUseId: 'x', status: 'complete' })),
@@ -149,23 +149,23 @@ describe('a tool result closes its tool use', () => {
     expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
   });
 
-  test('a call that was given up is complete once its result is there', () => {
+  test('a call that ended as an error is complete when its result arrives', () => {
     const state = stateAfter(upsert(call('c')), idle({ reason: 'interrupted' }), upsert(result('c')));
     expect(findBlock(state, 'c')).toMatchObject({ status: 'complete' });
   });
 
-  test('only in its own conversation', () => {
+  test('it closes a call in its own conversation only', () => {
     const state = stateAfter(upsert(call('c')), upsert(result('c'), 'task'));
     expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
   });
 
-  test('nothing but a call is closed', () => {
+  test('it closes only calls', () => {
     const state = stateAfter(upsert(text('c', '', pending)), upsert(result('c')));
     expect(findBlock(state, 'c')).toMatchObject({ status: 'pending' });
   });
 });
 
-describe('D48: an event that says nothing new returns the same object', () => {
+describe('D48: an event that changes nothing returns the same object', () => {
   const block = call('c', { input: { path: ['a', { deep: [1, 2] }] }, message: { id: 'm' } });
 
   test('an upsert of an equal block', () => {
@@ -197,12 +197,12 @@ describe('D48: an event that says nothing new returns the same object', () => {
     ['a list and an object', [1], { 0: 1 }],
     ['a field that is there and one that is not', { a: undefined }, { b: undefined }],
     ['zeros', { a: 0 }, { a: -0 }],
-  ])('%s that differ are news', ([, one, other]) => {
+  ])('%s that differ change the block', ([, one, other]) => {
     const state = stateAfter(upsert(call('d', { input: one })));
     expect(reduceConversation(state, upsert(call('d', { input: other })))).not.toBe(state);
   });
 
-  test('what an event did not touch is the same object after it', () => {
+  test('parts that an event did not change are the same objects after it', () => {
     const before = stateAfter(upsert(text('a', 'x')), upsert(text('b', '', pending)), spawned('one'), spawned('two'));
     const after = reduceConversation(before, delta('b', 'y'));
     expect(after.blocks.at(0)).toBe(before.blocks.at(0));
@@ -215,7 +215,7 @@ describe('D48: an event that says nothing new returns the same object', () => {
   });
 });
 
-test('D46: ids are taken as they come, also those that every object has', () => {
+test('D46: ids are used unchanged, also names of object properties', () => {
   const ids = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length', '0'];
   const state = stateAfter(
     ...ids.map((id) => upsert(text(id, id))),
@@ -227,10 +227,10 @@ test('D46: ids are taken as they come, also those that every object has', () => 
   expect(findBlock(state, 'valueOf')).toBeUndefined();
 });
 
-describe('D74: session:reset begins the conversation again', () => {
+describe('D74: session:reset starts the conversation again', () => {
   const reset = { type: 'session:reset', timestamp: T1 } as const;
 
-  test('no block and no subagent is left, and what follows is shown as if it were the first', () => {
+  test('no block and no subagent is left, and what follows is shown as the first', () => {
     const later = [upsert(text('a', 'y')), spawned('task', { prompt: 'p' }), upsert(text('b', 'z'), 'task')];
     const state = stateAfter(upsert(text('a', 'x')), spawned('task'), upsert(text('c', 'x'), 'other'), reset);
     expect(plain(state)).toEqual({ blocks: [], subagents: [] });

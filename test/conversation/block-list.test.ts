@@ -22,25 +22,25 @@ describe('a block list is array-like', () => {
     expect(blocks.toJSON()).toEqual([...blocks]);
   });
 
-  test('what toJSON returns is the caller’s own', () => {
+  test('changing the array of toJSON does not change the list', () => {
     state.blocks.toJSON().length = 0;
     expect(state.blocks.length).toBe(3);
   });
 });
 
-test('a state shows blocks and subagents and nothing else', () => {
+test('the JSON of a state has blocks and subagents only', () => {
   expect(Object.keys(state)).toEqual(['blocks', 'subagents']);
   expect(Object.keys(JSON.parse(JSON.stringify(state)))).toEqual(['blocks', 'subagents']);
 });
 
-test('a state kept as the start of many conversations stays empty, and they share nothing', () => {
+test('a state that is the start of many conversations stays empty, and they share nothing', () => {
   const start = createConversationState();
   const sessions = Array.from({ length: 50 }, (_, i) => reduceConversation(start, upsert(text('same', `${i}`))));
   expect(start.blocks.length).toBe(0);
   expect(sessions.map((session) => session.blocks.at(0))).toEqual(sessions.map((_, i) => text('same', `${i}`)));
 });
 
-test('one conversation continued in many ways: each finds its own blocks, however many there are', () => {
+test('a conversation that continues in many ways finds the blocks of each, however many there are', () => {
   const common = reduceConversationEvents(
     createConversationState(),
     Array.from({ length: 40 }, (_, i) => upsert(text(`common ${i}`, ''))),

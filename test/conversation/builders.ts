@@ -1,4 +1,4 @@
-/** Short ways to write events and blocks, and to look at states. */
+/** Builds events and blocks, and reads states. */
 import {
   type ConversationBlock,
   type ConversationEvent,
@@ -93,7 +93,7 @@ export function plain(state: unknown): {
   return JSON.parse(JSON.stringify(state));
 }
 
-/** Freezes a value and all that can be reached from it. */
+/** Freezes a value and everything that it references. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

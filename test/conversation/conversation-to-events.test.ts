@@ -4,24 +4,24 @@ import { conversationToEvents, isConversationEvent, type SessionConversationStat
 import { anyEvent } from './arbitraries.ts';
 import { plain, stateAfter } from './builders.ts';
 
-/** Threads by name: which of them was heard of first is not part of what was said. */
+/** Subagents by id: their order of arrival does not matter. */
 function content(state: SessionConversationState): unknown {
   const { blocks, subagents } = plain(state);
   return { blocks, subagents: subagents.toSorted((a, b) => (a.toolUseId < b.toolUseId ? -1 : 1)) };
 }
 
-/** What sources write: nobody replaces a subagent's block by hand, and a result is there or is not, never under way. */
+/** What sources write: a subagent’s block is never replaced directly, and a result is never pending. */
 const event = anyEvent.filter(
   (e) =>
     e.type !== 'block:upsert' ||
     !(e.block.id.startsWith('subagent:') || (e.block.type === 'tool_result' && e.block.status === 'pending')),
 );
 
-test('a state, written as events and read again, is the same state', () => {
+test('a state that is converted to events and reduced again is the same state', () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 40 }), (events) => {
       const state = stateAfter(...events);
-      // An agent called like another agent's call cannot be told from it.
+      // An agent with the id of another agent’s call cannot be distinguished from it.
       const names = new Set(state.subagents.map((subagent) => subagent.toolUseId));
       fc.pre(!state.subagents.some(({ agentId }) => agentId !== undefined && names.has(agentId)));
       const written = conversationToEvents(state);

@@ -15,7 +15,7 @@ import {
 import { anyEvent } from './arbitraries.ts';
 import { spawned, stateAfter, T0, text, upsert } from './builders.ts';
 
-/** A small generator of numbers, so that 60,000 mutations are the same on every machine (mulberry32). */
+/** A small generator of numbers, so that the 60,000 mutations are the same on every machine (mulberry32). */
 function numbers(seed: number): (below: number) => number {
   let a = seed;
   return (below) => {
@@ -89,7 +89,7 @@ const MORE_KEYS = [
 
 type Bag = Record<string, unknown>;
 
-/** The event with one to three of its fields, at any depth, replaced, removed or invented. */
+/** The event with one to three of its fields, at any depth, replaced, removed or added. */
 function mutated(event: unknown, below: (n: number) => number): unknown {
   const copy = structuredClone(event);
   for (let n = 1 + below(3); n > 0; n--) {
@@ -117,7 +117,7 @@ function mutated(event: unknown, below: (n: number) => number): unknown {
   return copy;
 }
 
-/** What is true of every state the reducer makes. */
+/** Checks what holds for every state of the reducer. */
 function expectSound(state: SessionConversationState): void {
   const threads = [
     { id: 'main', blocks: state.blocks },
@@ -137,7 +137,7 @@ function expectSound(state: SessionConversationState): void {
   usageTotals(state);
 }
 
-test('60,000 mutated and hostile events: none throws, and every state stays sound (I10)', () => {
+test('I10: 60,000 mutated and hostile events never throw, and every state stays valid', () => {
   const below = numbers(20260101);
   const good = fc.sample(anyEvent, { numRuns: 2000, seed: 1 });
   let accepted = 0;
@@ -163,7 +163,7 @@ test('60,000 mutated and hostile events: none throws, and every state stays soun
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-test('anything at all as a state: events apply to it, or to an empty one', () => {
+test('events apply to any value as a state, or to an empty one', () => {
   for (const value of [
     ...HOSTILE,
     { blocks: HOSTILE, subagents: HOSTILE },
@@ -179,7 +179,7 @@ test('anything at all as a state: events apply to it, or to an empty one', () =>
   }
 });
 
-test('data that contains itself, or is nested 20,000 deep, is compared without end neither in time nor in stack', () => {
+test('values that contain themselves or are nested 20,000 deep are compared in bounded time and stack', () => {
   for (const input of [selfSimilar, deep]) {
     const block = { ...text('a', 'x'), type: 'unknown', sourceType: 's', data: input } as const;
     const state = stateAfter(upsert(block));
@@ -191,7 +191,7 @@ test('data that contains itself, or is nested 20,000 deep, is compared without e
   }
 });
 
-test('a chain of 3,000 subagents in subagents, spawned from the innermost out, and a ring of them', () => {
+test('a chain of 3,000 nested subagents, spawned from the innermost out, and a ring of them', () => {
   const n = 3000;
   const chain = Array.from({ length: n }, (_, i) =>
     spawned(`t${i}`, { conversationId: i === 0 ? 'main' : `t${i - 1}`, prompt: 'p' }),

@@ -57,7 +57,7 @@ describe('the guard accepts what the reducer accepts (D70)', () => {
   });
 });
 
-describe('is no event', () => {
+describe('is not an event', () => {
   test.for<[string, unknown]>([
     ['undefined', undefined],
     ['null', null],
@@ -80,7 +80,7 @@ describe('is no event', () => {
     ['a text without content', withBlock({ content: undefined })],
     ['a message without an id', withBlock({ message: {} })],
     ['a usage that is text', withBlock({ message: { id: 'm', usage: { inputTokens: '1', outputTokens: 1 } } })],
-    ['attachments that are none', withBlock({ attachments: [null] })],
+    ['attachments that are not objects', withBlock({ attachments: [null] })],
     ['a call without a tool', upsert({ ...call('c'), toolName: undefined } as never)],
     ['a call without a tool use id', upsert(call('c', { toolUseId: '' }))],
     ['a result whose isError is a word', upsert({ ...result('c'), isError: 'no' } as never)],

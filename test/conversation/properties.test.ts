@@ -17,7 +17,7 @@ import { completed, deepFreeze, plain, spawned, stateAfter, text, upsert } from 
 const events = fc.array(anyEvent, { maxLength: 40 });
 const RUNS = { numRuns: 1000 };
 
-describe('I7: one state, however its events arrive', () => {
+describe('I7: the state does not depend on how its events arrive', () => {
   test('any split into batches gives the same state', () => {
     fc.assert(
       fc.property(events, fc.array(fc.nat(40), { maxLength: 5 }), (all, cuts) => {
@@ -31,7 +31,7 @@ describe('I7: one state, however its events arrive', () => {
     );
   });
 
-  test('any event delivered twice in a row gives the same state, and its second time the same object (D48)', () => {
+  test('an event that is delivered twice in a row gives the same state, and the second time the same object (D48)', () => {
     fc.assert(
       fc.property(fc.array(repeatableEvent, { maxLength: 40 }), (all) => {
         let state = createConversationState();
@@ -44,7 +44,7 @@ describe('I7: one state, however its events arrive', () => {
     );
   });
 
-  test('a state that went through JSON goes on like the one it came from', () => {
+  test('a state that was revived from JSON continues like the original', () => {
     fc.assert(
       fc.property(events, fc.nat(40), (all, cut) => {
         const before = stateAfter(...all.slice(0, cut));
@@ -59,7 +59,7 @@ describe('I7: one state, however its events arrive', () => {
     );
   });
 
-  test('every event the generators make is one, and every state they lead to is equal as JSON text', () => {
+  test('every generated event is valid, and a batch gives the same JSON text as single events', () => {
     fc.assert(
       fc.property(events, (all) => {
         for (const event of all) expect(isConversationEvent(event)).toBe(true);
@@ -88,7 +88,7 @@ describe('the reducer is pure', () => {
     );
   });
 
-  test('every state ever made stays what it was, and branches do not see each other', () => {
+  test('a later reduction never changes an earlier state, and branches are independent', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyEvent, fc.nat(60)), { maxLength: 60 }), (steps) => {
         const states = [createConversationState()];
@@ -107,7 +107,7 @@ describe('the reducer is pure', () => {
     );
   });
 
-  test('a state may be reduced while its blocks are being read', () => {
+  test('a state can be reduced while its blocks are iterated', () => {
     const before = stateAfter(
       ...Array.from({ length: 100 }, (_, i) => upsert(text(`b${i}`, 'old', { status: 'pending' }))),
     );
@@ -128,7 +128,7 @@ describe('the reducer is pure', () => {
   });
 });
 
-/** Subagents as a tree of names with what must not depend on the order of arrival. */
+/** Subagents as a tree of ids, without what depends on the order of arrival. */
 function shape(node: ThreadNode): unknown {
   const shown = node.blocks.filter((block) => block.type === 'subagent').map((block) => `${block.id} ${block.status}`);
   return {
@@ -142,7 +142,7 @@ function shape(node: ThreadNode): unknown {
   };
 }
 
-test('D39 to D41: shuffled subagent events that name their tool use id end in the same thread tree and statuses', () => {
+test('D39 to D41: shuffled subagent events that name their tool use id give the same tree and statuses', () => {
   const agents = fc.array(
     fc.record({
       parent: fc.nat(8),

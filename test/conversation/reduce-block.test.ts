@@ -10,24 +10,24 @@ import { call, delta, idle, plain, removed, result, stateAfter, T0, T1, text, up
 
 const pending = { status: 'pending' } as const;
 
-describe('the tables of edge cases', () => {
-  test('delta before upsert is ignored', () => {
+describe('edge cases', () => {
+  test('a delta before its upsert is ignored', () => {
     const state = createConversationState();
     expect(reduceConversation(state, delta('a', 'hello'))).toBe(state);
   });
 
-  test('a block event before subagent:spawned creates the subagent, running', () => {
+  test('a block event before subagent:spawned creates the running subagent', () => {
     const state = stateAfter(upsert(text('a', 'hi'), 'task-1'));
     expect(plain(state).subagents).toMatchObject([{ toolUseId: 'task-1', status: 'running', blocks: [{ id: 'a' }] }]);
     expect(plain(state).blocks).toEqual([]);
   });
 
-  test('an empty delta is skipped', () => {
+  test('an empty delta is ignored', () => {
     const state = stateAfter(upsert(text('a', '', pending)));
     expect(reduceConversation(state, delta('a', ''))).toBe(state);
   });
 
-  test('multiple pending blocks are all finalized on idle', () => {
+  test('all pending blocks end on idle', () => {
     const state = stateAfter(
       upsert(text('a', 'x', pending)),
       upsert(text('b', 'y')),
@@ -47,12 +47,12 @@ describe('the tables of edge cases', () => {
     { id: 'a', type: 'skill', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
     { id: 'a', type: 'compaction', conversationId: 'main', timestamp: T0, ...pending, content: 'x' },
     { id: 'a', type: 'unknown', conversationId: 'main', timestamp: T0, ...pending, sourceType: 's', data: 1 },
-  ])('a delta for a block that is not streamed is ignored (D42): $type', (block) => {
+  ])('a delta for a block that does not stream is ignored (D42): $type', (block) => {
     const state = stateAfter(upsert(block));
     expect(reduceConversation(state, delta('a', 'more'))).toBe(state);
   });
 
-  test('upsert replaces the whole block, it does not merge', () => {
+  test('an upsert replaces the whole block and merges nothing', () => {
     const state = stateAfter(
       upsert(text('a', 'x', { ...pending, message: { id: 'm', model: 'one' } })),
       upsert(text('a', 'y')),
@@ -60,7 +60,7 @@ describe('the tables of edge cases', () => {
     expect(plain(state).blocks).toEqual([text('a', 'y')]);
   });
 
-  test('streaming: pending upsert, deltas, complete upsert', () => {
+  test('a pending upsert, deltas and a complete upsert stream a block', () => {
     const state = stateAfter(
       upsert(text('a', '', pending)),
       delta('a', 'Hel'),
@@ -81,30 +81,33 @@ describe('D36: the envelope', () => {
     expect(plain(state).blocks).toHaveLength(1);
   });
 
-  test("the event's conversation wins over the block's", () => {
+  test('the conversation of the event overrides that of the block', () => {
     const state = stateAfter(upsert(text('a', 'x', { conversationId: 'elsewhere' }), 'main'));
     expect(plain(state)).toEqual({ blocks: [text('a', 'x', { conversationId: 'main' })], subagents: [] });
     const child = stateAfter(upsert(text('a', 'x', { conversationId: 'main' }), 'task'));
     expect(plain(child).subagents[0]?.blocks).toEqual([text('a', 'x', { conversationId: 'task' })]);
   });
 
-  test('a block without a time of its own has the time of its event', () => {
+  test('a block without a time gets the time of its event', () => {
     const { timestamp: _, ...block } = text('a', 'x');
     const event = { type: 'block:upsert', timestamp: T1, block } as unknown as ConversationEvent;
     expect(plain(stateAfter(event)).blocks[0]?.timestamp).toBe(T1);
   });
 
-  test.for(['', 'agent-main'])('no subagent is called "%s"', (conversationId) => {
+  test.for(['', 'agent-main'])('a subagent with the id "%s" is rejected', (conversationId) => {
     const state = createConversationState();
     expect(reduceConversation(state, upsert(text('a', 'x'), conversationId))).toBe(state);
   });
 });
 
-test.for(['running', 'success', 'done', 1, null, undefined])('D37: a block of status %s is no block', (status) => {
-  const state = createConversationState();
-  const event = upsert({ ...text('a', 'x'), status } as unknown as ConversationBlock);
-  expect(reduceConversation(state, event)).toBe(state);
-});
+test.for(['running', 'success', 'done', 1, null, undefined])(
+  'D37: a block with the status %s is rejected',
+  (status) => {
+    const state = createConversationState();
+    const event = upsert({ ...text('a', 'x'), status } as unknown as ConversationBlock);
+    expect(reduceConversation(state, event)).toBe(state);
+  },
+);
 
 describe('D42: deltas', () => {
   const start = [upsert(text('a', '', pending)), delta('a', 'Hello', 0)];
@@ -128,36 +131,36 @@ describe('D42: deltas', () => {
   });
 
   test.for([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '3', null])(
-    'an offset of %s makes no sense: ignored',
+    'an offset of %s is ignored with its delta',
     (offset) => {
       const state = stateAfter(...start);
       expect(reduceConversation(state, { ...delta('a', 'x'), offset } as unknown as ConversationEvent)).toBe(state);
     },
   );
 
-  test('after a dropped delta the next upsert brings the text', () => {
+  test('after a dropped delta the next upsert has the text', () => {
     const state = stateAfter(...start, delta('a', 'lost', 9), upsert(text('a', 'Hello you lost')));
     expect(findBlock(state, 'a')).toMatchObject({ content: 'Hello you lost', status: 'complete' });
   });
 
-  test('a streamed tool input grows in inputText, and the complete call replaces it', () => {
+  test('streamed tool input is appended to inputText, and the complete call replaces it', () => {
     const streamed = stateAfter(upsert(call('a')), delta('a', '{"pa', 0), delta('a', 'th":1}', 4));
     expect(findBlock(streamed, 'a')).toMatchObject({ inputText: '{"path":1}' });
     const whole = reduceConversation(streamed, upsert(call('a', { input: { path: 1 } })));
     expect(plain(whole).blocks).toEqual([call('a', { input: { path: 1 } })]);
   });
 
-  test.for(['complete', 'error'] as const)('a block that is %s takes no delta', (status) => {
+  test.for(['complete', 'error'] as const)('a block that is %s ignores deltas', (status) => {
     const state = stateAfter(upsert(text('a', 'x', { status })));
     expect(reduceConversation(state, delta('a', 'y'))).toBe(state);
   });
 
-  test('thinking is streamed too', () => {
+  test('thinking streams too', () => {
     const state = stateAfter(upsert(text('a', '', { ...pending, type: 'thinking' })), delta('a', 'hm'));
     expect(findBlock(state, 'a')).toMatchObject({ content: 'hm' });
   });
 
-  test('deltas of interleaved conversations do not disturb each other', () => {
+  test('deltas of interleaved conversations reach their own blocks', () => {
     const state = stateAfter(
       upsert(text('a', '', pending)),
       upsert(text('a', '', pending), 'task'),
@@ -174,12 +177,12 @@ describe('D42: deltas', () => {
 });
 
 describe('D43: no regression', () => {
-  test.for(['complete', 'error'] as const)('%s never goes back to pending', (status) => {
+  test.for(['complete', 'error'] as const)('%s never changes back to pending', (status) => {
     const state = stateAfter(upsert(text('a', 'done', { status })));
     expect(reduceConversation(state, upsert(text('a', '', pending)))).toBe(state);
   });
 
-  test('an error may still turn out complete: the answer came late', () => {
+  test('an error may change to complete when the response arrives late', () => {
     const state = stateAfter(
       upsert(text('a', '', pending)),
       idle({ reason: 'interrupted' }),
@@ -206,7 +209,7 @@ describe('D43: no regression', () => {
   });
 });
 
-test('a block that began without a time gets the first one that is known, and keeps it (D43)', () => {
+test('a block without a time gets the first known time and keeps it (D43)', () => {
   const state = stateAfter(
     upsert(text('a', '', { ...pending, timestamp: '' })),
     upsert(text('a', 'x', { timestamp: T0 })),
@@ -222,7 +225,7 @@ describe('D44: blocks are keyed by conversation and id', () => {
     expect(findBlock(state, 'a', 'task')).toMatchObject({ content: 'child' });
   });
 
-  test('block:removed takes one block away, and the others stay findable', () => {
+  test('block:removed removes one block, and the others are still found', () => {
     const state = stateAfter(
       upsert(text('a', '1')),
       upsert(text('b', '2')),
@@ -234,13 +237,13 @@ describe('D44: blocks are keyed by conversation and id', () => {
     expect(findBlock(state, 'b')).toBeUndefined();
   });
 
-  test('removing one conversation’s block leaves its namesake', () => {
+  test('removing a block leaves the block with the same id in another conversation', () => {
     const state = stateAfter(upsert(text('a', 'main')), upsert(text('a', 'child'), 'task'), removed('a', 'task'));
     expect(findBlock(state, 'a')).toBeDefined();
     expect(findBlock(state, 'a', 'task')).toBeUndefined();
   });
 
-  test('a removed block may come back, at the end', () => {
+  test('a removed block that is added again is at the end', () => {
     const state = stateAfter(upsert(text('a', '1')), upsert(text('b', '2')), removed('a'), upsert(text('a', 'again')));
     expect(plain(state).blocks.map((block) => block.id)).toEqual(['b', 'a']);
   });

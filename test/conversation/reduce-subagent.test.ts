@@ -12,7 +12,7 @@ import { completed, plain, removed, result, spawned, stateAfter, T0, T1, text, u
 const about = { prompt: 'Look around', subagentType: 'explorer', description: 'Explore' };
 
 describe('D38: a subagent block', () => {
-  test('is called subagent:<toolUseId> and shows the call', () => {
+  test('has the id subagent:<toolUseId> and shows the call', () => {
     const state = stateAfter(spawned('t1', about));
     expect(plain(state)).toEqual({
       blocks: [
@@ -42,7 +42,7 @@ describe('D38: a subagent block', () => {
     });
   });
 
-  test('holds the final result, which is not beside it', () => {
+  test('holds the final result, and no other block does', () => {
     const state = stateAfter(
       spawned('t1', about),
       completed('t1', { agentId: 'a1', output: 'Found it', durationMs: 12 }),
@@ -57,12 +57,12 @@ describe('D38: a subagent block', () => {
 });
 
 describe('D39: spawn is an idempotent upsert', () => {
-  test('a second spawn changes nothing and duplicates nothing', () => {
+  test('a second spawn changes and duplicates nothing', () => {
     const state = stateAfter(spawned('t1', about));
     expect(reduceConversation(state, spawned('t1', { ...about, timestamp: T1 }))).toBe(state);
   });
 
-  test('it fills empty fields and leaves the others', () => {
+  test('a spawn fills empty fields and keeps the others', () => {
     const state = stateAfter(
       spawned('t1', { prompt: '', subagentType: 'explorer' }),
       spawned('t1', { prompt: 'Look', subagentType: 'other', description: 'Explore', timestamp: T1 }),
@@ -77,7 +77,7 @@ describe('D39: spawn is an idempotent upsert', () => {
     ['completed', 'success', 'complete'],
     ['error', 'error', 'error'],
     ['failed', 'error', 'error'],
-  ] as const)('a spawn after %s leaves the status final', ([status, ofThread, ofBlock]) => {
+  ] as const)('a spawn after %s keeps the final status', ([status, ofThread, ofBlock]) => {
     for (const events of [
       [spawned('t1'), completed('t1', { status }), spawned('t1', about)],
       [completed('t1', { status }), spawned('t1', about)],
@@ -89,13 +89,13 @@ describe('D39: spawn is an idempotent upsert', () => {
     }
   });
 
-  test('completion before spawn creates both', () => {
+  test('a completion before its spawn creates subagent and block', () => {
     const state = stateAfter(completed('t1', { output: 'done' }));
     expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
     expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', status: 'success', blocks: [] }]);
   });
 
-  test('completion writes only what it says', () => {
+  test('a completion writes only the fields that it has', () => {
     const state = stateAfter(
       spawned('t1', { ...about, agentId: 'a1' }),
       completed('t1', { output: 'first', durationMs: 5 }),
@@ -109,17 +109,17 @@ describe('D39: spawn is an idempotent upsert', () => {
     ]);
   });
 
-  test('a completion delivered again changes nothing', () => {
+  test('a completion that is delivered again changes nothing', () => {
     const state = stateAfter(spawned('t1', about), completed('t1', { output: 'x', agentId: 'a1' }));
     expect(reduceConversation(state, completed('t1', { output: 'x', agentId: 'a1' }))).toBe(state);
   });
 
-  test('the thread takes blocks after its end, and stays ended', () => {
+  test('a subagent accepts blocks after its end and stays ended', () => {
     const state = stateAfter(spawned('t1'), completed('t1'), upsert(text('late', 'x'), 't1'));
     expect(plain(state).subagents).toMatchObject([{ status: 'success', blocks: [{ id: 'late' }] }]);
   });
 
-  test('a subagent block that someone upserted keeps what it says', () => {
+  test('a subagent block that was upserted keeps its fields', () => {
     const block: ConversationBlock = {
       id: 'subagent:t1',
       type: 'subagent',
@@ -136,7 +136,7 @@ describe('D39: spawn is an idempotent upsert', () => {
     ]);
   });
 
-  test('a subagent block that is shown as ended stays so when its spawn comes late', () => {
+  test('a subagent block that is shown as ended stays so when its spawn arrives late', () => {
     const shown = {
       id: 'subagent:t1',
       type: 'subagent',
@@ -148,15 +148,15 @@ describe('D39: spawn is an idempotent upsert', () => {
     expect(plain(state).blocks).toMatchObject([{ status: 'complete', input: 'Look around' }]);
   });
 
-  test('a block of another type in its place is left alone (D43)', () => {
+  test('a block of another type with its id is not changed (D43)', () => {
     const state = stateAfter(upsert(text('subagent:t1', 'mine')), spawned('t1', about));
     expect(plain(state).blocks).toEqual([text('subagent:t1', 'mine')]);
     expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1' }]);
   });
 });
 
-describe('D40: threads form a tree', () => {
-  test('a nested subagent: its block in the parent’s thread, its state at the root', () => {
+describe('D40: subagents form a tree', () => {
+  test('the block of a nested subagent is in its parent, its state at the root', () => {
     const state = stateAfter(spawned('A'), spawned('B', { conversationId: 'A' }), upsert(text('x', 'deep'), 'B'));
     expect(plain(state).blocks).toMatchObject([{ id: 'subagent:A' }]);
     expect(plain(state).subagents).toMatchObject([
@@ -165,7 +165,7 @@ describe('D40: threads form a tree', () => {
     ]);
   });
 
-  test('a missing parent thread is created and the block goes there', () => {
+  test('a missing parent is created and gets the block', () => {
     const state = stateAfter(spawned('B', { conversationId: 'A' }));
     expect(plain(state).blocks).toEqual([]);
     expect(plain(state).subagents).toMatchObject([
@@ -177,14 +177,14 @@ describe('D40: threads form a tree', () => {
     expect(plain(both).subagents).toHaveLength(2);
   });
 
-  test('a thread begun by its blocks is hung under its parent when it is spawned', () => {
+  test('a subagent that its blocks created moves under its parent when it is spawned', () => {
     const state = stateAfter(upsert(text('x', 'y'), 'B'), spawned('A'), spawned('B', { conversationId: 'A' }));
     expect(findSubagent(state, 'B')).toMatchObject({ parentConversationId: 'A' });
     expect(findBlock(state, 'subagent:B', 'A')).toBeDefined();
     expect(findBlock(state, 'subagent:B')).toBeUndefined();
   });
 
-  test('a completion that came first and did not name the parent is put right by the spawn', () => {
+  test('the spawn corrects the parent of a completion that arrived first and did not name it', () => {
     const { conversationId: _, ...unaddressed } = completed('B', { output: 'done' });
     const state = stateAfter(
       unaddressed as ConversationEvent,
@@ -200,7 +200,7 @@ describe('D40: threads form a tree', () => {
     expect(findSubagent(state, 'B')).toMatchObject({ parentConversationId: 'A', status: 'success' });
   });
 
-  test('a completion that names no parent ends the subagent where it is', () => {
+  test('a completion without a parent ends the subagent where it is', () => {
     const state = stateAfter(spawned('A'), spawned('B', { ...about, conversationId: 'A' }), completed('B'));
     expect(findBlock(state, 'subagent:B', 'A')).toMatchObject({ status: 'complete' });
     expect(plain(state).blocks.map((block) => block.id)).toEqual(['subagent:A']);
@@ -218,7 +218,7 @@ describe('D40: threads form a tree', () => {
     ['main itself', [], spawned('main')],
     ['main itself, by another spelling', [], spawned('agent-main')],
     ['a completed child of itself', [], completed('A', { conversationId: 'A' })],
-  ])('cycles are refused: child %s', ([, before, event]) => {
+  ])('cycles are rejected: child %s', ([, before, event]) => {
     const state = stateAfter(...before);
     expect(reduceConversation(state, event)).toBe(state);
   });
@@ -230,7 +230,7 @@ describe('D40: threads form a tree', () => {
   });
 });
 
-test('removing a subagent’s block leaves its thread, and a spawn shows it again', () => {
+test('removing the block of a subagent keeps the subagent, and a spawn shows it again', () => {
   const state = stateAfter(spawned('t1', about), completed('t1', { output: 'done' }), removed('subagent:t1'));
   expect(plain(state).blocks).toEqual([]);
   expect(plain(state).subagents).toHaveLength(1);
@@ -238,7 +238,7 @@ test('removing a subagent’s block leaves its thread, and a spawn shows it agai
   expect(plain(again).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
 });
 
-test('a thousand subagents, each found by both its names', () => {
+test('a thousand subagents are found by both their ids', () => {
   const ids = Array.from({ length: 1000 }, (_, i) => i);
   const state = stateAfter(
     ...ids.map((i) => spawned(`t${i}`, { agentId: `a${i}` })),

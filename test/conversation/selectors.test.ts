@@ -20,7 +20,7 @@ const state = stateAfter(
   upsert(text('y', '', { status: 'pending' }), 'A'),
 );
 
-test('threads are found by either name, blocks by conversation and id', () => {
+test('subagents are found by either id, blocks by conversation and id', () => {
   expect(findSubagent(state, 'agent-one')).toBe(findSubagent(state, 'A'));
   expect(findSubagent(state, 'main')).toBeUndefined();
   expect(findSubagent(state, 'nobody')).toBeUndefined();
@@ -31,14 +31,14 @@ test('threads are found by either name, blocks by conversation and id', () => {
   expect(findBlock(state, 'x', 'nobody')).toBeUndefined();
 });
 
-test('pending work, everywhere or in one thread', () => {
+test('pending blocks are found in all conversations or in one', () => {
   expect(pendingBlocks(state).map((block) => block.id)).toEqual(['subagent:A', 'subagent:B', 'y', 'x']);
   expect(pendingBlocks(state, 'main').map((block) => block.id)).toEqual(['subagent:A']);
   expect(pendingBlocks(state, 'agent-one').map((block) => block.id)).toEqual(['subagent:B', 'y']);
   expect(pendingBlocks(state, 'nobody')).toEqual([]);
 });
 
-describe('the thread tree', () => {
+describe('threadTree', () => {
   const names = (node: ReturnType<typeof threadTree>): unknown => [node.conversationId, ...node.children.map(names)];
 
   test('follows the parents (D40)', () => {
@@ -46,7 +46,7 @@ describe('the thread tree', () => {
     expect(threadTree(state).children[0]?.subagent).toBe(state.subagents[0]);
   });
 
-  test('loses no thread of a state that was made by hand, not even in a loop', () => {
+  test('loses no subagent of a state that was made by hand, not even in a loop', () => {
     const thread = (toolUseId: string, parentConversationId: string): object => ({
       ...{ toolUseId, parentConversationId, status: 'running', blocks: [] },
     });
@@ -66,13 +66,13 @@ describe('the thread tree', () => {
   });
 });
 
-describe('usage', () => {
+describe('usageTotals', () => {
   const usage = (outputTokens: number, costUsd?: number) => ({
     ...{ inputTokens: 100, outputTokens },
     ...(costUsd !== undefined && { costUsd }),
   });
 
-  test('is counted once per message id, over all threads, by its fullest report', () => {
+  test('counts each message id once, over all conversations, by its fullest report', () => {
     const spent = stateAfter(
       upsert(text('a', '', { message: { id: 'm1', model: 'big', usage: usage(1) } })),
       upsert(text('b', '', { message: { id: 'm1', model: 'big', usage: usage(30, 0.5) } })),
@@ -90,7 +90,7 @@ describe('usage', () => {
     });
   });
 
-  test('of nothing is nothing', () => {
+  test('of an empty state is zero', () => {
     expect(usageTotals(stateAfter())).toEqual({
       usage: { inputTokens: 0, outputTokens: 0 },
       messages: 0,

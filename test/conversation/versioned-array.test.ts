@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { VersionedArray } from '../../src/conversation/versioned-array.ts';
 
 const step = fc.record({
-  /** Which version to go on from; mostly the newest. */
+  /** The version to continue from; mostly the newest. */
   back: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(200) }),
   act: fc.constantFrom('push', 'push', 'set', 'set', 'read', 'list'),
   index: fc.nat(500),
@@ -30,11 +30,11 @@ function checkAgainstArrays(steps: readonly { back: number; act: string; index: 
   for (const [i, version] of versions.entries()) expect(version.toJSON()).toEqual(models[i]);
 }
 
-test('every version, read or grown at any time and in any order, is the array it was when it was made', () => {
+test('every version, read or updated at any time and in any order, has the items it was made with', () => {
   fc.assert(fc.property(fc.array(step, { maxLength: 200 }), checkAgainstArrays), { numRuns: 300 });
 });
 
-test('a line of updates longer than the stretch between two copies', () => {
+test('a chain of updates longer than the distance between two copies keeps every version', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 3000, maxLength: 3500, size: 'max' }), (steps) => {
       checkAgainstArrays(steps.map((s) => (s.act === 'list' ? { ...s, act: 'read' } : s)));
@@ -43,7 +43,7 @@ test('a line of updates longer than the stretch between two copies', () => {
   );
 });
 
-test('one start grows into unrelated lines', () => {
+test('one array is the start of unrelated chains', () => {
   const start = VersionedArray.from<string>([]);
   const lines = ['a', 'b', 'c'].map((name) => start.push(name).push(name));
   expect(lines.map((line) => line.toJSON())).toEqual([
@@ -54,12 +54,12 @@ test('one start grows into unrelated lines', () => {
   expect(start.toJSON()).toEqual([]);
 });
 
-test('an index out of range holds nothing', () => {
+test('an index out of range returns undefined', () => {
   const one = VersionedArray.from(['x']);
   expect([-1, 1, 0.5, Number.NaN].map((index) => one.at(index))).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('an iteration under way sees its own version', () => {
+test('an iteration reads its own version while updates happen', () => {
   let newest = VersionedArray.from(Array.from({ length: 100 }, (_, i) => i));
   const old = newest;
   const seen: number[] = [];

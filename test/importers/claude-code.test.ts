@@ -20,25 +20,28 @@ async function load(path: string, sessionId?: string): Promise<ReturnType<typeof
   return plain(parseTranscript(architecture, raw).state);
 }
 
-/** The one session file of a copied fixture. */
+/** The only session file of a copied fixture. */
 function sessionFile(root: string): string {
   const project = join(root, 'projects', readdirSync(join(root, 'projects'))[0] ?? '');
   return join(project, readdirSync(project).find((name) => name.endsWith('.jsonl')) ?? '');
 }
 
-describe('layouts', () => {
-  test('subagents below their session, with meta files', async () => {
+describe('the layouts of Claude Code', () => {
+  test('subagents in the folder of their session are loaded with their meta files', async () => {
     const state = await load(sessionFile(copyOf('claude-code-2.1.325/nested')));
     expect(state.subagents.map(({ status }) => status)).toEqual(['success', 'success']);
     expect(state.subagents[1]?.parentConversationId).toBe(state.subagents[0]?.toolUseId);
   });
 
-  test.for(['below', 'beside'] as const)('the real session, its subagents %s', async (layout) => {
-    const path = writeRealSession(folder(), layout);
-    expect(await load(path)).toEqual(plain(parseTranscript('claude-sdk', realSession()).state));
-  });
+  test.for(['below', 'beside'] as const)(
+    'the real session loads the same with its subagents %s the main file',
+    async (layout) => {
+      const path = writeRealSession(folder(), layout);
+      expect(await load(path)).toEqual(plain(parseTranscript('claude-sdk', realSession()).state));
+    },
+  );
 
-  test('of the subagents beside it, a session takes only its own', async () => {
+  test('a session loads only its own subagents from a folder that sessions share', async () => {
     const root = folder();
     const path = writeRealSession(root, 'beside');
     write(root, {
@@ -49,7 +52,7 @@ describe('layouts', () => {
     expect((await load(path)).subagents).toHaveLength(1);
   });
 
-  test('subagents of workflows, some folders down', async () => {
+  test('subagents of workflows are found some folders down', async () => {
     const root = write(folder(), {
       's.jsonl': textOfLines([says('a', 'm', call('t', 'Agent', { prompt: 'Work' }))]),
       's/subagents/workflows/wf_1/agent-w1.jsonl': textOfLines([says('b', 'n', text('Deep work'))]),
@@ -61,31 +64,31 @@ describe('layouts', () => {
     ]);
   });
 
-  test('the combined form, written into a file', async () => {
+  test('a combined transcript in a file loads as its value does', async () => {
     const root = write(folder(), { 'nested.json': JSON.stringify(claudeSession('nested')) });
     const state = await load(join(root, 'nested.json'));
     expect(state).toEqual(plain(parseTranscript('claude-sdk', claudeSession('nested')).state));
     expect(plain(await stateOfReading(join(root, 'nested.json')))).toEqual(state);
   });
 
-  test('a session of a folder of projects, by its id', async () => {
+  test('a session in a folder of projects is loaded by its id', async () => {
     const root = copyOf('claude-code-2.1.325/plain');
     const byId = await load(root, 'dda6eac9-7860-410d-8d10-3796c3bddad8');
     expect(byId).toEqual(await load(sessionFile(root)));
-    expect(await load(root)).toEqual(byId); // it is the only one
+    expect(await load(root)).toEqual(byId); // the only session
   });
 });
 
-describe('reading', () => {
+describe('readTranscript', () => {
   test.for(['sub', 'nested', 'subbg', 'long-6', 'killmcp-both'])(
-    'I8: from one event to the next gives what loading gives: %s',
+    'I8: reading event by event gives the state that loading gives: %s',
     async (name) => {
       const path = sessionFile(copyOf(`claude-code-2.1.325/${name}`));
       expect(plain(await stateOfReading(path))).toEqual(await load(path));
     },
   );
 
-  test('the real session, with the same report', async () => {
+  test('reading the real session gives the state and the diagnostics of loading it', async () => {
     const path = writeRealSession(folder());
     const reading = readTranscript(path);
     const state = plain(await stateOfReading(path));
@@ -96,7 +99,7 @@ describe('reading', () => {
     expect(reading.diagnostics).toEqual(loaded.diagnostics);
   });
 
-  test('lines longer than any chunk are whole, and what follows them too', async () => {
+  test('lines longer than a chunk are read whole, and so are the lines after them', async () => {
     const long = 'é'.repeat(700_000);
     const lines = [
       asks('u1', 'Before'),
@@ -109,7 +112,7 @@ describe('reading', () => {
     expect(blocks.map(({ content }) => content)).toEqual(['Before', long, 'After', `${long}!`]);
   });
 
-  test('a character that two chunks share is whole', async () => {
+  test('a character on the border of two chunks is read whole', async () => {
     // Every offset of a four-byte character around the end of the first chunk.
     for (let padding = 0; padding < 6; padding++) {
       const filler = 'x'.repeat(262_144 - 420 + padding);
@@ -122,9 +125,9 @@ describe('reading', () => {
     }
   });
 
-  test('a line too long for anybody is left out and reported, and the next one is read', async () => {
+  test('a line over the limit is skipped and reported, and the next one is read', async () => {
     const path = join(write(folder(), { 's.jsonl': textOfLines([asks('u1', 'Before')]) }), 's.jsonl');
-    truncateSync(path, 66 * 1024 * 1024); // a hole, which costs nothing to write
+    truncateSync(path, 66 * 1024 * 1024); // a hole, which is fast to write
     appendFileSync(path, `\n${textOfLines([asks('u2', 'After')])}`);
     const reading = readTranscript(path);
     const contents: unknown[] = [];
@@ -134,7 +137,7 @@ describe('reading', () => {
     expect(reading.diagnostics.problems).toEqual([{ code: 'line-too-long', count: 1, where: ['main:2'] }]);
   });
 
-  test('may be given up in the middle, and begun anew', async () => {
+  test('an iteration can be stopped in the middle, and the next one starts from the beginning', async () => {
     const path = writeRealSession(folder());
     const reading = readTranscript(path);
     for await (const event of reading) if (event.type === 'subagent:completed') break;
@@ -144,7 +147,7 @@ describe('reading', () => {
   });
 
   test.for(['', '\n\n', 'no json at all', '{"type":"user"', '\0\0\0\0', '[]\n3\n"x"\n'])(
-    '%j is read without an error',
+    'a file with the content %j is read without an error',
     async (content) => {
       const path = join(write(folder(), { 's.jsonl': content }), 's.jsonl');
       expect(plain(await stateOfReading(path)).blocks).toEqual([]);
@@ -152,11 +155,11 @@ describe('reading', () => {
   );
 });
 
-describe('nothing outside is touched', () => {
+describe('only regular files of the session are read', () => {
   const secret = textOfLines([says('x', 'm', text('secret'), { sessionId: 's', agentId: 'x1' })]);
   const main = textOfLines([says('a', 'm', call('t', 'Agent', { prompt: 'Work' }))]);
 
-  test('a subagent’s file that is a link is not followed', async () => {
+  test('a symbolic link in place of a subagent’s file is not followed', async () => {
     const outside = write(folder(), { 'agent-x1.jsonl': secret });
     const root = write(folder(), { 's.jsonl': main, 's/subagents/keep': '' });
     symlinkSync(join(outside, 'agent-x1.jsonl'), join(root, 's/subagents/agent-x1.jsonl'));
@@ -166,7 +169,7 @@ describe('nothing outside is touched', () => {
     expect(JSON.stringify(await stateOfReading(join(root, 's.jsonl')))).not.toContain('secret');
   });
 
-  test('a folder of subagents that is a link is not followed', async () => {
+  test('a symbolic link in place of a folder of subagents is not followed', async () => {
     const outside = write(folder(), { 'agent-x1.jsonl': secret });
     const root = write(folder(), { 's.jsonl': main, 's/subagents/keep': '' });
     symlinkSync(outside, join(root, 's/subagents/more'));
@@ -174,7 +177,7 @@ describe('nothing outside is touched', () => {
     expect(JSON.stringify(raw)).not.toContain('secret');
   });
 
-  test('a meta file that is a link is not followed', async () => {
+  test('a symbolic link in place of a meta file is not followed', async () => {
     const outside = write(folder(), { 'meta.json': '{"toolUseId":"secret"}' });
     const root = write(folder(), {
       's.jsonl': main,
@@ -185,7 +188,7 @@ describe('nothing outside is touched', () => {
     expect(JSON.stringify(raw)).not.toContain('secret');
   });
 
-  test('links in a folder of projects are not found', async () => {
+  test('symbolic links in a folder of projects are not found', async () => {
     const outside = write(folder(), { 'p/s.jsonl': secret });
     const root = write(folder(), { 'projects/own/s1.jsonl': main });
     symlinkSync(join(outside, 'p'), join(root, 'projects/linked'));
@@ -194,20 +197,20 @@ describe('nothing outside is touched', () => {
   });
 
   test.for(['../s', 'a/b', '..', '', 'x\0y', '.hidden', 'a'.repeat(300)])(
-    'a session id is no path: %j',
+    'a session id that could be a path is rejected: %j',
     async (sessionId) => {
       await expect(loadTranscript(folder(), { sessionId })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     },
   );
 
-  test('what is no regular file is refused', async () => {
+  test('devices and folders are rejected', async () => {
     const root = write(folder(), { 'x/keep': '' });
     mkdirSync(join(root, 's.jsonl'));
     await expect(loadTranscript('/dev/zero')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(loadTranscript(join(root, 's.jsonl'))).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
   });
 
-  test('what is not there is said', async () => {
+  test('a missing path and a missing session are CONVERSATION_NOT_FOUND', async () => {
     await expect(loadTranscript(join(folder(), 'none.jsonl'))).rejects.toMatchObject({
       code: 'CONVERSATION_NOT_FOUND',
     });
@@ -216,14 +219,14 @@ describe('nothing outside is touched', () => {
     });
   });
 
-  test('where there are several sessions, one must be named', async () => {
+  test('a folder with several sessions needs a session id', async () => {
     const root = write(folder(), { 'a.jsonl': main, 'b.jsonl': main.replaceAll('"s"', '"other"') });
     await expect(loadTranscript(root)).rejects.toThrow(/2 transcripts.*sessionId/);
   });
 });
 
-describe('finding', () => {
-  test('tells title, folder, times and counts without reading it all', async () => {
+describe('findTranscripts', () => {
+  test('returns title, folder, times and counts of a session', async () => {
     const root = folder();
     const path = writeRealSession(join(root, 'projects/p'));
     expect(await findTranscripts(root)).toEqual([
@@ -242,7 +245,7 @@ describe('finding', () => {
     ]);
   });
 
-  test('a title that somebody gave wins over the first prompt', async () => {
+  test('a given title is preferred to the first prompt', async () => {
     const lines = [asks('u', 'First prompt\nand more'), { type: 'ai-title', aiTitle: 'Generated', sessionId: 's' }];
     const named = [...lines, { type: 'custom-title', customTitle: 'Named', sessionId: 's' }];
     const root = write(folder(), {
@@ -269,20 +272,20 @@ describe('finding', () => {
     'resume-killmcp',
     'fork-killmcp',
     'long-6',
-  ])('counts the messages of %s as they are, at a glance', async (name) => {
+  ])('the message count of %s equals the number of its user and assistant lines', async (name) => {
     const root = copyOf(`claude-code-2.1.325/${name}`);
     const [found] = await findTranscripts(root);
     const lines = linesOf(readFileSync(sessionFile(root), 'utf8'));
     expect(found?.messages).toBe(lines.filter(({ type }) => type === 'user' || type === 'assistant').length);
   });
 
-  test('looks into a single file too', async () => {
+  test('finds the session of a single file', async () => {
     const path = writeRealSession(folder());
     expect(await findTranscripts(path)).toMatchObject([{ path, messages: 408 }]);
   });
 
-  test('other files of the same kind of name are none', async () => {
-    const root = copyOf('claude-code-2.1.325/plain'); // its stream lies beside it
+  test('other JSONL files are not sessions', async () => {
+    const root = copyOf('claude-code-2.1.325/plain'); // its stream is beside it
     writeFileSync(join(root, 'data.jsonl'), '{"some":"data"}\n');
     writeFileSync(join(root, 'broken.jsonl'), '\0\0\0');
     expect(await findTranscripts(root)).toHaveLength(1);

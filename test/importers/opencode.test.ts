@@ -25,7 +25,7 @@ interface Exported {
   }[];
 }
 
-/** Sessions as files of before 1.2. */
+/** Writes sessions as OpenCode stored them before 1.2. */
 function writeStorage(root: string, exports: readonly string[]): string {
   for (const text of exports) {
     const { info, messages } = JSON.parse(text) as Exported;
@@ -44,13 +44,13 @@ const nested = (): string[] => {
   return [main as string, ...subagents.map(({ transcript }) => transcript as string)];
 };
 
-describe('the database', () => {
-  test('gives what the export of the same session gives, children and all', async () => {
+describe('OpenCode’s database', () => {
+  test('gives the same state as the export of the session, with its children', async () => {
     const path = writeDatabase(folder());
     expect(await load(path, NESTED)).toEqual(plain(parseTranscript('opencode', openCodeSession('serve-nested')).state));
   });
 
-  test('every session in it is read as it is loaded, and none shows anything unknown', async () => {
+  test('reading every session gives the state of loading it, without unknown blocks', async () => {
     const path = writeDatabase(folder());
     const sessions = await findTranscripts(path.slice(0, -'/opencode.db'.length));
     expect(sessions).toHaveLength(20); // 27, of which 7 are children
@@ -61,14 +61,14 @@ describe('the database', () => {
     }
   });
 
-  test('what a kill left running has ended, the subagent and its calls too', async () => {
+  test('a subagent and its calls that a kill left running have ended', async () => {
     const state = await load(writeDatabase(folder()), 'ses_e1f4f058cffe2Xx0SineCs2XEt');
     expect(state.blocks.find(({ type }) => type === 'subagent')?.status).toBe('error');
     expect(state.subagents).toMatchObject([{ status: 'error' }]);
     expect(state.subagents[0]?.blocks.at(-1)).toMatchObject({ type: 'tool_use', status: 'error' });
   });
 
-  test('is not changed, and nothing is put beside it', async () => {
+  test('is not changed, and no file is created beside it', async () => {
     const root = folder();
     const path = writeDatabase(root);
     const hash = (): string => createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -80,7 +80,7 @@ describe('the database', () => {
     expect(readdirSync(root)).toEqual(['opencode.db']);
   });
 
-  test('what is only in its write-ahead log is read too, while it is open elsewhere', async () => {
+  test('rows in its write-ahead log are read while another process has it open', async () => {
     const path = writeDatabase(folder());
     const writer = new DatabaseSync(path);
     writer.exec('PRAGMA journal_mode = WAL');
@@ -92,7 +92,7 @@ describe('the database', () => {
     expect(state.blocks.at(-1)?.content).toBe('Only in the log');
   });
 
-  test('a session must be named where there are several, and must be there', async () => {
+  test('needs the id of an existing session when it has several', async () => {
     const path = writeDatabase(folder());
     await expect(loadTranscript(path)).rejects.toThrow(/20 sessions.*sessionId/);
     await expect(loadTranscript(path, { sessionId: 'ses_none' })).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('the database', () => {
     });
   });
 
-  test('a loop of parents ends', async () => {
+  test('a loop of parents does not prevent loading', async () => {
     const path = writeDatabase(folder());
     const writer = new DatabaseSync(path);
     writer.exec(`UPDATE session SET parent_id = 'ses_e1f4c38e8ffej8a22ELdgn7IEq' WHERE id = '${NESTED}'`);
@@ -108,7 +108,7 @@ describe('the database', () => {
     expect((await load(path, NESTED)).subagents).toHaveLength(2);
   });
 
-  test('rows that hold anything are no reason to stop', async () => {
+  test('rows with invalid content do not prevent loading', async () => {
     const path = writeDatabase(folder());
     const writer = new DatabaseSync(path);
     writer.exec(
@@ -121,7 +121,7 @@ describe('the database', () => {
   test.for([
     ['another program’s', (path: string) => new DatabaseSync(path).exec('CREATE TABLE t (x)')],
     ['a damaged one', (path: string) => writeFileSync(path, 'SQLite format 3\0 and then nothing of the kind')],
-  ] as const)('%s is refused in so many words', async ([, make]) => {
+  ] as const)('%s is rejected with a HoldfastError', async ([, make]) => {
     const path = join(folder(), 'opencode.db');
     make(path);
     await expect(loadTranscript(path, { sessionId: 'ses_1' })).rejects.toMatchObject({ name: 'HoldfastError' });
@@ -129,9 +129,9 @@ describe('the database', () => {
   });
 });
 
-describe('the folder of before 1.2', () => {
+describe('OpenCode’s storage folder before 1.2', () => {
   test.for(['the folder and an id', 'the file of the session'] as const)(
-    'gives what the export gives, by %s',
+    'gives the state of the export, when named by %s',
     async (how) => {
       const root = writeStorage(join(folder(), 'storage'), nested());
       const byFile = how === 'the file of the session';
@@ -141,7 +141,7 @@ describe('the folder of before 1.2', () => {
     },
   );
 
-  test('is found, with its children counted', async () => {
+  test('its sessions are found with the number of their descendants', async () => {
     const root = folder();
     writeStorage(join(root, 'storage'), [...nested(), fixture('opencode-1.18.33/serve-tools/export.json')]);
     expect(await findTranscripts(root)).toMatchObject([
@@ -150,7 +150,7 @@ describe('the folder of before 1.2', () => {
     ]);
   });
 
-  test('links and ids that lead out of it are not followed', async () => {
+  test('symbolic links and ids that lead outside are not followed', async () => {
     const root = writeStorage(join(folder(), 'storage'), nested());
     const outside = write(folder(), {
       'p.json': '{"type":"text","text":"secret","time":{"end":1}}',
@@ -165,8 +165,8 @@ describe('the folder of before 1.2', () => {
   });
 });
 
-describe('exports', () => {
-  test('children that lie beside it, or in a folder for them, are loaded with it', async () => {
+describe('exports of OpenCode', () => {
+  test('exports of children beside the main one, or in the folder children, are loaded with it', async () => {
     const [main = '', first = '', second = ''] = nested();
     const root = write(folder(), {
       'export.json': main,
@@ -179,21 +179,21 @@ describe('exports', () => {
     );
   });
 
-  test('alone it is the main conversation, and its subagent without a thread', async () => {
+  test('an export without its children has a subagent without blocks', async () => {
     const root = write(folder(), { 'export.json': nested()[0] ?? '' });
     const state = await load(join(root, 'export.json'));
     expect(state.subagents).toMatchObject([{ status: 'success', output: 'Level 1 done.', blocks: [] }]);
     expect(plain(await stateOfReading(join(root, 'export.json')))).toEqual(state);
   });
 
-  test('is found under its name', async () => {
+  test('an export is found by its file name', async () => {
     const root = write(folder(), { 'x/export.json': nested()[0] ?? '', 'x/package.json': '{}' });
     expect(await findTranscripts(root)).toMatchObject([{ architecture: 'opencode', sessionId: NESTED, messages: 3 }]);
   });
 });
 
 const MKFIFO = '/usr/bin/mkfifo';
-test.runIf(existsSync(MKFIFO))('a pipe among the files of a session is not waited for', async () => {
+test.runIf(existsSync(MKFIFO))('a pipe among the files of a session does not block the search', async () => {
   const root = writeStorage(folder(), [fixture('opencode-1.18.33', 'serve-tools', 'export.json')]);
   execFileSync(MKFIFO, [join(root, 'session', 'global', 'ses_pipe.json')]);
   expect(await findTranscripts(root)).toHaveLength(1);

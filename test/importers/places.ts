@@ -1,23 +1,23 @@
-/** Folders as the agents lay them out, made anew for each test. */
+/** Folders laid out as the agents do it, new for each test. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import { createConversationState } from '../../src/conversation/conversation-state.ts';
+import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversation } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
 import { readTranscript, type TranscriptOptions } from '../../src/transcripts.ts';
 import { FIXTURES, REAL_SESSION, realSession } from '../transcripts/fixtures.ts';
 
-/** An empty folder that is gone after the test. */
+/** Creates an empty folder that is removed after the test. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-importers-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** Writes files, by their paths below a root. */
+/** Writes files; their paths are relative to a root. */
 export function write(root: string, files: Readonly<Record<string, string>>): string {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
@@ -26,14 +26,14 @@ export function write(root: string, files: Readonly<Record<string, string>>): st
   return root;
 }
 
-/** A copy of a fixture's folder. */
+/** Copies a fixture’s folder. */
 export function copyOf(name: string): string {
   const path = folder();
   cpSync(join(FIXTURES, name), path, { recursive: true });
   return path;
 }
 
-/** The real session in the layout of its version; answers the path of its main file. */
+/** Writes the real session in the layout of its version; returns the path of its main file. */
 export function writeRealSession(root: string, layout: 'below' | 'beside' = 'below'): string {
   const { main, subagents } = realSession();
   const where = layout === 'below' ? `${REAL_SESSION}/subagents/` : '';
@@ -44,14 +44,14 @@ export function writeRealSession(root: string, layout: 'below' | 'beside' = 'bel
   return join(root, `${REAL_SESSION}.jsonl`);
 }
 
-/** OpenCode's database; answers its path. */
+/** Writes OpenCode’s database; returns its path. */
 export function writeDatabase(root: string): string {
   const path = join(root, 'opencode.db');
   writeFileSync(path, gunzipSync(readFileSync(join(FIXTURES, 'opencode-1.18.33/opencode.db.gz'))));
   return path;
 }
 
-/** The state that reading a transcript gives. */
+/** Reads a transcript and reduces its events. */
 export async function stateOfReading(path: string, options?: TranscriptOptions): Promise<SessionConversationState> {
   let state = createConversationState();
   for await (const event of readTranscript(path, options)) state = reduceConversation(state, event);

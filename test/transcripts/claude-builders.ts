@@ -1,9 +1,9 @@
-/** Lines of Claude Code and messages of its SDK, as short as tests like them. */
+/** Builds short lines of Claude Code and messages of its SDK. */
 import type { Line } from './fixtures.ts';
 
 let time = 0;
 
-/** A moment after all earlier ones. */
+/** A time after all earlier ones. */
 export function at(): string {
   return new Date(Date.UTC(2026, 0, 1) + ++time * 1000).toISOString();
 }

@@ -29,7 +29,7 @@ function run(messages: readonly unknown[], end: boolean | 'completed' | 'interru
 const textDelta = (value: string): Line => ({ type: 'text_delta', text: value });
 const inputDelta = (value: string): Line => ({ type: 'input_json_delta', partial_json: value });
 
-describe('while a message is being said', () => {
+describe('a streaming message', () => {
   const said = [
     messageStart('m'),
     blockStart(0, text('')),
@@ -39,13 +39,13 @@ describe('while a message is being said', () => {
     blockDelta(0, textDelta('world')),
   ];
 
-  test('D47: its text grows, and whitespace alone is text too', () => {
+  test('D47: its text grows with every delta, whitespace included', () => {
     expect(run(said, false).blocks).toMatchObject([
       { id: 'm:0', type: 'assistant_text', status: 'pending', content: 'Hello \n\nworld' },
     ]);
   });
 
-  test('D42: every delta says where it begins, so that a second delivery adds nothing', () => {
+  test('D42: every delta carries its offset, so that a second delivery adds nothing', () => {
     const converter = claudeStreamConverter({ now });
     const events = said.flatMap((message) => converter.push(message));
     const offsets = events.flatMap((event) => (event.type === 'block:delta' ? [event.offset] : []));
@@ -53,33 +53,33 @@ describe('while a message is being said', () => {
     expect(plain(stateOf(events.flatMap((event) => [event, event])))).toEqual(plain(stateOf(events)));
   });
 
-  test('the finished message has the last word, whatever the deltas said', () => {
+  test('the finished message replaces the text of its deltas', () => {
     const final = says('u1', 'm', text('Hello, authoritative world'));
     const state = run([...said, final, blockStop(0)], false);
     expect(state.blocks).toMatchObject([{ id: 'm:0', status: 'complete', content: 'Hello, authoritative world' }]);
   });
 
-  test('without a finished message a block ends with what its deltas said', () => {
+  test('a block without a finished message ends with the text of its deltas', () => {
     expect(run([...said, blockStop(0)], false).blocks).toMatchObject([
       { status: 'complete', content: 'Hello \n\nworld' },
     ]);
   });
 
-  test('a finished message that comes after the end of its block is still the same block (D46)', () => {
+  test('a finished message that arrives after the end of its block completes the same block (D46)', () => {
     const final = says('u1', 'm', text('Hello world'));
     expect(run([...said, blockStop(0), final], false).blocks).toMatchObject([{ id: 'm:0', content: 'Hello world' }]);
   });
 
-  test('D45: what was being said when the stream broke ends as an error', () => {
+  test('D45: a block that is open when the stream breaks ends as an error', () => {
     expect(run(said).blocks).toMatchObject([{ status: 'error', content: 'Hello \n\nworld' }]);
   });
 
-  test('an attempt that is begun anew leaves nothing behind', () => {
+  test('an attempt that starts again removes the blocks of the previous one', () => {
     const again = [messageStart('m2'), blockStart(0, text('')), says('u1', 'm2', text('Better'))];
     expect(run([...said, ...again], false).blocks).toMatchObject([{ id: 'm2:0', content: 'Better' }]);
   });
 
-  test('usage comes with the last word about a message, to all of its blocks', () => {
+  test('the last usage of a message is written to all its blocks', () => {
     const state = run([
       messageStart('m'),
       blockStart(0, text('')),
@@ -99,7 +99,7 @@ describe('while a message is being said', () => {
 });
 
 describe('the blocks of a message (D46)', () => {
-  test('each finished block is the one that was begun for it', () => {
+  test('each finished block completes the one that was started for it', () => {
     const state = run(
       [
         messageStart('m'),
@@ -118,12 +118,12 @@ describe('the blocks of a message (D46)', () => {
     ]);
   });
 
-  test('are counted as their source counts them, though the first ones were missed', () => {
+  test('keep the positions of the stream when the first ones were missed', () => {
     const state = run([messageStart('m'), blockStart(3, text('')), blockDelta(3, textDelta('Late'))], false);
     expect(state.blocks).toMatchObject([{ id: 'm:3', content: 'Late' }]);
   });
 
-  test('keep the usage of the stream, whatever a finished message that comes later says', () => {
+  test('keep the usage of the stream when a later finished message reports another', () => {
     const state = run(
       [
         messageStart('m'),
@@ -138,7 +138,7 @@ describe('the blocks of a message (D46)', () => {
   });
 });
 
-describe('a call', () => {
+describe('a call in the stream', () => {
   const streamed = [
     messageStart('m'),
     blockStart(0, call('c', 'Write', {})),
@@ -146,13 +146,13 @@ describe('a call', () => {
     blockDelta(0, inputDelta('"a.txt"}')),
   ];
 
-  test('shows its input while it is written', () => {
+  test('shows its input while it streams', () => {
     expect(run(streamed, false).blocks).toMatchObject([
       { id: 'c', type: 'tool_use', toolName: 'Write', status: 'pending', inputText: '{"path":"a.txt"}' },
     ]);
   });
 
-  test('has the parsed input when it is written, with or without the finished message', () => {
+  test('has parsed input when it is finished, with or without the finished message', () => {
     const stopped = run([...streamed, blockStop(0)], false).blocks;
     const finished = run(
       [...streamed, says('u', 'm', call('c', 'Write', { path: 'a.txt' })), blockStop(0)],
@@ -163,7 +163,7 @@ describe('a call', () => {
     expect(finished[0]).not.toHaveProperty('inputText');
   });
 
-  test('keeps input that is no JSON as the model wrote it', () => {
+  test('keeps input that is not JSON as text', () => {
     expect(run([...streamed.slice(0, 3), blockStop(0)], false).blocks).toMatchObject([{ inputText: '{"path":' }]);
   });
 
@@ -184,11 +184,11 @@ describe('a call', () => {
     ]);
   });
 
-  test('that has no result when the run is over ends as an error, though the run succeeded', () => {
+  test('without a result ends as an error at the end of a run that succeeded', () => {
     expect(run([says('u', 'm', call('c')), DONE], false).blocks).toMatchObject([{ id: 'c', status: 'error' }]);
   });
 
-  test('of a run that died ends when the next run begins', () => {
+  test('of a crashed run ends when the next run starts', () => {
     const state = run([INIT, says('u', 'm', call('c')), INIT, says('u2', 'm2', text('Going on'))], false);
     expect(state.blocks).toMatchObject([
       { id: 'c', status: 'error' },
@@ -196,7 +196,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('D46: an id that another message used before gets a number, and so does its result', () => {
+  test('D46: an id that another message used gets a number, and so does the id of its result', () => {
     const state = run([
       says('u1', 'm1', call('c')),
       returns('r1', 'c', 'one'),
@@ -218,8 +218,8 @@ describe('a call', () => {
   });
 });
 
-describe('conversations that interleave', () => {
-  test('do not disturb each other, though they count alike', () => {
+describe('interleaved conversations', () => {
+  test('keep their own blocks when their positions are the same', () => {
     const state = run(
       [
         says('u', 'm0', call('t', 'Agent', { prompt: 'Work', subagent_type: 'helper' })),
@@ -241,10 +241,10 @@ describe('conversations that interleave', () => {
   });
 });
 
-describe('subagents', () => {
+describe('subagents in the stream', () => {
   const spawned = says('u', 'm', call('t', 'Task', { prompt: 'Work', subagent_type: 'helper', description: 'Help' }));
 
-  test('D38: call and answer live on one block, not beside it', () => {
+  test('D38: one block holds call and result of a subagent', () => {
     const state = run([spawned, returns('r', 't', 'the answer')]);
     expect(state.blocks).toMatchObject([
       { id: 'subagent:t', type: 'subagent', status: 'complete', name: 'helper', input: 'Work', output: 'the answer' },
@@ -254,7 +254,7 @@ describe('subagents', () => {
     ]);
   });
 
-  test('in the background goes on after the result of its call, and after the run', () => {
+  test('a background subagent continues after the result of its call, and after the run', () => {
     const launched = returns('r', 't', 'launched', { tool_use_result: { isAsync: true, agentId: 'a1' } });
     const during = run([INIT, spawned, launched, DONE]);
     expect(during.blocks).toMatchObject([{ status: 'pending' }]);
@@ -272,33 +272,33 @@ describe('subagents', () => {
     expect(after.subagents).toMatchObject([{ status: 'success', output: 'found it', durationMs: 9 }]);
   });
 
-  test('in the background dies with a host that dies', () => {
+  test('a background subagent ends with a run that was interrupted', () => {
     const launched = returns('r', 't', 'launched', { tool_use_result: { isAsync: true, agentId: 'a1' } });
     expect(run([INIT, spawned, launched], 'interrupted').subagents).toMatchObject([{ status: 'error' }]);
   });
 
-  test('answer in their own words where the source tells these from the harness’s', () => {
+  test('the output excludes the text of the harness where the source separates it', () => {
     const outputs = run(claudeStream('sub')).subagents.map(({ output, durationMs }) => [output, durationMs]);
     expect(outputs).toEqual([['Child result: from-child', 287]]);
   });
 
-  test('that a dead host left behind have failed', () => {
+  test('a subagent that is open when the stream breaks has failed', () => {
     expect(run([INIT, spawned]).subagents).toMatchObject([{ status: 'error' }]);
     expect(run([INIT, spawned]).blocks).toMatchObject([{ type: 'subagent', status: 'error' }]);
   });
 
-  test('D36: none may be called main', () => {
+  test('D36: no subagent has the id main', () => {
     const state = run([says('u', 'm', call('main', 'Agent', { prompt: 'x' })), DONE]);
     expect(state.subagents).toEqual([]);
     expect(state.blocks).toMatchObject([{ type: 'tool_use', id: 'main' }]);
   });
 });
 
-describe('the end', () => {
+describe('the end of a stream', () => {
   const reasons = (events: readonly ConversationEvent[]): unknown[] =>
     events.flatMap((event) => (event.type === 'session:idle' ? [event.reason] : []));
 
-  test('is completed when the source said it was done, else interrupted', () => {
+  test('is completed when the source reported its end, else interrupted', () => {
     const done = claudeStreamConverter({ now });
     for (const message of [INIT, says('u', 'm', text('Hi')), DONE]) done.push(message);
     const broken = claudeStreamConverter({ now });
@@ -307,11 +307,11 @@ describe('the end', () => {
     expect(reasons(broken.end())).toEqual(['interrupted']);
   });
 
-  test('is what the caller says it is', () => {
+  test('has the reason that the caller passes', () => {
     expect(reasons(claudeStreamConverter({ now }).end('failed'))).toEqual(['failed']);
   });
 
-  test('may be followed by more', () => {
+  test('can be followed by more messages', () => {
     const converter = claudeStreamConverter({ now });
     const events = [
       ...converter.push(says('u1', 'm1', text('One'))),
@@ -325,7 +325,7 @@ describe('the end', () => {
     expect(reasons(events)).toEqual(['interrupted', 'completed', 'completed']);
   });
 
-  test('a failed run shows why, and once', () => {
+  test('a failed run shows its error once', () => {
     const failed = {
       type: 'result',
       subtype: 'error_during_execution',
@@ -342,13 +342,13 @@ describe('the end', () => {
   });
 });
 
-describe('what a stream repeats or does not explain', () => {
+describe('repeated and unknown messages', () => {
   test('a replayed message changes nothing', () => {
     const message = says('u', 'm', text('Hi'));
     expect(run([message, message])).toEqual(run([message]));
   });
 
-  test('D49: an unknown message or part is kept and counted', () => {
+  test('D49: unknown messages and parts are kept and counted', () => {
     const converter = claudeStreamConverter({ now });
     const events = [
       ...converter.push({ type: 'hologram', uuid: 'h', pixels: 3 }),
@@ -371,11 +371,11 @@ describe('what a stream repeats or does not explain', () => {
     { type: 'stream_event' },
     { type: 'assistant' },
     { type: 'user', message: 3 },
-  ])('nothing that is pushed throws: %j', (message) => {
+  ])('push never throws: %j', (message) => {
     expect(() => run([message])).not.toThrow();
   });
 
-  test('D46: ids are the same every time', () => {
+  test('D46: a second conversion gives the same ids', () => {
     const ids = (): unknown[] => run(claudeStream('tools')).blocks.map(({ id }) => id);
     expect(ids()).toEqual(ids());
     expect(ids()).toEqual([

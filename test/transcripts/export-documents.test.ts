@@ -34,7 +34,7 @@ const HOSTILE = [
   '`<b onclick=alert(1)>`',
 ];
 
-/** A conversation in which everybody says the same, in every place where anything can be said. */
+/** A conversation in which every text, of every kind, is the same. */
 function everywhere(said: string): SessionConversationState {
   const events: ConversationEvent[] = [
     upsert(
@@ -71,7 +71,7 @@ const TAGS =
   );
 const ATTRIBUTES = 'lang charset http-equiv content name class datetime data-status open src alt'.split(' ');
 
-/** The tags and attributes of a document, read as a browser reads them: a tag is `<` and a letter, wherever it stands. */
+/** The tags and attributes of a document, as a browser reads them: a tag is `<` and a letter, anywhere. */
 function markup(document: string): { tags: Set<string>; attributes: Set<string>; sources: string[] } {
   const body = document.replace(/<style>[\s\S]*?<\/style>/, '<style></style>');
   const tags = new Set<string>();
@@ -88,7 +88,7 @@ function markup(document: string): { tags: Set<string>; attributes: Set<string>;
 }
 
 describe('HTML', () => {
-  test.for(HOSTILE)('%j is text wherever it is said', (said) => {
+  test.for(HOSTILE)('%j is shown as text wherever it occurs', (said) => {
     const { content } = exportConversation(everywhere(said), { format: 'html', title: said });
     const { tags, attributes, sources } = markup(content);
     expect([...tags].filter((tag) => !TAGS.includes(tag))).toEqual([]);
@@ -99,7 +99,7 @@ describe('HTML', () => {
     expect(content).not.toContain('\0');
   });
 
-  test('is one file: no script, nothing from elsewhere, and a policy that says so', () => {
+  test('is one file without scripts and external resources, and its policy forbids them', () => {
     const { content, mediaType, extension } = exportConversation(everywhere('hi'), { format: 'html' });
     expect([mediaType, extension]).toEqual(['text/html', 'html']);
     expect(content).toContain(
@@ -109,7 +109,7 @@ describe('HTML', () => {
     expect(content).toContain('prefers-color-scheme: dark');
   });
 
-  test('sets code off and keeps what stands around it', () => {
+  test('sets code apart and keeps the text around it', () => {
     const said = 'Before\n\n```ts\nconst a = 1 < 2;\n```\n\nand `inline` after\n```\n```\n~~~\nopen to the end';
     const { content } = exportConversation(stateOf([upsert(text('a', said))]), { format: 'html' });
     expect(content).toContain('<div class="prose">Before</div><pre><code>const a = 1 &lt; 2;</code></pre>');
@@ -117,7 +117,7 @@ describe('HTML', () => {
     expect(content).toContain('<pre><code>open to the end</code></pre>');
   });
 
-  test('shows pictures, and names and reports every other attachment', () => {
+  test('shows images, and names and reports every other attachment', () => {
     const attachments = [
       { mediaType: 'image/png', data: 'AAAA', filename: 'a.png' },
       { mediaType: 'image/png', data: 'https://example.com/a.png' },
@@ -132,7 +132,7 @@ describe('HTML', () => {
     expect(losses).toMatchObject([{ what: 'content of an attachment', count: 2, examples: ['a'] }]);
   });
 
-  test('shows every thread once: nested in its place, lost ones at the end, and no loop without end', () => {
+  test('shows every conversation once: nested in its place, those without a parent at the end, loops once', () => {
     const thread = (toolUseId: string, parent: string, blocks: object[]): object => ({
       ...{ toolUseId, parentConversationId: parent, status: 'running', blocks },
     });
@@ -155,7 +155,7 @@ describe('HTML', () => {
 });
 
 describe('Markdown', () => {
-  test('reads as the conversation went', () => {
+  test('keeps the order of the conversation', () => {
     const m = makeMessages();
     const messages = [
       m.user('Fix it', { createdAt: '2026-01-01T10:00:00.000Z' }),
@@ -177,7 +177,7 @@ describe('Markdown', () => {
     );
   });
 
-  test('no output of a tool ends its own fence', () => {
+  test('the output of a tool cannot end its own fence', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('`', '``', '```', '````', '\n', 'a', ' '), { maxLength: 20 }), (pieces) => {
         const output = pieces.join('');
@@ -216,7 +216,7 @@ describe('JSON and JSONL lose nothing', () => {
     expect([...asJson.losses, ...asLines.losses]).toEqual([]);
   });
 
-  test('a state: as itself, and as the events that lead to it', () => {
+  test('a state is exported as itself, and as the events that reduce to it', () => {
     const state = stateOf([
       upsert(text('a', 'x')),
       spawned('t', { prompt: 'p' }),
@@ -239,7 +239,7 @@ describe('JSON and JSONL lose nothing', () => {
 });
 
 describe('every format', () => {
-  test('exports anything a screen can show, and an empty conversation', () => {
+  test('exports every state, and an empty conversation', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
         const state = reduceConversationEvents(createConversationState(), events);
@@ -253,7 +253,7 @@ describe('every format', () => {
     }
   });
 
-  test('leaves secrets out when asked to, and counts them', () => {
+  test('removes secrets on request, and counts them', () => {
     const secret = ['ghp', 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5'].join('_');
     const state = everywhere(`use ${secret} now`);
     const m = makeMessages();
@@ -273,7 +273,7 @@ describe('every format', () => {
     expect(exportConversation(messages, { format: 'json' }).redacted).toEqual({});
   });
 
-  test('leaves out what is nested too deeply to be written', () => {
+  test('replaces values that are nested too deeply', () => {
     let data: unknown = 'bottom';
     for (let i = 0; i < 20_000; i++) data = { data };
     const state = stateOf([
@@ -284,7 +284,7 @@ describe('every format', () => {
   });
 });
 
-test('a format that is not known is refused with the ones that are', () => {
+test('an unknown format is rejected with a list of the known ones', () => {
   expect(() => exportConversation([], { format: 'pdf' as ExportFormat })).toThrow(
     /cannot export as "pdf"; the formats are markdown, html/,
   );

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { redactSecrets, SecretRedactor } from '../../src/transcripts/export/redact-secrets.ts';
 
-// Made up; each is put together here so that no scanner of this repository takes it for a real one.
+// Made up; each is built here so that no scanner of this repository takes it for a real secret.
 const letters = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5jK7mN9pQ1sT3vW5yZ7';
 const take = (n: number): string => letters.repeat(3).slice(0, n);
 const hex = (n: number): string => '0123456789abcdef'.repeat(8).slice(0, n);
 
-describe('secrets are taken out', () => {
+describe('redactSecrets', () => {
   test.for<[string, string, string]>([
     ['openai-key', `OPENAI=${['sk', take(48)].join('-')}`, 'OPENAI=[redacted openai-key]'],
     ['openai-key', `key: "${['sk', 'proj', take(60)].join('-')}"`, 'key: "[redacted openai-key]"'],
@@ -73,19 +73,19 @@ describe('secrets are taken out', () => {
     expect(redactSecrets(text)).toEqual({ text: expected, found: { [kind]: 1 } });
   });
 
-  test('several in one text, each counted', () => {
+  test('removes several secrets of one text and counts each', () => {
     const secret = ['ghp', take(36)].join('_');
     const { text, found } = redactSecrets(`${secret} and ${secret} and Bearer ${take(30)}`);
     expect(text).toBe('[redacted github-token] and [redacted github-token] and Bearer [redacted bearer-token]');
     expect(found).toEqual({ 'github-token': 2, 'bearer-token': 1 });
   });
 
-  test('twice is the same as once', () => {
+  test('redacting twice gives the result of redacting once', () => {
     const once = redactSecrets(`Authorization: Bearer ${['sk', take(48)].join('-')}\nAPI_TOKEN=${take(30)}`).text;
     expect(redactSecrets(once)).toEqual({ text: once, found: {} });
   });
 
-  test('one’s own kinds', () => {
+  test('removes the caller’s own kinds of secrets', () => {
     const patterns = [{ kind: 'badge', pattern: /badge-(?<secret>\d{4})/g }];
     expect(redactSecrets('my badge-1234', { patterns }).text).toBe('my badge-[redacted badge]');
     const twice = [{ kind: 'pin', pattern: /(?<secret>\d{4}) is the pin, not \d{4}/ }];
@@ -95,7 +95,7 @@ describe('secrets are taken out', () => {
   });
 });
 
-test('fields of JSON in a text are fields too', () => {
+test('removes fields of JSON in a text', () => {
   const redactor = new SecretRedactor();
   const text = '{ "password": "hunter2", "content": "fine" }';
   expect(redactor.data({ arguments: text, plain: '{ "content": "fine" }', broken: '{ "password": "hunter2"' })).toEqual(
@@ -128,13 +128,13 @@ test.for([
   '-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJB\n-----END PUBLIC KEY-----',
   'AKIA is how the ids of access keys begin; eyJ is how JSON looks in base64',
   'npm_config_registry npm_lifecycle_event npm_package_version hf_hub_download',
-])('nothing is taken out of %s', (written) => {
+])('removes nothing from %s', (written) => {
   const text = written.replaceAll('§', '$');
   expect(redactSecrets(text)).toEqual({ text, found: {} });
 });
 
-describe('in data', () => {
-  test('every text is looked at, and fields that are called secrets', () => {
+describe('redacting data', () => {
+  test('redacts every text, and fields that are named like secrets', () => {
     const redactor = new SecretRedactor();
     const secret = ['ghp', take(36)].join('_');
     expect(
@@ -155,12 +155,12 @@ describe('in data', () => {
     expect(redactor.counts).toEqual({ 'github-token': 1, 'secret-field': 2 });
   });
 
-  test('what holds no secret is the same object', () => {
+  test('data without secrets is the same object', () => {
     const value = { a: [{ b: 'text' }], c: null, password: '' };
     expect(new SecretRedactor().data(value)).toBe(value);
   });
 
-  test('contents of media and providers’ proofs stay as they are', () => {
+  test('contents of media and providers’ signatures are kept', () => {
     const secret = ['ghp', take(36)].join('_');
     const encoded = `AKIA${'ABCDEFGH234567QR'}`;
     const value = { mediaType: 'image/png', data: encoded, more: { signature: secret, redacted: secret } };
@@ -169,13 +169,13 @@ describe('in data', () => {
     expect(new SecretRedactor().data(plain).data).toBe('data:text/plain,[redacted github-token]');
   });
 
-  test('what is nested too deeply to be read is left out', () => {
+  test('values that are nested too deeply are replaced', () => {
     let value: unknown = ['ghp', take(36)].join('_');
     for (let i = 0; i < 5000; i++) value = [value];
     expect(JSON.stringify(new SecretRedactor().data(value))).not.toContain('ghp_');
   });
 
-  test('a secret that is a key is taken out too', () => {
+  test('a secret in a key is removed', () => {
     expect(new SecretRedactor().data({ [['ghp', take(36)].join('_')]: 1 })).toEqual({ '[redacted github-token]': 1 });
   });
 
@@ -187,7 +187,7 @@ describe('in data', () => {
   });
 });
 
-test('long texts take a time that grows with their length only', () => {
+test('the time for long texts grows only with their length', () => {
   for (const piece of [
     'sk-',
     'eyJ',

@@ -33,8 +33,8 @@ async function expectValid(messages: readonly UIMessage[]): Promise<void> {
   await convertToModelMessages(messages as unknown as SdkUIMessage[], { ignoreIncompleteToolCalls: true });
 }
 
-describe('out', () => {
-  test('one message for the user, one for all that is answered, a step for every answer', async () => {
+describe('exporting UI messages', () => {
+  test('gives one message for the user, one for all responses, and a step for every response', async () => {
     const m = makeMessages();
     const { messages, lost } = exported([
       m.system('Be brief'),
@@ -95,7 +95,7 @@ describe('out', () => {
     await expectValid(messages);
   });
 
-  test('what a subagent did and contents that are not at hand are in the report', () => {
+  test('the losses name a subagent’s blocks and contents that are missing', () => {
     const attachments = [{ mediaType: 'image/png', data: 'sha256:aa' }];
     const { messages, lost } = exported(
       stateOf([
@@ -108,10 +108,10 @@ describe('out', () => {
     expect(lost.toSorted()).toEqual(['attachment', 'what a subagent did']);
   });
 
-  test('anything a screen can show is valid for the AI SDK, and comes back block by block', async () => {
+  test('every state is valid for the AI SDK, and its blocks are read back', async () => {
     const types = (blocks: Iterable<ConversationBlock>): string[] =>
       [...blocks].map((block) => block.type).filter((type) => type !== 'tool_result');
-    // Ids as D46 gives them: what is called like a call or a result is one.
+    // Ids by D46: a block with the id of a call or a result is one.
     const event = anyEvent.filter((e) => {
       if (e.type !== 'block:upsert' || e.block.type === 'tool_result') return true;
       return e.block.type === 'tool_use' ? e.block.id === e.block.toolUseId : /^(b|subagent:)/.test(e.block.id);
@@ -121,14 +121,14 @@ describe('out', () => {
         const state = reduceConversationEvents(createConversationState(), events);
         const { messages } = exported(state);
         await expectValid(messages);
-        // Every block has its part; a result is part of its call's.
+        // Every block has its part; a result is part of its call’s.
         expect(types(shown(messages).blocks)).toEqual(types(state.blocks));
       }),
       { numRuns: 200 },
     );
   });
 
-  test('there and back: the same blocks, and their ids where UI messages have them', () => {
+  test('reading an export gives the same blocks, and their ids where UI messages have them', () => {
     const message = { id: 'm1' };
     const state = stateOf([
       upsert(
@@ -149,10 +149,10 @@ describe('out', () => {
   });
 });
 
-describe('in', () => {
+describe('reading UI messages', () => {
   const assistant = (...parts: UIMessage['parts'][number][]): UIMessage => ({ id: 'm', role: 'assistant', parts });
 
-  test('a conversation with static and dynamic tools', () => {
+  test('a conversation with static and dynamic tools is read', () => {
     const state = shown([
       { id: 's', role: 'system', parts: [{ type: 'text', text: 'Be brief' }] },
       {
@@ -210,7 +210,7 @@ describe('in', () => {
     expect(lines(shown([assistant({ type: 'tool-read', toolCallId: 'c', ...fields })]))).toEqual(expected);
   });
 
-  test('D49: parts that are not known are kept', () => {
+  test('D49: parts of unknown types are kept', () => {
     const state = shown([
       assistant(
         { type: 'source-url', sourceId: '1', url: 'https://x' },
@@ -229,13 +229,13 @@ describe('in', () => {
     ]);
   });
 
-  test('D46: a call id that is repeated gets #2', () => {
+  test('D46: a repeated call id gets #2', () => {
     const part = { type: 'tool-read', toolCallId: 'c', state: 'output-available', input: {}, output: 'x' };
     const state = shown([assistant(part), { ...assistant(part), id: 'm2' }]);
     expect(state.blocks.map((block) => block.id)).toEqual(['c', 'result:c', 'c#2', 'result:c#2']);
   });
 
-  test('garbage makes no event, or one that can be read', () => {
+  test('invalid messages give no event, or a valid one', () => {
     const hostile = [
       null,
       1,

@@ -1,12 +1,12 @@
-/** The real transcripts of `test/fixtures`, as converters and parsers take them. */
+/** The real transcripts of `test/fixtures`, in the form that converters and parsers take. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createConversationState } from '../../src/conversation/conversation-state.ts';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
+import { createConversationState } from '../../src/conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../src/conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../../src/conversation/state.ts';
-import type { CombinedTranscript } from '../../src/transcripts/source.ts';
+import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
 
 export type Line = Readonly<Record<string, unknown>>;
 
@@ -64,7 +64,7 @@ export function realSession(): CombinedTranscript & { readonly main: string } {
   };
 }
 
-/** An OpenCode session with the children that descend from it. */
+/** An OpenCode session with its descendants. */
 export function openCodeSession(folder: string): CombinedTranscript {
   const main = fixture('opencode-1.18.33', folder, 'export.json');
   const family = new Set([idsOf(main).id]);
@@ -79,7 +79,7 @@ export function openCodeStream(folder: string, file = 'events.jsonl'): Line[] {
   return linesOf(fixture('opencode-1.18.33', folder, file));
 }
 
-/** The state that events add up to. */
+/** Reduces events to a state. */
 export function stateOf(...batches: readonly (readonly ConversationEvent[])[]): SessionConversationState {
   return batches.reduce(reduceConversationEvents, createConversationState());
 }

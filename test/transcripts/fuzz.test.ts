@@ -1,4 +1,4 @@
-/** 64,000 damaged transcripts and streams: none throws, none hangs, and each ends as a conversation must. */
+/** 64,000 damaged transcripts and streams: none throws, none hangs, and each ends as a valid conversation. */
 import { describe, expect, test } from 'vitest';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { isConversationEvent } from '../../src/conversation/is-conversation-event.ts';
@@ -6,9 +6,8 @@ import type { SessionConversationState } from '../../src/conversation/state.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
 import { openCodeStreamConverter } from '../../src/transcripts/opencode/stream-converter.ts';
-import { transcriptToEvents } from '../../src/transcripts/parse-transcript.ts';
+import { transcriptToEvents, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { StreamConverter } from '../../src/transcripts/stream-converter.ts';
-import { transcriptToMessages } from '../../src/transcripts/transcript-to-messages.ts';
 import { type Line, stateOf, textOfLines } from './fixtures.ts';
 import {
   CLAUDE_LINES,
@@ -23,10 +22,10 @@ import {
   someLines,
 } from './mutations.ts';
 
-/** Generous, so that only what hangs runs into it. */
+/** Long, so that only a conversion that hangs reaches it. */
 const TIMEOUT = 300_000;
 
-/** Runs a body on many seeds; says which one failed. */
+/** Runs a body for many seeds; the error names the seed that failed. */
 function fuzz(count: number, body: (random: Random) => void): void {
   for (let seed = 1; seed <= count; seed++) {
     try {
@@ -37,7 +36,7 @@ function fuzz(count: number, body: (random: Random) => void): void {
   }
 }
 
-/** What holds for every conversation that is over. */
+/** Checks what holds for every conversation that has ended. */
 function checkState(events: readonly ConversationEvent[]): void {
   for (const event of events) if (!isConversationEvent(event)) throw new Error(`no event: ${JSON.stringify(event)}`);
   const state: SessionConversationState = stateOf(events);
@@ -49,7 +48,7 @@ function checkState(events: readonly ConversationEvent[]): void {
       if (status === 'pending' && type !== 'subagent') throw new Error(`${type} ${id} never ended`);
     }
   }
-  JSON.stringify(state); // and nothing in it is too deep for that
+  JSON.stringify(state); // no value in it is too deep for that
 }
 
 function damagedLines(random: Random, pool: readonly Line[]): Line[] {
@@ -75,7 +74,7 @@ function pushAll(converter: StreamConverter, random: Random, pool: readonly Line
   return [...events, ...converter.end(pick(random, [undefined, 'completed', 'interrupted', 'failed'] as const))];
 }
 
-describe('I10: anything at all can be read', () => {
+describe('I10: damaged input never throws', () => {
   test('22,000 files of Claude Code', { timeout: TIMEOUT }, () => {
     fuzz(22_000, (random) => {
       const main = damagedText(random, CLAUDE_LINES);
@@ -109,7 +108,7 @@ describe('I10: anything at all can be read', () => {
     fuzz(12_000, (random) => checkState(pushAll(openCodeStreamConverter(), random, OPENCODE_STREAM)));
   });
 
-  test('6,000 of them as messages, which are always coherent (I4)', { timeout: TIMEOUT }, () => {
+  test('6,000 of them convert to coherent messages (I4)', { timeout: TIMEOUT }, () => {
     fuzz(6_000, (random) => {
       const messages =
         random() < 0.6
@@ -120,7 +119,7 @@ describe('I10: anything at all can be read', () => {
     });
   });
 
-  test('the damage is real: most inputs differ from their lines, and many still say something', () => {
+  test('the damage is real: most inputs differ from their lines, and many still have blocks', () => {
     let differing = 0;
     let speaking = 0;
     fuzz(500, (random) => {

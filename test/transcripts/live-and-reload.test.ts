@@ -1,4 +1,4 @@
-/** A browser that follows a conversation shows what it shows after a reload, however its server converts the log. */
+/** A browser that follows a conversation shows the state of a reload, however its server converts the log. */
 import { describe, expect, test } from 'vitest';
 import {
   type ConversationEvent,
@@ -14,7 +14,7 @@ import { agent, call, tool } from '../loop/agent.ts';
 import { logIn } from '../session/log-of.ts';
 import { type LogEntry, lines, logOf, makeMessages, started, stateOf } from './own-log-builders.ts';
 
-/** A chat of three messages with a window: the log, and the events that each message's own converter gave. */
+/** A chat of three messages with a window: the log, and the events that the converter of each message emitted. */
 async function chat(options: LogReaderOptions): Promise<{ log: readonly SessionEvent[]; live: ConversationEvent[] }> {
   const live: ConversationEvent[] = [];
   const { evaluate, session, store } = await agent({
@@ -38,7 +38,7 @@ describe('one converter for each request of a chat', () => {
   test.for([
     ['for a person', {}],
     ['for an operator', { machinery: true }],
-  ] as const)('shows what a reload shows, %s', async ([, options]) => {
+  ] as const)('shows the state of a reload, %s', async ([, options]) => {
     const { log, live } = await chat(options);
     const reloaded = stateOf(messagesToEvents(log, options));
     expect(JSON.stringify(stateOf(live))).toBe(JSON.stringify(reloaded));
@@ -50,7 +50,7 @@ describe('one converter for each request of a chat', () => {
 });
 
 describe('machinery', () => {
-  test('instructions, what was sent and captured states do not reach a person’s screen', async () => {
+  test('instructions, requests and captured states are not shown to a person who chats', async () => {
     const { log, live } = await chat({});
     for (const events of [live, messagesToEvents(log)]) {
       const shown = JSON.stringify(events);
@@ -59,7 +59,7 @@ describe('machinery', () => {
     }
   });
 
-  test('for an operator it is there, and marked', async () => {
+  test('is shown to an operator, and marked', async () => {
     const { log } = await chat({});
     const state = stateOf(messagesToEvents(log, { machinery: true }));
     const marked = [...state.blocks].filter((block) => 'machinery' in block && block.machinery);
@@ -69,7 +69,7 @@ describe('machinery', () => {
     expect(lines(state)).toContain('complete system/instructions: Keep this to yourself.');
   });
 
-  test('erased instructions are shown as the newest of them are, live and reloaded', () => {
+  test('erased instructions show the newest ones, live and after a reload', () => {
     const [a, b] = ['a', 'b'].map((evaluationId) => makeMessages({ evaluationId }));
     const [first, second] = [a?.system('secret'), b?.system('secret')];
     if (!first || !second) throw new Error('no messages');
@@ -81,7 +81,7 @@ describe('machinery', () => {
   });
 });
 
-describe('a draft that is pushed again', () => {
+describe('a draft that is pushed twice', () => {
   const m = makeMessages();
   const log = logOf(started(), m.user('Go'));
   const place = { evaluationId: 'ev', turn: 1, attempt: 1 };
@@ -98,10 +98,10 @@ describe('a draft that is pushed again', () => {
 
   test('stored chunks, twice', () => expect(shown(...chunks, ...chunks)).toEqual(expected));
   test('stored chunks, each twice', () => expect(shown(...chunks.flatMap((one) => [one, one]))).toEqual(expected));
-  test('heard live, then read from the store', () => expect(shown(...deltas, ...chunks)).toEqual(expected));
-  test('read from the store, then heard live', () => expect(shown(...chunks, ...deltas)).toEqual(expected));
+  test('received live, then read from the store', () => expect(shown(...deltas, ...chunks)).toEqual(expected));
+  test('read from the store, then received live', () => expect(shown(...chunks, ...deltas)).toEqual(expected));
 
-  test('a second converter that hears the rest does not take away the beginning', () => {
+  test('a second converter that receives the rest keeps the start on the screen', () => {
     const first = logConverter();
     const before = [...log, ...deltas.slice(0, 1)].flatMap((item) => first.push(item));
     const second = logConverter();

@@ -5,15 +5,16 @@ import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
 import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
-import type { Architecture, RawTranscript } from '../../src/transcripts/source.ts';
-import { transcriptToMessages } from '../../src/transcripts/transcript-to-messages.ts';
+import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
+import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
+import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';
 import { claudeSession, fixture, type Line, openCodeSession, realSession, textOfLines } from './fixtures.ts';
 
 const claude = (lines: readonly Line[], options?: ImportedMessagesOptions): readonly ConversationMessage[] =>
   transcriptToMessages('claude-sdk', textOfLines(lines), options);
 
-/** Roles and texts, calls and results by their ids: enough to read a conversation. */
+/** Roles and texts, and the ids of calls and results. */
 function outline(messages: readonly ConversationMessage[]): string[] {
   return messages.map((message) => {
     if (message.role === 'tool') return `tool ${message.toolCallId}: ${textOf(message)}`;
@@ -22,7 +23,7 @@ function outline(messages: readonly ConversationMessage[]): string[] {
   });
 }
 
-describe('I4: what is imported can be sent to any model', () => {
+describe('I4: imported messages can be sent to any model', () => {
   const sessions: readonly (readonly [string, Architecture, RawTranscript])[] = [
     ...[
       'plain',
@@ -56,7 +57,7 @@ describe('I4: what is imported can be sent to any model', () => {
     }
   });
 
-  test('our own loop goes on from it (D50)', async () => {
+  test('our own loop continues from imported messages (D50)', async () => {
     const messages = transcriptToMessages('claude-sdk', claudeSession('killmcp-both'), { evaluationId: 'imported' });
     const session = await openSession({ store: memoryStore(), id: 'continued' });
     const identity = { evaluationId: 'imported', promptNs: 'import', promptKey: 'transcript' };
@@ -83,7 +84,7 @@ describe('I4: what is imported can be sent to any model', () => {
 });
 
 describe('Claude Code', () => {
-  test('the lines of one answer are one message, its results follow in the order of the calls (D10, D15)', () => {
+  test('the lines of one response are one message, its results follow in the order of the calls (D10, D15)', () => {
     const messages = claude([
       asks('p', 'Go'),
       says('a1', 'm', { type: 'thinking', thinking: 'Hm', signature: 'sig' }),
@@ -132,7 +133,7 @@ describe('Claude Code', () => {
     expect(toAnthropic(messages).messages.at(-1)?.content).toEqual([{ type: 'document', source, title: 'a.txt' }]);
   });
 
-  test('a text after a call keeps its place', () => {
+  test('a text after a call keeps its position', () => {
     const [, answer] = claude([
       asks('p', 'Go'),
       says('a1', 'm', call('c')),
@@ -142,7 +143,7 @@ describe('Claude Code', () => {
     expect(answer).toMatchObject({ content: [{ text: 'Called' }], toolCalls: [{ callId: 'c', after: 0 }] });
   });
 
-  test('what was typed while calls were open comes after their results', () => {
+  test('user messages that were typed while calls were open follow their results', () => {
     const queued = {
       type: 'attachment',
       uuid: 'q',
@@ -166,13 +167,13 @@ describe('Claude Code', () => {
     ]);
   });
 
-  test('a call without a result gets one that says so', () => {
+  test('a call without a result gets a result with an unknown outcome', () => {
     const messages = claude([asks('p', 'Go'), says('a1', 'm', call('c')), asks('p2', 'Go on')]);
     expect(outline(messages)).toEqual(['user: Go', 'assistant:  [c]', `tool c: ${NO_RESULT}`, 'user: Go on']);
     expect(messages[2]).toMatchObject({ isError: true });
   });
 
-  test('what was superseded, repeated or written by the harness is left out', () => {
+  test('superseded and repeated lines and those of the harness are left out', () => {
     const synthetic = { role: 'assistant', id: 'x', model: '<synthetic>', content: [text('No response requested.')] };
     const prompt = asks('p1', 'One', { parentUuid: null });
     const messages = claude([
@@ -189,7 +190,7 @@ describe('Claude Code', () => {
     expect(outline(messages)).toEqual(['user: One', 'assistant: Answer', 'user: Right']);
   });
 
-  test('from a compaction on, the summary is what the model is told', () => {
+  test('from a compaction on, the messages start with the summary', () => {
     const lines = [
       asks('p1', 'One'),
       says('a1', 'm1', text('Answer one')),
@@ -200,7 +201,7 @@ describe('Claude Code', () => {
     expect(outline(claude(lines, { from: 'compaction' }))).toEqual(['user: In short: one.', 'user: Two']);
   });
 
-  test('a subagent is its call and its answer; what it said itself stays with it', () => {
+  test('a subagent is its call and its result, without its own messages', () => {
     expect(
       outline(transcriptToMessages('claude-sdk', claudeSession('nested'))).map((line) => line.slice(0, 30)),
     ).toEqual([
@@ -211,7 +212,7 @@ describe('Claude Code', () => {
     ]);
   });
 
-  test('images reach the model as media', () => {
+  test('images become media parts', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     const [user, , result] = claude([
       asks('p', [text('See'), image]),
@@ -224,7 +225,7 @@ describe('Claude Code', () => {
 });
 
 describe('OpenCode', () => {
-  test('a call that a kill left running gets a result that says so', () => {
+  test('a call that a kill left running gets a result with an unknown outcome', () => {
     const outlined = outline(transcriptToMessages('opencode', openCodeSession('serve-resume-kill')));
     expect(outlined).toEqual([
       'user: Kill [[script:ockill]]',
@@ -235,7 +236,7 @@ describe('OpenCode', () => {
     ]);
   });
 
-  test('what was said after a step’s results is an answer of its own', () => {
+  test('the text after a step’s results is a response of its own', () => {
     const part = (id: string, more: Line): Line => ({ id, messageID: 'm', sessionID: 's', ...more });
     const done = { status: 'completed', input: {}, output: 'out' };
     const parts = [

@@ -1,4 +1,4 @@
-/** Real lines, damaged in every way that files and hostile authors damage them; the same for the same seed. */
+/** Damages real lines in every way that files and hostile authors do; the same for the same seed. */
 import {
   claudeSession,
   claudeStream,
@@ -26,7 +26,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T;
 }
 
-/** Lines short enough that many thousands of inputs can be made of them. */
+/** Short lines, so that many thousands of inputs can be made of them. */
 const short = (lines: readonly Line[]): Line[] => lines.filter((line) => JSON.stringify(line).length < 1500);
 const folders = ['thinking', 'tools', 'parallel', 'nested', 'subbg', 'resume-killmcp'];
 
@@ -76,7 +76,7 @@ const HOSTILE_VALUES: readonly unknown[] = [
   1794770950804,
 ];
 
-/** Some lines of a pool, in a row as they were or in any order, now and then one twice. */
+/** Picks lines of a pool, in their order or in any, sometimes one twice. */
 export function someLines(random: Random, pool: readonly Line[], most: number): Line[] {
   const count = 1 + Math.floor(random() * most);
   const start = Math.floor(random() * pool.length);
@@ -86,7 +86,7 @@ export function someLines(random: Random, pool: readonly Line[], most: number): 
   return lines;
 }
 
-/** A value with something in it replaced, removed, renamed or buried. */
+/** Replaces, removes, renames or nests something in a value. */
 export function mutateValue(random: Random, value: unknown): unknown {
   if (Array.isArray(value)) {
     const index = Math.floor(random() * value.length);
@@ -107,7 +107,7 @@ export function mutateValue(random: Random, value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A text with bytes flipped, cut, doubled or put in. */
+/** Flips, cuts, doubles or inserts bytes of a text. */
 export function mutateText(random: Random, text: string): string {
   const at = Math.floor(random() * text.length);
   const how = random();

@@ -1,47 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import type { ConversationEvent } from '../../src/conversation/events.ts';
-import {
-  type OpenCodeStreamConverterOptions,
-  openCodeStreamConverter,
-} from '../../src/transcripts/opencode/stream-converter.ts';
-import { partTime } from '../../src/transcripts/opencode/time.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
-import { fixture, type Line, openCodeSession, openCodeStream, type PlainState, plain, stateOf } from './fixtures.ts';
+import { type Line, plain, stateOf } from './fixtures.ts';
+import {
+  CREATED,
+  convert,
+  delta,
+  event,
+  INPUT,
+  idle,
+  message,
+  part,
+  run,
+  session,
+  task,
+  text,
+  tool,
+} from './opencode-events.ts';
 
-const now = (): string => '2030-01-01T00:00:00.000Z';
-const CREATED = Date.UTC(2026, 0, 1);
-
-function convert(
-  events: readonly unknown[],
-  options: OpenCodeStreamConverterOptions = {},
-  ends = true,
-): ConversationEvent[] {
-  const converter = openCodeStreamConverter({ now, ...options });
-  return [...events.flatMap((event) => converter.push(event)), ...(ends ? converter.end() : [])];
-}
-
-function run(events: readonly unknown[], options?: OpenCodeStreamConverterOptions, ends?: boolean): PlainState {
-  return plain(stateOf(convert(events, options, ends)));
-}
-
-const event = (type: string, properties: Line): Line => ({ id: `evt_${type}`, type, properties });
-const session = (id: string, parentID?: string): Line =>
-  event('session.created', { sessionID: id, info: { id, ...(parentID && { parentID }) } });
-const message = (sessionID: string, id: string, role = 'assistant', more: Line = {}): Line =>
-  event('message.updated', { sessionID, info: { id, sessionID, role, time: { created: CREATED }, ...more } });
-const part = (sessionID: string, messageID: string, id: string, more: Line): Line =>
-  event('message.part.updated', { sessionID, part: { id, sessionID, messageID, ...more }, time: CREATED + 1000 });
-const delta = (sessionID: string, messageID: string, partID: string, text: string): Line =>
-  event('message.part.delta', { sessionID, messageID, partID, field: 'text', delta: text });
-const idle = (sessionID: string): Line => event('session.idle', { sessionID });
 const busy = (sessionID: string): Line => event('session.status', { sessionID, status: { type: 'busy' } });
 
-const text = (value: string, time: Line = { start: CREATED }): Line => ({ type: 'text', text: value, time });
-const tool = (callID: string, state: Line, name = 'bash'): Line => ({ type: 'tool', tool: name, callID, state });
-const task = (state: Line): Line => tool('call', state, 'task');
-const INPUT = { description: 'Look', prompt: 'Look around', subagent_type: 'general' };
-
-describe('known mistakes of other converters', () => {
+describe('known bugs of other converters', () => {
   test('D47: deltas of whitespace alone are not dropped', () => {
     const state = run(
       [
@@ -55,7 +33,7 @@ describe('known mistakes of other converters', () => {
     expect(state.blocks).toMatchObject([{ type: 'assistant_text', status: 'pending', content: 'a \n\n\nb' }]);
   });
 
-  test('the final text of a part has the last word', () => {
+  test('the final text of a part replaces its deltas', () => {
     const state = run(
       [
         message('s', 'm'),
@@ -69,7 +47,7 @@ describe('known mistakes of other converters', () => {
     expect(state.blocks).toMatchObject([{ status: 'complete', content: 'Hello!' }]);
   });
 
-  test('a task part that carries a full summary is one subagent, and the summary is not shown beside it', () => {
+  test('a task part with a full summary is one subagent, and no other block shows the summary', () => {
     const summary = [{ id: 'prt_x', tool: 'bash', state: { status: 'completed', output: 'hidden' } }];
     const metadata = { sessionId: 'child', summary };
     const state = run([
@@ -104,7 +82,7 @@ describe('known mistakes of other converters', () => {
     expect(state.subagents[0]?.blocks.map(({ id }) => id)).toEqual(['c1', 'result:c1']);
   });
 
-  test('an update of a task part is no new spawn', () => {
+  test('an update of a task part is not a new spawn', () => {
     const running = part('s', 'm', 'p', task({ status: 'running', input: INPUT, metadata: { sessionId: 'child' } }));
     const events = convert(
       [
@@ -117,15 +95,15 @@ describe('known mistakes of other converters', () => {
       {},
       false,
     );
-    expect(events.filter(({ type }) => type === 'subagent:spawned')).toHaveLength(2); // its call, and then who it is
+    expect(events.filter(({ type }) => type === 'subagent:spawned')).toHaveLength(2); // its call, and then its agent
     expect(plain(stateOf(events)).subagents).toHaveLength(1);
   });
 });
 
-describe('calls', () => {
+describe('calls of OpenCode', () => {
   const running = tool('c', { status: 'running', input: { command: 'ls' }, time: { start: CREATED } });
 
-  test('are told of again with every line of output, and written once', () => {
+  test('are sent again with every line of output, and written once', () => {
     const output = part(
       's',
       'm',
@@ -136,7 +114,7 @@ describe('calls', () => {
     expect(events).toHaveLength(1);
   });
 
-  test('end with their result, or with their error', () => {
+  test('end with their result or their error', () => {
     const time = { start: CREATED, end: CREATED + 5 };
     const ok = run([
       message('s', 'm'),
@@ -156,12 +134,12 @@ describe('calls', () => {
     ]);
   });
 
-  test('that still run when their session is idle never end: a kill leaves them so for ever', () => {
+  test('that are running when their session becomes idle end as errors', () => {
     const events = [message('s', 'm'), part('s', 'm', 'p', running), idle('s')];
     expect(run(events, {}, false).blocks).toMatchObject([{ id: 'c', status: 'error' }]);
   });
 
-  test('a result that came before the next part was begun stands before it, also from an export', () => {
+  test('a result before the start of the next part is shown before it, also from an export', () => {
     const time = { start: CREATED, end: CREATED + 5 };
     const parts = [
       { id: 'p1', sessionID: 's', messageID: 'm', ...tool('a', { status: 'completed', input: {}, output: 'a', time }) },
@@ -172,7 +150,7 @@ describe('calls', () => {
     expect(blocks.map(({ id }) => id)).toEqual(['a', 'result:a', 'p2']);
   });
 
-  test('D36: a task that would be called main is a call like any other', () => {
+  test('D36: a task with the id main is a plain call', () => {
     const state = run([
       message('s', 'm'),
       part('s', 'm', 'p', tool('main', { status: 'running', input: INPUT }, 'task')),
@@ -180,7 +158,7 @@ describe('calls', () => {
     expect(state).toMatchObject({ blocks: [{ id: 'main', type: 'tool_use', status: 'error' }], subagents: [] });
   });
 
-  test('results come in the order in which they came, also from an export', () => {
+  test('results keep their order of arrival, also from an export', () => {
     const done = (id: string, end: number): Line => ({
       id: `prt_${id}`,
       sessionID: 's',
@@ -194,8 +172,8 @@ describe('calls', () => {
   });
 });
 
-describe('sessions', () => {
-  test('a child that is asked again works for the newer call (D41)', () => {
+describe('sessions of OpenCode', () => {
+  test('a child that is called again works for the newer call (D41)', () => {
     const asked = (callID: string, status: string, more: Line = {}): Line =>
       tool(callID, { status, input: INPUT, metadata: { sessionId: 'child' }, ...more }, 'task');
     const state = run([
@@ -216,7 +194,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('a child that speaks before its call is known is merged into it', () => {
+  test('a child whose messages arrive before its call is merged into it', () => {
     const state = run(
       [
         session('s'),
@@ -235,7 +213,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('another conversation of the same server is not ours', () => {
+  test('another session of the same server is not shown', () => {
     const events = [
       session('s'),
       session('other'),
@@ -248,7 +226,7 @@ describe('sessions', () => {
     expect(run(events, { sessionId: 'other' })).toMatchObject({ blocks: [{ content: 'Theirs' }], subagents: [] });
   });
 
-  test('the end is completed when the session went idle, interrupted when it was aborted or cut off', () => {
+  test('the end is completed when the session became idle, interrupted when it was aborted or cut off', () => {
     const reasonOf = (events: readonly Line[]): unknown =>
       convert(events).findLast(({ type }) => type === 'session:idle');
     const error = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
@@ -259,196 +237,18 @@ describe('sessions', () => {
     ).toMatchObject({ reason: 'interrupted' });
   });
 
-  test('is told once, though the server tells it twice', () => {
+  test('the end is emitted once when the server reports it twice', () => {
     const status = event('session.status', { sessionID: 's', status: { type: 'idle' } });
     const events = convert([message('s', 'm'), busy('s'), status, idle('s')], {}, false);
     expect(events.filter(({ type }) => type === 'session:idle')).toHaveLength(1);
   });
 
-  test('an error is shown once, by its message or, if none tells of it, by the session', () => {
+  test('an error is shown once, by its message or, without one, by the session', () => {
     const error = { name: 'APIError', data: { message: 'Overloaded' } };
     const failed = event('session.error', { sessionID: 's', error });
     const both = run([message('s', 'm'), busy('s'), failed, message('s', 'm', 'assistant', { error }), idle('s')]);
     const alone = run([message('s', 'm'), busy('s'), failed, idle('s')]);
     expect(both.blocks).toMatchObject([{ id: 'error:m', type: 'error', subtype: 'APIError', content: 'Overloaded' }]);
     expect(alone.blocks).toMatchObject([{ type: 'error', content: 'Overloaded' }]);
-  });
-});
-
-describe('messages', () => {
-  test('what a user typed and attached is one block (D46: with the id of the message)', () => {
-    const state = run([
-      message('s', 'u', 'user'),
-      part('s', 'u', 'p1', { type: 'text', text: 'See' }),
-      part('s', 'u', 'p2', { type: 'file', mime: 'image/png', filename: 'a.png', url: 'data:image/png;base64,AAAA' }),
-      part('s', 'u', 'p3', { type: 'text', text: 'Called the Read tool', synthetic: true }),
-    ]);
-    expect(state.blocks).toMatchObject([
-      { id: 'u', type: 'user_message', content: 'See', attachments: [{ mediaType: 'image/png', filename: 'a.png' }] },
-      { id: 'p3', type: 'system', subtype: 'synthetic' },
-    ]);
-  });
-
-  test('usage reaches the blocks that were there before it', () => {
-    const tokens = { input: 100, output: 20, reasoning: 5, cache: { read: 30, write: 10 } };
-    const state = run(
-      [
-        message('s', 'm', 'assistant', { modelID: 'gpt' }),
-        part('s', 'm', 'p', text('Hi')),
-        delta('s', 'm', 'p', ' there'),
-        message('s', 'm', 'assistant', { modelID: 'gpt', tokens, cost: 0.5 }),
-      ],
-      {},
-      false,
-    );
-    expect(state.blocks).toMatchObject([
-      {
-        content: 'Hi there',
-        message: {
-          id: 'm',
-          model: 'gpt',
-          usage: {
-            inputTokens: 140,
-            outputTokens: 20,
-            cachedInputTokens: 30,
-            cacheWriteTokens: 10,
-            reasoningTokens: 5,
-            costUsd: 0.5,
-          },
-        },
-      },
-    ]);
-  });
-
-  test('D44: what is removed is gone, with its result', () => {
-    const done = tool('c', { status: 'completed', input: {}, output: 'out', time: { start: CREATED, end: CREATED } });
-    const events = [
-      message('s', 'm'),
-      part('s', 'm', 'p1', text('Hi', { start: CREATED, end: CREATED })),
-      part('s', 'm', 'p2', done),
-    ];
-    const withoutPart = run([
-      ...events,
-      event('message.part.removed', { sessionID: 's', messageID: 'm', partID: 'p2' }),
-    ]);
-    const withoutMessage = run([...events, event('message.removed', { sessionID: 's', messageID: 'm' })]);
-    expect(withoutPart.blocks).toMatchObject([{ content: 'Hi' }]);
-    expect(withoutMessage.blocks).toEqual([]);
-  });
-
-  test('what a user took back is not part of a transcript (D44)', () => {
-    const { main } = openCodeSession('serve-tools');
-    const exported = JSON.parse(main as string) as { info: Line; messages: { info: { id: string } }[] };
-    const revert = { messageID: exported.messages[2]?.info.id };
-    const all = plain(parseTranscript('opencode', exported).state).blocks;
-    const rest = plain(parseTranscript('opencode', { ...exported, info: { ...exported.info, revert } }).state).blocks;
-    expect(rest).toEqual(all.slice(0, 4));
-  });
-
-  test('D43: a part that changes its type stays what it was, and ends', () => {
-    const state = run([message('s', 'm'), part('s', 'm', 'p', text('Hi')), part('s', 'm', 'p', { type: 'hologram' })]);
-    expect(state.blocks).toMatchObject([{ type: 'assistant_text', content: 'Hi', status: 'error' }]);
-  });
-
-  test('D49: an unknown part is kept and counted, bookkeeping only counted', () => {
-    const converter = openCodeStreamConverter({ now });
-    const events = [
-      message('s', 'm'),
-      part('s', 'm', 'p1', { type: 'hologram', pixels: 3 }),
-      part('s', 'm', 'p2', { type: 'step-start' }),
-      event('message.exploded', { sessionID: 's' }),
-    ].flatMap((line) => converter.push(line));
-    expect(plain(stateOf(events)).blocks).toMatchObject([
-      { type: 'unknown', sourceType: 'part/hologram', data: { pixels: 3 } },
-    ]);
-    expect(converter.diagnostics.unknown).toEqual({ 'part/hologram': 1, 'message.exploded': 1 });
-    expect(converter.diagnostics.counts).toMatchObject({ 'part/step-start': 1, 'part/hologram': 1 });
-  });
-});
-
-describe('one of many conversations of a server', () => {
-  const others = openCodeStream('serve-nested');
-  test.each([
-    ['their beginning was heard', others],
-    ['it was not', others.filter(({ type }) => !String(type).startsWith('session.'))],
-  ])('others are not shown in it, if %s', (_, events) => {
-    const sessionId = 'ses_e1f50b392ffey3Dc7stAHB7CNc';
-    const mine = openCodeStream('serve-tools');
-    expect(run([...mine, ...events], { sessionId })).toEqual(run(mine, { sessionId }));
-  });
-});
-
-test('what is taken back does not return: neither what went wrong in it, nor a subagent that it had begun', () => {
-  const began = [session('s'), message('s', 'm'), part('s', 'm', 'p', task({ status: 'running', input: INPUT }))];
-  const failed = message('s', 'm', 'assistant', { error: { name: 'MessageAbortedError', data: { message: 'stop' } } });
-  const removed = event('message.removed', { sessionID: 's', messageID: 'm' });
-  expect(run([...began, failed, removed, idle('s')]).blocks).toEqual([]);
-});
-
-describe('other forms of the same', () => {
-  test('the global stream wraps the events, and gives the same conversation', () => {
-    const state = run(openCodeStream('serve-tools', 'global-events.jsonl'), {
-      sessionId: 'ses_e1f50b392ffey3Dc7stAHB7CNc',
-    });
-    expect(state).toEqual(run(openCodeStream('serve-tools')));
-  });
-
-  test.each(['serve-tools', 'serve-nested', 'serve-kill', 'serve-resume-kill'])(
-    '%s, told to a slow reader: OpenCode tells of a message as it is when it comes to telling',
-    (folder) => {
-      const events = openCodeStream(folder);
-      const infoOf = (line: Line): Line | undefined =>
-        line.type === 'message.updated' ? ((line.properties as Line).info as Line) : undefined;
-      const last = new Map(events.map((line) => [infoOf(line)?.id, infoOf(line)]));
-      const late = events.map((line) => {
-        const info = last.get(infoOf(line)?.id);
-        return info ? { ...line, properties: { ...(line.properties as Line), info } } : line;
-      });
-      expect(late).not.toEqual(events);
-      expect(run(late)).toEqual(run(events));
-      const first = events.findIndex(({ type }) => type === 'message.part.delta') + 1;
-      const shown = (lines: readonly Line[]): unknown =>
-        run(lines.slice(0, first), {}, false).blocks.map(({ id, content, status }) => [id, content, status]);
-      expect(shown(late)).toEqual(shown(events));
-    },
-  );
-
-  test('`opencode run --format json` tells the same story, but for the prompt and who started', () => {
-    const said = ({ blocks }: PlainState): unknown[] =>
-      blocks.map(({ id, type, content, output, status }) => [id, type, content, output, status]);
-    const exported = plain(parseTranscript('opencode', openCodeSession('sub')).state);
-    expect(said(run(openCodeStream('sub', 'run-format-json.jsonl')))).toEqual(said(exported).slice(1));
-  });
-
-  test('an export may come as text, as an object, or as its list of messages', () => {
-    const whole = fixture('opencode-1.18.33/serve-tools/export.json');
-    const state = (raw: unknown): PlainState => plain(parseTranscript('opencode', raw as never).state);
-    expect(state(JSON.parse(whole))).toEqual(state(whole));
-    expect(state((JSON.parse(whole) as { messages: unknown }).messages)).toEqual(state(whole));
-    expect(state({ main: JSON.parse(whole), subagents: [] })).toEqual(state(whole));
-  });
-
-  test.for(['', 'no json', '{}', '[]', '{"messages":3}', 'null', '{"main":"x","subagents":[]}'])(
-    '%j is no transcript, and that is said',
-    (raw) => {
-      const { state, diagnostics } = parseTranscript('opencode', raw);
-      expect(state.blocks.length).toBe(0);
-      expect(diagnostics.problems).toMatchObject([{ code: 'not-a-transcript' }]);
-    },
-  );
-});
-
-describe('when a part was created', () => {
-  test('is in its id, whose lower 36 bits of time are completed by the message’s', () => {
-    // From a real session: the event of this part says 1794770950814.
-    expect(partTime({ id: 'prt_1e0af5a9e0017zEUKeMJAx5WC3' }, 1794770948929)).toBe(1794770950814);
-  });
-
-  test.for([
-    ['a part that says it itself', { id: 'prt_1e0af5a9e0017zEUKeMJAx5WC3', time: { start: 5 } }, 5],
-    ['an id that is far from its message', { id: 'prt_000000000001xx', state: { time: { start: 7 } } }, 7],
-    ['an id of another kind', { id: 'part-1' }, CREATED],
-  ] as const)('%s', ([, value, expected]) => {
-    expect(partTime(value, CREATED)).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-/** Short ways to write a log. */
+/** Builds logs. */
 import {
   type ConversationBlock,
   type ConversationEvent,
@@ -23,7 +23,7 @@ interface Place {
 
 let created = 0;
 
-/** Messages of evaluation `ev`, in the order they are made. */
+/** Messages of evaluation `ev`, in the order in which they are made. */
 export function makeMessages(place: Place = {}): {
   system(text: string): ConversationMessage;
   user(text: string, more?: Partial<ConversationMessage>): ConversationMessage;
@@ -71,13 +71,13 @@ export function toolCall(callId: string, args = '{}', more: Partial<ToolCall> = 
 
 type WithoutPlace<T> = T extends unknown ? Omit<T, 'seq' | 'at'> : never;
 
-/** An event without its place in the log, or a message to be recorded. */
+/** An event without its seq, or a message to be recorded. */
 export type LogEntry =
   | WithoutPlace<BuiltInEvent>
   | { readonly type: string; readonly [field: string]: unknown }
   | ConversationMessage;
 
-/** A log of events: gives them their places and times. */
+/** A log of events, with seqs and times. */
 export function logOf(...events: readonly LogEntry[]): SessionEvent[] {
   return events.map((event, i) => {
     const recorded = 'role' in event ? { type: 'message/recorded', message: event } : event;
@@ -98,7 +98,7 @@ export function started(evaluationId = 'ev', more: object = {}): LogEntry {
   };
 }
 
-/** What a log shows in the main thread, machinery included. */
+/** The state of the main conversation, machinery included. */
 export function show(...events: readonly LogEntry[]): string[] {
   const converted = messagesToEvents(logOf(...events), { machinery: true });
   for (const event of converted) if (!isConversationEvent(event)) throw new Error(`no event: ${JSON.stringify(event)}`);
@@ -109,7 +109,7 @@ export function stateOf(events: Iterable<ConversationEvent>): SessionConversatio
   return reduceConversationEvents(createConversationState(), events);
 }
 
-/** The blocks of the main thread, each as a line. */
+/** The blocks of the main conversation, one per line. */
 export function lines(state: SessionConversationState, conversationId = 'main'): string[] {
   const blocks =
     conversationId === 'main'

@@ -27,7 +27,7 @@ describe('D53: drafts', () => {
     chunk(4, 'ev/1/call:0', 'th"'),
   ];
 
-  test('show what was being said when the log was read', () => {
+  test('show the responses that were streaming when the log was read', () => {
     expect(lines(stateOf(messagesToEvents(log, { drafts })))).toEqual([
       'complete user_message: Go',
       'pending assistant_text: Hello',
@@ -35,14 +35,14 @@ describe('D53: drafts', () => {
     ]);
   });
 
-  test('carry offsets, so that delivered twice they say the same (I7)', () => {
+  test('carry offsets, so that a second delivery changes nothing (I7)', () => {
     const events = messagesToEvents(log, { drafts });
     for (const event of events) expect(isConversationEvent(event)).toBe(true);
     expect(lines(stateOf(events.flatMap((event) => [event, event])))).toEqual(lines(stateOf(events)));
     expect(events.flatMap((event) => (event.type === 'block:delta' ? [event.offset] : []))).toEqual([0, 0, 3, 4]);
   });
 
-  test('are completed by the recorded message, and what it does not contain goes', () => {
+  test('are completed by the recorded message, and blocks that it lacks are removed', () => {
     const answer = m.assistant('Hello you', [toolCall('c1', '{"path":1}')]);
     const converter = logConverter();
     const live = [...log, ...drafts].flatMap((item) => converter.push(item));
@@ -59,10 +59,10 @@ describe('D53: drafts', () => {
       'ev/1/call:0',
     ]);
     expect(JSON.stringify(state)).toBe(JSON.stringify(stateOf(messagesToEvents(logOf(started(), user, answer)))));
-    expect(drafts.flatMap((piece) => converter.push(piece))).toEqual([]); // they come too late
+    expect(drafts.flatMap((piece) => converter.push(piece))).toEqual([]); // they are too late
   });
 
-  test('a draft that took a thought for a text is put right by the message', () => {
+  test('a block of the wrong kind is replaced by the recorded message', () => {
     const answer = m.assistant('', [], { id: 'ev:1', turn: 1, content: [{ type: 'reasoning', text: 'Hello' }] });
     const converter = logConverter();
     const items: LogItem[] = [...log, chunk(1, 'ev:1:0', 'Hel'), ...logOf(started(), user, answer).slice(2)];
@@ -70,7 +70,7 @@ describe('D53: drafts', () => {
     expect(lines(state)).toEqual(['complete user_message: Go', 'complete thinking: Hello']);
   });
 
-  test('a new attempt begins anew, and pieces of an older one come too late', () => {
+  test('a new attempt starts again, and pieces of an older one are ignored', () => {
     const converter = logConverter();
     const items: LogItem[] = [
       ...log,
@@ -84,7 +84,7 @@ describe('D53: drafts', () => {
     expect(lines(stateOf(events))).toEqual(['complete user_message: Go', 'pending assistant_text: Second']);
   });
 
-  test('what an attempt had said when it broke is shown as an error, beside the next attempt', () => {
+  test('the draft of an interrupted attempt is shown as an error, beside the next attempt', () => {
     const interrupted = {
       ...{ type: 'message/interrupted', evaluationId: 'ev', conversationId: 'main', turn: 1, attempt: 1 },
       blocks: [
@@ -117,24 +117,21 @@ describe('D53: drafts', () => {
     expect(JSON.stringify(live)).toBe(JSON.stringify(stateOf(messagesToEvents(whole))));
   });
 
-  test.for(['evaluation/suspended', 'evaluation/failed', 'evaluation/superseded'])(
-    '%s leaves no draft behind',
-    (type) => {
-      const end = {
-        type,
-        evaluationId: 'ev',
-        message: 'x',
-        reason: 'CANCELLED',
-        pending: [],
-        error: { code: 'CANCELLED', message: 'x' },
-      };
-      const converter = logConverter();
-      const items: LogItem[] = [...log, ...drafts, ...logOf(started(), user, end).slice(2)];
-      const state = stateOf(items.flatMap((item) => converter.push(item)));
-      expect(findBlock(state, 'ev:1:0')).toBeUndefined();
-      expect(findBlock(state, 'ev/1/call:0')).toBeUndefined();
-    },
-  );
+  test.for(['evaluation/suspended', 'evaluation/failed', 'evaluation/superseded'])('%s removes the draft', (type) => {
+    const end = {
+      type,
+      evaluationId: 'ev',
+      message: 'x',
+      reason: 'CANCELLED',
+      pending: [],
+      error: { code: 'CANCELLED', message: 'x' },
+    };
+    const converter = logConverter();
+    const items: LogItem[] = [...log, ...drafts, ...logOf(started(), user, end).slice(2)];
+    const state = stateOf(items.flatMap((item) => converter.push(item)));
+    expect(findBlock(state, 'ev:1:0')).toBeUndefined();
+    expect(findBlock(state, 'ev/1/call:0')).toBeUndefined();
+  });
 });
 
 describe('I8: our own loop, live and from its log', () => {
@@ -157,7 +154,7 @@ describe('I8: our own loop, live and from its log', () => {
   });
   const prompt = definePrompt({ ns: 'test', key: 'main', instructions: 'Be brief', tools: [delegate, fail] });
 
-  test('show the same conversation: thoughts, parallel calls, a failing tool, a child, a second message', async () => {
+  test('gives the same conversation: reasoning, parallel calls, a failing tool, a child, a second message', async () => {
     const store = memoryStore();
     const session = await openSession({ store, id: 's' });
     const model = scriptedModel((request) => {
@@ -215,7 +212,7 @@ describe('D74: the items of a tail', () => {
     return lines(stateOf(items.flatMap((item) => converter.push(item))));
   };
 
-  test('are shown whole, as { cursor, event }, and as events alone', () => {
+  test('are accepted whole, as { cursor, event }, and as events alone', () => {
     const items = [...log, delta(1, 'ev:1:0', 'Hel', 0), delta(2, 'ev:1:0', 'lo', 3)];
     const whole = items.map((event, i) => ({ cursor: String(i), event }) as LogItem);
     expect(shown(...whole)).toEqual(shown(...items));
@@ -236,7 +233,7 @@ describe('D74: the items of a tail', () => {
     ]);
   });
 
-  test('draft/reset takes a response away, and says nothing when it arrives again', () => {
+  test('draft/reset removes a response, and changes nothing when it arrives again', () => {
     const reset = { type: 'draft/reset', ...place, position: { fence: 1, n: 2 } } as const;
     const items = [...log, delta(1, 'ev:1:0', 'Hel', 0), reset, delta(2, 'ev:1:0', 'Good', 0)];
     expect(shown(...items).at(-1)).toBe('pending assistant_text: Good');
@@ -244,7 +241,7 @@ describe('D74: the items of a tail', () => {
     expect(shown(...log, delta(1, 'ev:1:0', 'Hel', 0), { ...reset, before: 3 })).toEqual(['complete user_message: Go']);
   });
 
-  test('drafts/replaced shows the drafts as they are now, in the order in which they began', () => {
+  test('drafts/replaced shows the current drafts, in the order in which they started', () => {
     const replaced: LogItem = {
       type: 'drafts/replaced',
       pieces: [
@@ -275,12 +272,12 @@ describe('D74: the items of a tail', () => {
     expect(shown(...items, replaced, ...items.slice(2))).toEqual(expected);
   });
 
-  test('session/reset begins again with the first event', () => {
+  test('session/reset starts again with the first event', () => {
     const other = logOf(started('other'), makeMessages({ evaluationId: 'other' }).user('Hi'));
     expect(shown(...log, delta(1, 'ev:1:0', 'Hel', 0), { type: 'session/reset' }, ...other)).toEqual(shown(...other));
   });
 
-  test('a block that is put in while a response is streamed stands before it, as after a reload', () => {
+  test('a block that is added while a response streams is shown before it, as after a reload', () => {
     const approved = { type: 'tool/approved', evaluationId: 'ev', turn: 1, callId: 'c1' };
     const whole = logOf(started(), m.user('Go'), approved);
     const pieces = [chunk(1, 'ev:1:0', 'Hel'), chunk(2, 'ev:1:0', 'lo')] as const;
@@ -289,7 +286,7 @@ describe('D74: the items of a tail', () => {
     expect(live.at(-1)).toBe('pending assistant_text: Hello');
   });
 
-  test('blocks that were streamed in another order than the message has them end in its order', () => {
+  test('blocks that streamed in another order end in the order of the message', () => {
     const answer = m.assistant('Hello', [toolCall('c1', '{}')], { id: 'ev:1' });
     const whole = logOf(started(), m.user('Go'), answer);
     const input = { kind: 'tool-input', toolName: 'read' } as const;

@@ -4,7 +4,7 @@ import type { ConversationMessage } from '../../src/core/messages.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { at, type LogEntry, lines, logOf, makeMessages, show, started, stateOf, toolCall } from './own-log-builders.ts';
 
-describe('around the messages', () => {
+describe('events around the messages', () => {
   const m = makeMessages();
   const user = m.user('Go');
   const asking = m.assistant('', [toolCall('c1'), toolCall('c2')]);
@@ -17,7 +17,7 @@ describe('around the messages', () => {
     pending: [call],
   } as const;
 
-  test('a suspension is pending work until the evaluation goes on; its calls stay pending', () => {
+  test('the notice of a suspension is pending until the evaluation is resumed; its calls stay pending', () => {
     expect(show(started(), user, asking, suspended)).toEqual([
       'complete user_message: Go',
       'pending read({})',
@@ -65,14 +65,14 @@ describe('around the messages', () => {
     expect(show(started(), user, asking, event as LogEntry).at(-1)).toBe(expected);
   });
 
-  test('a request to cancel is machinery: the suspension tells the reader (D73)', () => {
+  test('a request to cancel is machinery: the suspension shows it (D73)', () => {
     const cancels = { type: 'evaluation/cancel-requested', evaluationId: 'ev', by: 'ada', reason: 'no' } as const;
     const log = [started(), user, cancels] as const;
     expect(lines(stateOf(messagesToEvents(logOf(...log))))).toEqual(['complete user_message: Go']);
     expect(show(...log).at(-1)).toBe('complete system/cancel-requested: Cancel requested by ada: no');
   });
 
-  test('superseded: what it left open ends as an error', () => {
+  test('the open calls of a superseded evaluation end as errors', () => {
     expect(
       show(started(), user, asking, { type: 'evaluation/superseded', evaluationId: 'ev', by: 'ev2' }, started('ev2')),
     ).toEqual([
@@ -83,7 +83,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('failed: an error block, and what it left open ends as an error', () => {
+  test('a failed evaluation has an error block, and its open calls end as errors', () => {
     const failed = {
       type: 'evaluation/failed',
       evaluationId: 'ev',
@@ -97,7 +97,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('the end of one evaluation leaves the open calls of another alone', () => {
+  test('the end of one evaluation does not end the open calls of another', () => {
     const other = makeMessages({ evaluationId: 'other' });
     const log = [started(), user, asking, started('other'), other.user('2'), other.assistant('ok')];
     expect(show(...log, { type: 'evaluation/completed', evaluationId: 'other' }).slice(1, 3)).toEqual([
@@ -106,7 +106,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('an evaluation that is superseded ends its own open calls, not those of another', () => {
+  test('superseding an evaluation ends its own open calls only', () => {
     const other = makeMessages({ evaluationId: 'other' });
     const log = [started(), user, asking, started('other'), other.assistant('', [toolCall('o1')])];
     expect(show(...log, { type: 'evaluation/superseded', evaluationId: 'ev' }).slice(1, 4)).toEqual([
@@ -116,7 +116,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('adapter states and curations have one notice each, which tells the newest', () => {
+  test('adapter states and curations have one notice each, which shows the newest', () => {
     const captured = (id: string, resumable: boolean): object => ({
       type: 'adapter/captured',
       snapshot: { id, evaluationId: 'ev', state: { adapterType: 'claude-agent' }, resumable, capturedAt: at(0) },
@@ -139,7 +139,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('a request that was refused as too long has a notice of its own', () => {
+  test('a request that was rejected as too long has a notice of its own', () => {
     const curated = {
       ...{ type: 'history/curated', evaluationId: 'ev', turn: 1, promptName: 'p', strategy: 'passthrough' },
       ...{ originalCount: 9, estimatedTokens: 90, prefixKept: 1 },
@@ -156,7 +156,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('an erased message shows no more than its place (D58)', () => {
+  test('an erased message shows only its position (D58)', () => {
     const said = m.assistant('', [toolCall('c9', '{"secret":1}')], {
       turn: 7,
       content: [
@@ -185,7 +185,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('a snapshot restored into an empty session shows its conversation', () => {
+  test('a snapshot that was restored into an empty session shows its conversation', () => {
     const restored = { type: 'session/restored', slices: { messages: [user, asking], plan: [1] } } as const;
     expect(show(restored)).toEqual([
       'complete user_message: Go',
@@ -199,7 +199,7 @@ describe('around the messages', () => {
     ]);
   });
 
-  test('events of the user’s own, descriptions and starts of tools show nothing', () => {
+  test('the application’s own events, descriptions and starts of tools are not shown', () => {
     const log = [
       started(),
       { type: 'plan/added', step: 1 },
@@ -227,7 +227,7 @@ describe('D52: child conversations', () => {
     child.assistant('', [toolCall('x')]),
   ];
 
-  test('is a subagent named after its conversation; the calling tool keeps its block', () => {
+  test('a child is a subagent with the id of its conversation; the calling tool keeps its block', () => {
     const ended = [
       child.tool('x', 'y'),
       child.assistant('Found'),
@@ -263,13 +263,13 @@ describe('D52: child conversations', () => {
       'too long',
     ],
     [{ type: 'evaluation/superseded', evaluationId: 'kid' }, 'error', undefined],
-  ] as const)('a child that does not end well: %j', ([event, status, output]) => {
+  ] as const)('a child that failed or was superseded ends as an error: %j', ([event, status, output]) => {
     const state = stateOf(messagesToEvents(logOf(...log, event)));
     expect(findSubagent(state, conversationId)).toMatchObject({ status, ...(output && { output }) });
     expect(lines(state, conversationId)).toContain('error read({})');
   });
 
-  test('a child that waits is still running', () => {
+  test('a suspended child is still running', () => {
     const waits = {
       type: 'evaluation/suspended',
       evaluationId: 'kid',
@@ -282,7 +282,7 @@ describe('D52: child conversations', () => {
     expect(lines(state, conversationId).at(-1)).toBe('pending system/suspended: stopped');
   });
 
-  test('a child of a child hangs under it', () => {
+  test('the child of a child has that child as its parent', () => {
     const nested = started('grand', {
       conversationId: 'kid/1/x/look',
       parent: { evaluationId: 'kid', turn: 1, callId: 'x' },
@@ -291,7 +291,7 @@ describe('D52: child conversations', () => {
     expect(findSubagent(state, 'kid/1/x/look')).toMatchObject({ parentConversationId: conversationId, prompt: 'deep' });
   });
 
-  test('is found from messages alone, and has ended when it owes no result', () => {
+  test('a child is derived from messages alone, and has ended when no call lacks a result', () => {
     const events = [
       ...log.filter((item): item is ConversationMessage => 'role' in item),
       grandchild.user('deep'),

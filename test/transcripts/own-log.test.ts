@@ -6,8 +6,8 @@ import { lines, logOf, makeMessages, show, started, stateOf, toolCall } from './
 
 const usage = { inputTokens: 10, outputTokens: 5 };
 
-describe('messages', () => {
-  test('a log and its messages alone show the same conversation', () => {
+describe('messages of our own log', () => {
+  test('a log and its messages alone give the same conversation', () => {
     const m = makeMessages();
     const messages = [
       m.system('Be brief'),
@@ -34,7 +34,7 @@ describe('messages', () => {
     );
   });
 
-  test('D46: ids of calls, results, texts and users', () => {
+  test('D46: the ids of calls, results, texts and user messages', () => {
     const m = makeMessages();
     const messages = [m.user('Hi'), m.assistant('a', [toolCall('c1')]), m.tool('c1', 'x')];
     expect(stateOf(messagesToEvents(messages)).blocks.map((block) => block.id)).toEqual([
@@ -45,7 +45,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('D46: an id that a provider repeats in one turn gets #2, and each result its own call', () => {
+  test('D46: an id that a provider repeats in one turn gets #2, and each result closes its own call', () => {
     const m = makeMessages();
     const first = m.assistant('', [toolCall('c'), toolCall('c')], { turn: 1 });
     const messages = [
@@ -63,7 +63,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('parts keep their order: thoughts, texts, media, and calls among them', () => {
+  test('parts keep their order: reasoning, texts, media, and the calls among them', () => {
     const m = makeMessages();
     const message = m.assistant('', [toolCall('c1', '{}', { after: 1 }), toolCall('c2')], {
       content: [
@@ -86,7 +86,7 @@ describe('messages', () => {
     expect(state.blocks.at(3)).toMatchObject({ attachments: [{ mediaType: 'image/png', data: 'AA==' }] });
   });
 
-  test('a call that the provider ran itself comes with its result', () => {
+  test('a call that the provider ran has its result', () => {
     const m = makeMessages();
     const calls = [
       toolCall('c1', '{}', { name: 'search', providerExecuted: { result: { hits: 1 } } }),
@@ -102,7 +102,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('media of a user are attachments, media of a result its parts', () => {
+  test('media of a user message are attachments, media of a result are its parts', () => {
     const m = makeMessages();
     const file = { type: 'file', mediaType: 'text/csv', data: 'sha256:aa', filename: 'a.csv' } as const;
     const user = m.user('', { content: [{ type: 'text', text: 'see' }, file] });
@@ -115,7 +115,7 @@ describe('messages', () => {
     expect(state.blocks.at(1)).toMatchObject({ output: 'ok', parts: [{ type: 'text', text: 'ok' }, file] });
   });
 
-  test('usage is the recorded one, once per answer, summaries included', () => {
+  test('usage is counted once per response, summaries included', () => {
     const m = makeMessages();
     const answer = m.assistant('a', [toolCall('c1'), toolCall('c2')]);
     const log = logOf(
@@ -128,7 +128,7 @@ describe('messages', () => {
     expect(totals.byModel.get('big')).toEqual(usage);
   });
 
-  test('instructions that every message of a chat repeats are one block, which shows the newest (D50)', () => {
+  test('instructions that every evaluation of a chat repeats are one block with the newest (D50)', () => {
     const [a, b, c] = ['a', 'b', 'c'].map((evaluationId) => makeMessages({ evaluationId }));
     expect(
       lines(
@@ -145,8 +145,8 @@ describe('messages', () => {
   });
 });
 
-describe('I7', () => {
-  test('an event or a message that came before says nothing the second time', () => {
+describe('I7: repeated items', () => {
+  test('an event or a message that is pushed a second time emits nothing', () => {
     const m = makeMessages();
     const log = logOf(started(), m.user('Hi'), m.assistant('', [toolCall('c1')]), m.tool('c1', 'x'), {
       type: 'evaluation/completed',

@@ -1,6 +1,6 @@
 /**
- * What the Claude Agent SDK leaves out of its stream although it writes it to disk. Each is exempt by the type or a field of a line,
- * never by an id. `docs/parity.md` explains them; the test fails when one of them is not needed. OpenCode needs none.
+ * What the Claude Agent SDK writes to disk but omits from its stream. Each exemption names the type or a field of a line, never an id.
+ * `docs/parity.md` explains them; the test fails when one of them is not needed. OpenCode needs none.
  */
 import { contentBlocks } from '../../src/transcripts/claude/content.ts';
 import { asObject } from '../../src/transcripts/json-access.ts';
@@ -8,9 +8,9 @@ import type { Line, PlainBlock, PlainState } from './fixtures.ts';
 
 export interface Exemption {
   readonly name: string;
-  /** Lines that are left out on both sides. */
+  /** Lines that are removed on both sides. */
   readonly line?: (line: Line) => boolean;
-  /** Fields of blocks that are left out on both sides. */
+  /** Fields of blocks that are removed on both sides. */
   readonly block?: (block: PlainBlock, conversationId: string) => PlainBlock;
 }
 
@@ -42,12 +42,12 @@ export const EXEMPTIONS: readonly Exemption[] = [
   },
 ];
 
-/** The lines without those that are exempt. */
+/** The lines without the exempt ones. */
 export function withoutExemptLines(lines: readonly Line[], exemptions: readonly Exemption[]): Line[] {
   return lines.filter((line) => !exemptions.some((exemption) => exemption.line?.(line)));
 }
 
-/** The state without the fields that are exempt, as text. */
+/** The state without the exempt fields, as text. */
 export function comparable(state: PlainState, exemptions: readonly Exemption[]): string {
   const strip = (conversationId: string) => (block: PlainBlock) =>
     exemptions.reduce((stripped, exemption) => exemption.block?.(stripped, conversationId) ?? stripped, block);

@@ -44,7 +44,7 @@ const OPENCODE: readonly Pair[] = [
 
 const now = (): string => '2030-01-01T00:00:00.000Z';
 
-/** The state of a stream; between two runs its end is told, or not: a host that was killed could not tell. */
+/** The state of a stream. The end of each run is reported or not: a killed host cannot report it. */
 function streamed(converter: StreamConverter, runs: readonly (readonly Line[])[], endsRuns = true): string {
   const events: ConversationEvent[] = [];
   runs.forEach((run, index) => {
@@ -90,7 +90,7 @@ describe('I8, D47: a stream and its transcript give the same conversation', () =
   });
 
   test.for(CLAUDE.filter(({ runs }) => runs.length > 1))(
-    'Claude Code: $folder, although nobody told that the first run had ended',
+    'Claude Code: $folder, when the end of the first run was not reported',
     (pair) => {
       const { stream, transcript } = claudeSides(pair, EXEMPTIONS, false);
       expect(stream).toBe(transcript);
@@ -98,7 +98,7 @@ describe('I8, D47: a stream and its transcript give the same conversation', () =
   );
 
   test.for(OPENCODE.flatMap((pair) => [true, false].map((endsRuns) => ({ ...pair, endsRuns }))))(
-    'OpenCode, without any exemption: $folder, ends told: $endsRuns',
+    'OpenCode, without any exemption: $folder, ends reported: $endsRuns',
     ({ folder, runs, endsRuns }) => {
       const stream = streamed(
         openCodeStreamConverter({ now }),
@@ -112,7 +112,7 @@ describe('I8, D47: a stream and its transcript give the same conversation', () =
     },
   );
 
-  test('the subagents of both agents are nested as they were', () => {
+  test('the subagents of both agents keep their nesting', () => {
     const parents = (state: ReturnType<typeof plain>): unknown[] =>
       state.subagents.map((thread) => [thread.parentConversationId, thread.status]);
     const claude = plain(parseTranscript('claude-sdk', claudeSession('nested')).state);
@@ -129,7 +129,7 @@ describe('I8, D47: a stream and its transcript give the same conversation', () =
 });
 
 describe('the exemptions of docs/parity.md', () => {
-  test.for(EXEMPTIONS)('$name: needed', (exemption) => {
+  test.for(EXEMPTIONS)('$name is needed', (exemption) => {
     const others = EXEMPTIONS.filter((other) => other !== exemption);
     const differing = CLAUDE.filter((pair) => {
       const { stream, transcript } = claudeSides(pair, others);
@@ -138,7 +138,7 @@ describe('the exemptions of docs/parity.md', () => {
     expect(differing.map(({ folder }) => folder)).not.toEqual([]);
   });
 
-  test('no line of the model is exempt, and no result but those that the harness wrote', () => {
+  test('no line of the model is exempt, and of the results only those of the harness', () => {
     const files = CLAUDE.flatMap(({ folder }) => {
       const { main, subagents } = claudeSession(folder);
       return [main, ...subagents.map(({ transcript }) => transcript as string)];

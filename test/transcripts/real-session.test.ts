@@ -1,4 +1,4 @@
-/** A real session of 3 MB, against figures that this file computes from its lines, without any of our code. */
+/** A real session of 3 MB, compared with figures that this file computes from its lines, without our code. */
 import { describe, expect, test } from 'vitest';
 import { usageTotals } from '../../src/conversation/selectors.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
@@ -37,7 +37,7 @@ describe('the real session', () => {
   const answered = contentOf(main, 'user');
   const tasks = said.filter(({ name }) => name === 'Task');
 
-  test('shows every text, thought, call and result of its lines, and nothing twice', () => {
+  test('shows every text, reasoning, call and result of its lines once', () => {
     expect(ofType('assistant_text')).toBe(count(said, ({ type }) => type === 'text'));
     expect(ofType('thinking')).toBe(count(said, ({ type }) => type === 'thinking'));
     expect(ofType('tool_use')).toBe(count(said, ({ type }) => type === 'tool_use') - tasks.length);
@@ -49,7 +49,7 @@ describe('the real session', () => {
     ]);
   });
 
-  test('shows prompts, the compaction and notices for what they are', () => {
+  test('shows prompts, the compaction and notices as such', () => {
     const texts = main.filter((line) => line.type === 'user' && typeof messageOf(line).content === 'string');
     const summaries = texts.filter((line) => line.isCompactSummary === true);
     const notifications = texts.filter((line) => String(messageOf(line).content).startsWith('<task-notification>'));
@@ -61,7 +61,7 @@ describe('the real session', () => {
     expect(ofType('unknown')).toBe(0);
   });
 
-  test('keeps the order of its lines, and every call its outcome', () => {
+  test('keeps the order of its lines, and every call has its outcome', () => {
     const calls = said.flatMap((block) => (block.type === 'tool_use' && block.name !== 'Task' ? [block as never] : []));
     const ids = (calls as { id: string }[]).map(({ id }) => id);
     expect(blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id)).toEqual(ids);
@@ -76,7 +76,7 @@ describe('the real session', () => {
     }
   });
 
-  test('has its subagent with all of its lines, and not its compaction run (D38, D41)', () => {
+  test('has its subagent with all its lines, without the compaction run (D38, D41)', () => {
     const spoken = contentOf(agent, 'assistant');
     const expected = spoken.length + contentOf(agent, 'user').length;
     expect(subagents).toHaveLength(tasks.length);
@@ -86,7 +86,7 @@ describe('the real session', () => {
     expect(expected).toBe(74);
   });
 
-  test('counts the usage of each answer once, as its last line has it', () => {
+  test('counts the usage of each response once, from its last line', () => {
     const last = new Map<string, Message['usage']>();
     for (const line of [...main, ...agent])
       if (line.type === 'assistant') last.set(messageOf(line).id, messageOf(line).usage);
@@ -108,7 +108,7 @@ describe('the real session', () => {
     expect(output).toBeGreaterThan(10_000);
   });
 
-  test('every block of an answer carries the same usage', () => {
+  test('every block of a response carries the same usage', () => {
     const usages = new Map<string, Set<string>>();
     for (const block of [...blocks, ...subagents.flatMap((thread) => thread.blocks)]) {
       const message = block.message as { id: string; usage?: unknown } | undefined;
@@ -118,7 +118,7 @@ describe('the real session', () => {
     expect([...usages.values()].filter((seen) => seen.size > 1)).toEqual([]);
   });
 
-  test('reports how many lines of which type it read (D49)', () => {
+  test('reports the number of lines by type (D49)', () => {
     const expected = new Map<string, number>();
     for (const line of [...main, ...agent]) {
       const data = line.data as { type: string } | undefined;
@@ -143,7 +143,7 @@ describe('the smaller real sessions', () => {
     expect(diagnostics.unknown).toEqual({});
   });
 
-  test('a subagent without a file of its own is told by the progress lines of its parent', () => {
+  test('a subagent without a file is read from the progress lines of its parent', () => {
     const lines = linesOf(fixture('claude-code-2.1.38', 'subagent.jsonl.gz'));
     const told = lines.filter((line) => (line.data as { type?: string } | undefined)?.type === 'agent_progress');
     const { subagents } = plain(parseTranscript('claude-sdk', textOf(lines)).state);

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import type { CombinedTranscript, SubagentTranscript } from '../../transcripts/source.ts';
+import type { CombinedTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { claudeSessionStore } from './claude-session-store.ts';
 import type { ClaudeTranscriptEntry } from './sdk-types.ts';
 

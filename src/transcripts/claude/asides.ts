@@ -1,4 +1,4 @@
-/** What stands around a conversation: prompts and what looks like them, notices, compactions, and what we do not know. */
+/** Converts everything but the assistant's messages and results: prompts, notices, compactions, and unknown entries. */
 import type { Attachment, NoticeBlock } from '../../conversation/blocks.ts';
 import { blockBase } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
@@ -8,7 +8,7 @@ import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { classifyUserText, parseTaskNotification, type TaskNotification } from './user-text.ts';
 
-/** Lines that keep books and say nothing: counted, not shown. */
+/** Lines of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
   'progress',
   'file-history-snapshot',
@@ -32,11 +32,11 @@ export class Asides {
   readonly #writer: BlockWriter;
   readonly #diagnostics: DiagnosticsCollector;
   readonly #notify: (notification: TaskNotification, at: string) => boolean;
-  /** Compactions that wait for their summary, by the id of their line. */
+  /** Compactions without their summary yet, by the id of their line. */
   readonly #compactions = new Map<string, NoticeBlock>();
   #unnamed = 0;
 
-  /** `notify` learns of tasks that ended, and answers whether a subagent's block shows it. */
+  /** `notify` receives background tasks that ended and returns whether a subagent's block shows the end. */
   constructor(
     writer: BlockWriter,
     diagnostics: DiagnosticsCollector,
@@ -47,14 +47,14 @@ export class Asides {
     this.#notify = notify;
   }
 
-  /** Any entry that is neither the user's nor the assistant's. */
+  /** Converts an entry that is neither the user's nor the assistant's. */
   add(entry: ClaudeEntry, conversationId: string): void {
     if (entry.type === 'system') this.#addSystem(entry, conversationId);
     else if (entry.type === 'attachment') this.#addAttachment(entry, conversationId);
     else if (!BOOKKEEPING.has(entry.type)) this.addUnknown(entry, conversationId);
   }
 
-  /** A text in the user's place: a prompt, or something that the harness put there. */
+  /** Converts a text with the user's role: a prompt, or a text of the harness. */
   addUserText(entry: ClaudeEntry, conversationId: string, content: string, attachments: readonly Attachment[]): void {
     const base = blockBase(this.#idOf(entry, 'user'), conversationId, entry.timestamp);
     if (entry.isCompactSummary) {
@@ -84,7 +84,7 @@ export class Asides {
     }
   }
 
-  /** A line of a type we do not know, kept as it came (D49). */
+  /** Keeps a line of an unknown type unchanged (D49). */
   addUnknown(entry: ClaudeEntry, conversationId: string): void {
     const sourceType = entry.type === '' ? 'untyped' : entry.type;
     this.#diagnostics.unknown(sourceType);
@@ -92,7 +92,7 @@ export class Asides {
     this.#writer.upsert({ ...base, type: 'unknown', sourceType, data: this.#kept(entry.raw, base.id) });
   }
 
-  /** A part of a user's message of a type we do not know. */
+  /** Keeps a part of a user's message of an unknown type. */
   addUnknownPart(id: string, conversationId: string, block: Json, timestamp: string): void {
     const sourceType = `content/${asText(block.type) ?? ''}`;
     this.#diagnostics.unknown(sourceType);
@@ -105,8 +105,8 @@ export class Asides {
     const base = blockBase(this.#idOf(entry, 'system'), conversationId, timestamp);
     const content = asText(raw.content) ?? '';
     const isCompaction = subtype === 'compact_boundary';
-    const said = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
-    const data = said === undefined ? undefined : this.#kept(said, base.id);
+    const details = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
+    const data = details === undefined ? undefined : this.#kept(details, base.id);
     const block: NoticeBlock = {
       ...base,
       type: isCompaction ? 'compaction' : subtype === 'api_error' ? 'error' : 'system',
@@ -118,14 +118,14 @@ export class Asides {
     this.#writer.upsert(block);
   }
 
-  /** A compaction is one block: where it happened, and then the summary that stands for what came before. */
+  /** Adds the summary to the compaction's block: both are one block, at the place of the compaction. */
   #addSummary(entry: ClaudeEntry, summary: NoticeBlock): void {
     const boundary = this.#compactions.get(entry.parentUuid ?? '');
     if (boundary) this.#compactions.delete(boundary.id);
     this.#writer.upsert(boundary ? { ...boundary, content: summary.content } : summary, entry.timestamp);
   }
 
-  /** Of the many attachments, one is something the user typed while the agent worked. */
+  /** Shows the one attachment that the user typed, while the agent worked; the others are bookkeeping. */
   #addAttachment(entry: ClaudeEntry, conversationId: string): void {
     const attachment = asObject(entry.raw.attachment);
     if (attachment?.type !== 'queued_command') return;
@@ -144,7 +144,7 @@ export class Asides {
   }
 }
 
-/** The fields that every line has: where, when and in which session it was written. */
+/** The fields that every line has: directory, time, session and the like. */
 const ENVELOPE: ReadonlySet<string> = new Set([
   'type',
   'subtype',

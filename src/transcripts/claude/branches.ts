@@ -1,21 +1,21 @@
 /**
- * Which lines of a conversation still count. Every line names the line it answers, so a file holds a tree, and most of its forks
- * are harmless: parallel results and hooks hang beside the trunk. But a person who rewinds writes a new prompt at an earlier
- * place, and what had followed that place is superseded.
+ * Decides which lines of a conversation are superseded. Every line names its parent line, so a file holds a tree. Most of its forks
+ * supersede nothing: parallel results and hooks have parents on the main branch. But a user who rewinds adds a new prompt to an
+ * earlier line, and everything that had followed that line is superseded.
  *
- *     prompt 1 ─ answer 1 ─┬─ prompt 2 ─ answer 2          superseded by
- *                          └─ prompt 2, once more ─ …      the newer prompt in the same place
+ *     prompt 1 ─ response 1 ─┬─ prompt 2 ─ response 2      superseded by
+ *                            └─ prompt 2, again ─ …        the newer prompt with the same parent
  *
- * Positions count the lines that were placed. Only a prompt can rewind; a prompt whose place is unknown goes to the end.
+ * Positions count the lines that were placed. Only a prompt can rewind; a prompt with an unknown parent is placed at the end.
  */
 
-/** What a line is to the tree: a prompt, something else that was said, or something beside (a result, a notice). */
-export type LineRole = 'prompt' | 'speech' | 'aside';
+/** The role of a line in the tree: a prompt, a response, or neither (a result, a notice). */
+export type LineRole = 'prompt' | 'response' | 'aside';
 
 type Placement =
   | {
       readonly kind: 'placed';
-      readonly position: number /** Lines after this one no longer count. */;
+      readonly position: number /** Lines after this position are superseded. */;
       readonly rewoundTo?: number;
     }
   | { readonly kind: 'repeated' }
@@ -26,37 +26,37 @@ const SUPERSEDED: Placement = { kind: 'superseded' };
 
 export class Branches {
   readonly #positions = new Map<string, number>();
-  /** For each line that a prompt answered: the position before the first such prompt. */
+  /** For each unknown parent of a prompt: the position before the first such prompt. */
   readonly #promptPlaces = new Map<string, number>();
-  /** Ranges of positions that were superseded, from (exclusive) and to (inclusive). */
+  /** Ranges of superseded positions, from (exclusive) and to (inclusive). */
   readonly #superseded: [number, number][] = [];
   #last = -1;
-  #lastSpeech = -1;
+  #lastSpoken = -1;
 
   place(uuid: string | undefined, parentUuid: string | undefined, role: LineRole): Placement {
     if (uuid !== undefined && this.#positions.has(uuid)) return REPEATED;
     const parent = parentUuid === undefined ? undefined : this.#positions.get(parentUuid);
-    const isDead = parent !== undefined && this.#isSuperseded(parent);
-    if (isDead && role !== 'prompt') {
+    const isSuperseded = parent !== undefined && this.#isSuperseded(parent);
+    if (isSuperseded && role !== 'prompt') {
       if (uuid !== undefined) this.#positions.set(uuid, parent);
       return SUPERSEDED;
     }
     let rewoundTo: number | undefined;
-    if (role === 'prompt' && parentUuid !== undefined && !isDead) {
+    if (role === 'prompt' && parentUuid !== undefined && !isSuperseded) {
       const place = parent ?? this.#promptPlaces.get(parentUuid);
       if (place === undefined) this.#promptPlaces.set(parentUuid, this.#last);
-      else if (this.#lastSpeech > place) {
+      else if (this.#lastSpoken > place) {
         rewoundTo = place;
         this.#superseded.push([place, this.#last]);
       }
     }
     const position = ++this.#last;
     if (uuid !== undefined) this.#positions.set(uuid, position);
-    if (role !== 'aside') this.#lastSpeech = position;
+    if (role !== 'aside') this.#lastSpoken = position;
     return rewoundTo === undefined ? { kind: 'placed', position } : { kind: 'placed', position, rewoundTo };
   }
 
-  /** Whether a line was placed and still counts. */
+  /** Whether a line was placed and is not superseded. */
   isLive(uuid: string): boolean {
     const position = this.#positions.get(uuid);
     return position !== undefined && !this.#isSuperseded(position);

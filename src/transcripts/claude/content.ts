@@ -1,4 +1,4 @@
-/** Reading the content of Anthropic messages: a text, or a list of blocks. */
+/** Reads the content of Anthropic messages: a text, or a list of blocks. */
 import type { Attachment } from '../../conversation/blocks.ts';
 import { base64OfText } from '../../formats/base64.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
@@ -8,7 +8,7 @@ export function isAgentTool(name: string): boolean {
   return name === 'Task' || name === 'Agent';
 }
 
-/** The blocks of a message; a plain text is one text block, and what is no object is left out. */
+/** The blocks of a message; a plain text is one text block, and values that are not objects are dropped. */
 export function contentBlocks(content: unknown): readonly Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   const blocks = asList(content);
@@ -16,7 +16,7 @@ export function contentBlocks(content: unknown): readonly Json[] {
   return blocks.every(isObject) ? blocks : blocks.filter(isObject);
 }
 
-/** The texts of a content, one under the other. */
+/** The texts of a content, one per line. */
 export function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   return asList(content)
@@ -24,7 +24,7 @@ export function contentText(content: unknown): string {
     .join('\n');
 }
 
-/** The parts of a tool's result when they are more than texts. */
+/** The parts of a tool's result; `undefined` when all of them are texts. */
 export function otherParts(content: unknown): readonly unknown[] | undefined {
   const blocks = asList(content);
   if (blocks.every((block) => asObject(block)?.type === 'text')) return undefined;
@@ -45,7 +45,7 @@ export function attachmentOf(block: Json): Attachment | undefined {
   };
 }
 
-/** What a subagent answered: the parts of its result that the harness did not write, else the text for the model. */
+/** The output of a subagent: the parts of its result that the harness did not write, else the text for the model. */
 export function subagentOutput(toolUseResult: Json | undefined, content: unknown): string {
   const parts = toolUseResult?.content;
   if (!Array.isArray(parts)) return contentText(content);

@@ -1,11 +1,11 @@
 /**
- * Entries of a Claude agent, in the order in which they happened, become blocks and subagents.
+ * Converts the entries of a Claude agent, in the order in which they happened, to blocks and subagents.
  *
  *     stream ─▶ entryOfMessage ─┐
  *                               ├─▶ ClaudeConversation ─▶ BlockWriter ─▶ events
  *     lines ──▶ entryOfLine ────┘
  *
- * What was said and done is here; what the harness wrote around it is in `asides.ts`.
+ * The assistant's messages, calls and results are converted here; everything else in `asides.ts`.
  */
 import type { Attachment, BlockMessage } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
@@ -19,12 +19,12 @@ import { type ClaudeEntry, usageOf } from './entry.ts';
 import type { PartialMessages } from './partial-messages.ts';
 import type { TaskNotification } from './user-text.ts';
 
-/** A finished content block of an assistant's message, and where it belongs. */
-interface SaidBlock {
+/** A finished content block of an assistant's message, and its conversation. */
+interface ContentBlock {
   readonly conversationId: string;
   readonly message: BlockMessage;
   readonly block: Json;
-  /** The id that counts the block among its message's (D46). */
+  /** The block's id, made from its position in the message (D46). */
   readonly ordinalId: string;
   readonly timestamp: string;
   readonly isApiError?: boolean;
@@ -37,9 +37,9 @@ export class ClaudeConversation {
   readonly #asides: Asides;
   /** The call that started an agent, by the agent's id. */
   readonly #callOfAgent = new Map<string, string>();
-  /** The calls whose block knows its agent. */
+  /** The calls whose block has the agent's id. */
   readonly #linked = new Set<string>();
-  /** How many blocks of a message were seen, by thread and message. */
+  /** The number of blocks so far, by conversation and message. */
   readonly #blockCounts = new Map<string, Map<string, number>>();
   #unnamed = 0;
 
@@ -50,7 +50,7 @@ export class ClaudeConversation {
     this.#asides = new Asides(writer, diagnostics, (notification, at) => this.notify(notification, at));
   }
 
-  /** The thread of an entry: the call that started its agent, the agent's own id until that is known (D41). */
+  /** The conversation of an entry: the call that started its agent; the agent's own id until that is known (D41). */
   conversationOf(entry: ClaudeEntry): string {
     if (entry.parentToolUseId !== undefined) return entry.parentToolUseId;
     return entry.agentId === undefined ? MAIN_CONVERSATION : this.conversationOfAgent(entry.agentId);
@@ -60,7 +60,7 @@ export class ClaudeConversation {
     return this.#callOfAgent.get(agentId) ?? agentId;
   }
 
-  /** Says which call started an agent. */
+  /** Links an agent to the call that started it. */
   link(agentId: string, toolUseId: string): void {
     if (agentId !== toolUseId) this.#callOfAgent.set(agentId, toolUseId);
   }
@@ -80,7 +80,7 @@ export class ClaudeConversation {
     }
   }
 
-  /** Tells of a background task that ended. Answers whether it was a subagent. */
+  /** Ends the subagent of a background task; false when the task is not a subagent. */
   notify(notification: TaskNotification, at: string): boolean {
     const { taskId, status, result, durationMs } = notification;
     const toolUseId = notification.toolUseId ?? (taskId === undefined ? '' : this.conversationOfAgent(taskId));
@@ -91,7 +91,7 @@ export class ClaudeConversation {
     return true;
   }
 
-  /** The id of a message's next block: its ordinal, counted across lines (D46), or the one that its source gives it. */
+  /** The id of a message's next block: its position, counted across lines (D46), or the one that its source names. */
   ordinalId(conversationId: string, messageId: string, index?: number): string {
     let counts = this.#blockCounts.get(conversationId);
     if (counts === undefined) {
@@ -104,15 +104,15 @@ export class ClaudeConversation {
     return `${messageId}:${ordinal}`;
   }
 
-  /** Writes a content block of an assistant's message, as it is in the end. */
-  addSaid(said: SaidBlock): void {
-    const { conversationId, message, block, ordinalId, timestamp } = said;
+  /** Writes a finished content block of an assistant's message. */
+  addContent(part: ContentBlock): void {
+    const { conversationId, message, block, ordinalId, timestamp } = part;
     const type = asText(block.type) ?? '';
     const base = blockBase(ordinalId, conversationId, timestamp, message);
     switch (type) {
       case 'text': {
         const content = asText(block.text) ?? '';
-        if (said.isApiError) {
+        if (part.isApiError) {
           this.#writer.upsert({ ...base, status: 'error', type: 'error', subtype: 'api_error', content });
         } else this.#writer.upsert({ ...base, type: 'assistant_text', content });
         break;
@@ -124,7 +124,7 @@ export class ClaudeConversation {
       case 'tool_use':
       case 'server_tool_use':
       case 'mcp_tool_use':
-        this.#addCall(said);
+        this.#addCall(part);
         break;
       default:
         if (type.endsWith('_tool_result')) this.#addResult(conversationId, block, undefined, timestamp);
@@ -143,7 +143,7 @@ export class ClaudeConversation {
       return;
     }
     const id = asName(message.id) ?? entry.uuid ?? `message:${++this.#unnamed}`;
-    // While a message streams in, its usage comes with the stream's own events; the one here is only its beginning.
+    // The usage of a streaming message is in the stream's own events; this one is only its first report.
     const isStreaming = this.#partials?.isStreaming(conversationId, id) === true;
     const usage = isStreaming ? undefined : usageOf(message.usage);
     const info = this.#writer.message(conversationId, { id, model: asName(message.model), usage }, timestamp);
@@ -151,17 +151,17 @@ export class ClaudeConversation {
       const ordinalId =
         this.#partials?.claim(conversationId, id, asText(block.type) ?? '') ??
         this.ordinalId(conversationId, id, entry.blockIndex);
-      this.addSaid({ conversationId, message: info, block, ordinalId, timestamp, isApiError });
+      this.addContent({ conversationId, message: info, block, ordinalId, timestamp, isApiError });
     }
   }
 
-  #addCall({ conversationId, message, block, ordinalId, timestamp }: SaidBlock): void {
+  #addCall({ conversationId, message, block, ordinalId, timestamp }: ContentBlock): void {
     const toolName = asText(block.name) ?? '';
     // Providers omit ids (D11).
     const toolUseId = this.#writer.callId(conversationId, asName(block.id) ?? ordinalId, message.id);
     if (isAgentTool(toolName) && toolUseId !== MAIN_CONVERSATION) {
       const input = asObject(block.input);
-      const agentId = asName(input?.resume); // an agent that worked before goes on (D41)
+      const agentId = asName(input?.resume); // an earlier agent is resumed (D41)
       if (agentId !== undefined) this.link(agentId, toolUseId);
       const spawn = {
         toolUseId,
@@ -205,7 +205,7 @@ export class ClaudeConversation {
     }
   }
 
-  /** A result closes its call; a subagent's goes onto the subagent's own block (D38). */
+  /** Closes the call of a result; the result of a subagent's call is written to the subagent's block (D38). */
   #addResult(conversationId: string, block: Json, returned: unknown, timestamp: string): void {
     const named = asName(block.tool_use_id);
     if (named === undefined) return;
@@ -255,7 +255,7 @@ export class ClaudeConversation {
     );
   }
 
-  /** Lets a subagent's block know its agent, once. */
+  /** Adds the agent's id to a subagent's block, once. */
   #tellAgent(agentId: string, toolUseId: string, timestamp: string): void {
     this.link(agentId, toolUseId);
     if (this.#linked.has(toolUseId) || !this.#writer.isSubagent(toolUseId)) return;

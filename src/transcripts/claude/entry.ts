@@ -1,6 +1,6 @@
 /**
- * One thing a Claude agent said, whichever way it reached us. The SDK's stream and the lines on disk tell the same with other
- * field names; both become an entry, and from there on there is one path.
+ * One message or line of a Claude agent. The SDK's stream and the files carry the same content under different field names; both are
+ * converted to entries, and all later code handles only those.
  */
 import type { Usage } from '../../core/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
@@ -9,19 +9,19 @@ export interface ClaudeEntry {
   readonly type: string;
   readonly subtype: string | undefined;
   readonly uuid: string | undefined;
-  /** The line it answers; for a compaction, the last line before it. */
+  /** The parent line; for a compaction, the last line before it. */
   readonly parentUuid: string | undefined;
-  /** Empty when the source gives none. */
+  /** Empty when the source has none. */
   readonly timestamp: string;
-  /** The call that started the agent who said it, where the source says that itself. */
+  /** The call that started the entry's agent, where the source names it. */
   readonly parentToolUseId: string | undefined;
-  /** The agent who said it; absent for the main conversation. */
+  /** The entry's agent; absent for the main conversation. */
   readonly agentId: string | undefined;
   readonly isSidechain: boolean;
   readonly message: Json | undefined;
-  /** What a tool returned besides the text for the model: its shape depends on the tool. */
+  /** What a tool returned besides the text for the model. Its shape depends on the tool. */
   readonly toolUseResult: unknown;
-  /** The position of a one-block line among its message's blocks, where the source says it. */
+  /** The position of a line's only block in its message, where the source names it. */
   readonly blockIndex: number | undefined;
   readonly isMeta: boolean;
   readonly isCompactSummary: boolean;
@@ -30,7 +30,7 @@ export interface ClaudeEntry {
   readonly raw: Json;
 }
 
-/** The entry of a line on disk. */
+/** Converts a line of a file. */
 export function entryOfLine(line: Json): ClaudeEntry {
   return {
     type: asText(line.type) ?? '',
@@ -51,7 +51,7 @@ export function entryOfLine(line: Json): ClaudeEntry {
   };
 }
 
-/** The entry of a message of the SDK's stream. */
+/** Converts a message of the SDK's stream. */
 export function entryOfMessage(message: Json): ClaudeEntry {
   return {
     type: asText(message.type) ?? '',
@@ -72,7 +72,7 @@ export function entryOfMessage(message: Json): ClaudeEntry {
   };
 }
 
-/** What an agent's progress line carries: a line of that agent's conversation. */
+/** Converts an agent's progress line, which carries a line of that agent's conversation. */
 export function entryOfProgress(line: Json): ClaudeEntry | undefined {
   const data = asObject(line.data);
   const message = asObject(data?.message);
@@ -88,7 +88,7 @@ export function entryOfProgress(line: Json): ClaudeEntry | undefined {
   };
 }
 
-/** Tokens as Anthropic counts them: there the cached ones are not part of `input_tokens`, here they are. */
+/** Converts Anthropic's usage: its `input_tokens` exclude the cached tokens, ours include them. */
 export function usageOf(value: unknown): Usage | undefined {
   const usage = asObject(value);
   if (usage === undefined) return undefined;

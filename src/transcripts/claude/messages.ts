@@ -1,20 +1,20 @@
-/** The main conversation of a Claude Code transcript, as messages. */
+/** Converts the main conversation of a Claude Code transcript to messages. */
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
 import { isServerCall, readServerCall, readText, readThought, readUserBlock } from '../../formats/anthropic-blocks.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
-import type { RawTranscript } from '../source.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
 import { contentBlocks } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { claudeTranscriptEntries } from './transcript-events.ts';
 import { classifyUserText } from './user-text.ts';
 
-/** Notices that are part of what the model is told: that it was stopped, and what a slash command stands for. */
+/** Notices that the model gets: that it was interrupted, and the text behind a slash command. */
 const FOR_THE_MODEL: ReadonlySet<string> = new Set(['interrupted', 'meta']);
 /** Lines that the harness wrote in the assistant's place. */
 const SYNTHETIC_MODEL = '<synthetic>';
 
-/** The messages of a session, without what the user took back and what the harness wrote for itself. */
+/** The messages of a session, without those that the user rewound and those that the harness wrote for itself. */
 export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOptions): readonly ConversationMessage[] {
   const entries = claudeTranscriptEntries(raw);
   const summary = options.from === 'compaction' ? entries.findLastIndex((entry) => entry.isCompactSummary) : -1;

@@ -1,10 +1,10 @@
 /**
- * Messages that are still being said: the SDK's `stream_event`s, one message at a time in each conversation.
+ * Converts messages that are still streaming: the SDK's `stream_event`s, one message at a time in each conversation.
  *
  *     message_start ─▶ content_block_start ─▶ content_block_delta … ─▶ (assistant) ─▶ content_block_stop ─▶ message_delta
  *
- * The finished `assistant` message of a block comes before the block's stop and claims the block begun here; a block that nobody
- * claims is finished from its deltas. These events carry no time of their own: a block begun here has the converter's clock's.
+ * The finished `assistant` message of a block arrives before the block's stop and claims the block that was started here; an
+ * unclaimed block is finished from its deltas. These events carry no time: a block gets the time of the converter's clock.
  */
 import type { BlockWriter } from '../block-writer.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
@@ -14,9 +14,9 @@ import { usageOf } from './entry.ts';
 
 interface Content {
   readonly type: string;
-  /** The id that counts it among the message's blocks. */
+  /** Its id, made from its position in the message. */
   readonly ordinalId: string;
-  /** The block that grows; none for what is shown only when it is finished. */
+  /** The block that deltas append to; absent for content that is shown only when it is finished. */
   readonly blockId: string | undefined;
   readonly start: Json;
   text: string;
@@ -38,12 +38,12 @@ export class PartialMessages {
     this.#writer = writer;
   }
 
-  /** Whether a message's usage and deltas come this way. */
+  /** Whether a message is streaming, so that its usage and deltas are in the stream. */
   isStreaming(conversationId: string, messageId: string): boolean {
     return this.#messages.get(conversationId)?.id === messageId;
   }
 
-  /** The id given to the first block of this type that no finished message has claimed yet. */
+  /** The id of the first block of this type that no finished message has claimed yet. */
   claim(conversationId: string, messageId: string, type: string): string | undefined {
     const message = this.#messages.get(conversationId);
     if (message?.id !== messageId) return undefined;
@@ -75,27 +75,27 @@ export class PartialMessages {
         message.usage = { ...message.usage, ...asObject(event.usage) };
         this.#writer.message(conversationId, { id: message.id, usage: usageOf(message.usage) }, at);
         break;
-      default: // message_stop, ping: nothing that is not known already
+      default: // message_stop, ping: nothing new
     }
   }
 
   #start(conversationId: string, event: Json, at: string): void {
-    // An attempt that broke off is followed by another one; what it had begun is not part of the conversation.
+    // A new attempt follows an aborted one, whose blocks are not part of the conversation.
     for (const content of this.#messages.get(conversationId)?.contents.values() ?? []) {
       if (content.state === 'open' && content.blockId !== undefined) {
         this.#writer.remove(conversationId, content.blockId, at);
       }
     }
-    const said = asObject(event.message);
-    const id = asName(said?.id);
+    const message = asObject(event.message);
+    const id = asName(message?.id);
     if (id === undefined) {
       this.#messages.delete(conversationId);
       return;
     }
     this.#messages.set(conversationId, {
       id,
-      model: asName(said?.model),
-      usage: asObject(said?.usage) ?? {},
+      model: asName(message?.model),
+      usage: asObject(message?.usage) ?? {},
       contents: new Map(),
     });
   }
@@ -161,7 +161,7 @@ export class PartialMessages {
     const { type, text, start, ordinalId } = content;
     const info = this.#writer.message(conversationId, { id: message.id, model: message.model }, at);
     const finish = (block: Json): void =>
-      conversation.addSaid({ conversationId, message: info, block, ordinalId, timestamp: at });
+      conversation.addContent({ conversationId, message: info, block, ordinalId, timestamp: at });
     if (type === 'text') finish({ ...start, text });
     else if (type === 'thinking') finish({ ...start, thinking: text });
     else if (type === 'tool_use') {

@@ -1,4 +1,4 @@
-/** The Claude Agent SDK's stream, message by message, as events. */
+/** Converts the Claude Agent SDK's stream to events, message by message. */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
@@ -19,7 +19,7 @@ const SIGNALS: ReadonlySet<string> = new Set([
   'keep_alive',
 ]);
 
-/** Converts what `query()` of the Claude Agent SDK yields. */
+/** Creates a converter for the messages that `query()` of the Claude Agent SDK yields. */
 export function claudeStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const writer = new BlockWriter();
   const diagnostics = new DiagnosticsCollector();
@@ -27,7 +27,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
   const conversation = new ClaudeConversation(writer, diagnostics, partials);
   const seen = new Set<string>();
   let lastTimestamp = '';
-  /** How the newest run ended; unset while one is going on. */
+  /** How the newest run ended; undefined while one is running. */
   let ended: EndReason | undefined;
   let apiErrorShown = false;
   const now = options.now ?? ((): string => lastTimestamp);
@@ -35,7 +35,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
   const addEntry = (entry: ClaudeEntry): void => {
     if (entry.uuid !== undefined) {
       if (seen.has(entry.uuid)) {
-        diagnostics.problem('repeated-line', entry.uuid); // a resumed run replays
+        diagnostics.problem('repeated-line', entry.uuid); // a resumed run repeats messages
         return;
       }
       seen.add(entry.uuid);
@@ -68,7 +68,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     const toolUseId = asName(message.tool_use_id);
     const taskId = asName(message.task_id);
     if (toolUseId === undefined || taskId === undefined) return;
-    if (!writer.isSubagent(toolUseId) && message.task_type !== 'local_agent') return; // a command in the background
+    if (!writer.isSubagent(toolUseId) && message.task_type !== 'local_agent') return; // a background command
     const parent = asName(message.parent_task_id);
     conversation.link(taskId, toolUseId);
     writer.spawn(
@@ -88,7 +88,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
   const addSystem = (message: Json): void => {
     switch (message.subtype) {
       case 'init':
-        // A run that begins while calls are open: the one before died.
+        // A run that starts while calls are open: the previous one crashed.
         if (ended === undefined && writer.hasOpenBlocks(MAIN_CONVERSATION)) {
           writer.settle(MAIN_CONVERSATION, 'interrupted', now());
         }
@@ -99,7 +99,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
         break;
       case 'task_notification': {
         const toolUseId = asName(message.tool_use_id);
-        // One in the foreground is followed by its result, which says more.
+        // The result of a foreground task follows and contains more.
         if (toolUseId === undefined || !writer.isInBackground(toolUseId)) break;
         conversation.notify(
           {

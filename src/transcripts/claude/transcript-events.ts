@@ -1,14 +1,15 @@
-/** A Claude Code transcript that is in memory, as events. */
+/** Converts a Claude Code transcript that is in memory. */
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
-import type { CombinedTranscript, RawTranscript } from '../source.ts';
+import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
+import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { type ClaudeThread, ClaudeTranscript, isCompactionRun } from './transcript.ts';
+import { ClaudeTranscript, isCompactionRun, type OpenedFile } from './transcript.ts';
 import { NoiseFilter, PREFIX_LENGTH } from './transcript-line.ts';
 
-/** Converts all lines of a session. */
+/** Converts all lines of a session to events. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
   events: ConversationEvent[];
   diagnostics: TranscriptDiagnostics;
@@ -23,7 +24,7 @@ export function claudeTranscriptEvents(raw: RawTranscript): {
   return { events, diagnostics: diagnostics.report() };
 }
 
-/** The entries of the main conversation that count: each once, and none that a rewind has superseded. */
+/** The entries of the main conversation: each once, without those that a rewind superseded. */
 export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntry[] {
   const entries: ClaudeEntry[] = [];
   const transcript = readAll(raw, (entry) => {
@@ -32,7 +33,7 @@ export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntr
   return entries.filter((entry) => transcript?.isLive(entry));
 }
 
-/** Reads all lines in order; `visit` sees each entry with the events it made, and at last those of the end. */
+/** Reads all lines in order; calls `visit` with each entry and its events, and at the end with the closing events. */
 function readAll(
   raw: RawTranscript,
   visit: (entry: ClaudeEntry | undefined, events: readonly ConversationEvent[]) => void,
@@ -46,29 +47,13 @@ function readAll(
     if (isCompactionRun(agentId) || typeof text !== 'string') continue;
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta }), text));
   }
-  const reading = cursors.filter((cursor) => cursor.advance());
-  while (reading.length > 0) {
-    const next = earliest(reading);
-    const cursor = reading[next];
-    if (cursor?.head === undefined) break;
-    const made = transcript.add(cursor.head);
-    if (made) visit(cursor.head, made);
-    if (!cursor.advance()) reading.splice(next, 1);
+  for (const step of convertInOrder(transcript, cursors)) {
+    if (!(step instanceof Promise)) visit(step.entry, step.events); // a text in memory yields no promises
   }
-  visit(undefined, transcript.finish());
   return transcript;
 }
 
-/** Which of several files has the oldest line to give; the first of those that are as old. */
-export function earliest(cursors: readonly { readonly head: ClaudeEntry | undefined }[]): number {
-  let best = 0;
-  for (let i = 1; i < cursors.length; i++) {
-    if ((cursors[i]?.head?.timestamp ?? '') < (cursors[best]?.head?.timestamp ?? '')) best = i;
-  }
-  return best;
-}
-
-/** The parts of a raw transcript; `undefined` when it is nothing of the kind. */
+/** The texts of a raw transcript; `undefined` when it is not one. */
 function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
   if (typeof raw === 'string') {
     const combined = /^\s*\{\s*"main"\s*:/.test(raw) ? asObject(parseJson(raw)) : undefined;
@@ -89,23 +74,23 @@ function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined 
   return { main, subagents };
 }
 
-/** Walks the lines of a text, from one that says something to the next. */
-class LineCursor {
+/** Moves along the lines of a text, from entry to entry. */
+class LineCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
   readonly #transcript: ClaudeTranscript;
-  readonly #thread: ClaudeThread;
+  readonly #file: OpenedFile;
   readonly #text: string;
   readonly #noise = new NoiseFilter();
   #position: number;
 
-  constructor(transcript: ClaudeTranscript, thread: ClaudeThread, text: string) {
+  constructor(transcript: ClaudeTranscript, file: OpenedFile, text: string) {
     this.#transcript = transcript;
-    this.#thread = thread;
+    this.#file = file;
     this.#text = text;
     this.#position = text.startsWith('\uFEFF') ? 1 : 0;
   }
 
-  /** False at the end. */
+  /** Moves to the next entry; false at the end. */
   advance(): boolean {
     const text = this.#text;
     while (this.#position < text.length) {
@@ -116,10 +101,10 @@ class LineCursor {
       const noise =
         newline < 0 ? undefined : this.#noise.kindOf(text.slice(start, Math.min(end, start + PREFIX_LENGTH)));
       if (noise !== undefined) {
-        this.#transcript.skip(this.#thread, noise);
+        this.#transcript.skip(this.#file, noise);
         continue;
       }
-      this.head = this.#transcript.read(this.#thread, text.slice(start, end), newline < 0);
+      this.head = this.#transcript.read(this.#file, text.slice(start, end), newline < 0);
       if (this.head !== undefined) return true;
     }
     this.head = undefined;

@@ -1,19 +1,19 @@
-/** One line of a Claude Code file, as text: parsed, mended, or recognised as noise without parsing. */
+/** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
 import { asName, asObject, type Json, parseJson } from '../json-access.ts';
 
-/** How much of a line decides whether it is noise. */
+/** How many characters of a line decide whether it is noise. */
 export const PREFIX_LENGTH = 1024;
 
 const PROGRESS = '"type":"progress","data":{"type":"';
 const FIRST_KEY = '{"parentUuid":"';
 
 /**
- * Tells lines of noise: progress that says nothing about the conversation. Two thirds of the lines of real sessions are such, so
- * they are worth not being parsed. The answer is exact: the type counts only where it provably is a key of the line itself, and an
- * agent's progress, which carries its conversation, is never noise.
+ * Recognises lines of noise: progress without content for the conversation. They are two thirds of the lines of real sessions, so
+ * not parsing them saves most of the time. The result is exact: the type counts only where it is certainly a key of the line itself,
+ * and an agent's progress, which carries its conversation, is never noise.
  */
 export class NoiseFilter {
-  /** What stood between the first value and the type of the last line of noise: seldom anything else on the next one. */
+  /** The text between the first value and the type of the last line of noise. The next one usually has the same. */
   #between = '';
 
   /** The kind of a line of noise, from its first `PREFIX_LENGTH` characters; `undefined` for any other line. */
@@ -27,7 +27,7 @@ export class NoiseFilter {
   }
 
   #isTopLevelKey(prefix: string, at: number): boolean {
-    // Behind the quote that ends the first value we are in the outermost object, whatever that value is.
+    // After the quote that ends the first value, the position is in the outermost object, whatever that value is.
     const end = prefix.startsWith(FIRST_KEY) ? prefix.indexOf('"', FIRST_KEY.length) : -1;
     const isPlain = end > 0 && end < at && prefix.charCodeAt(end - 1) !== BACKSLASH;
     if (isPlain && prefix.slice(end, at) === this.#between) return true;
@@ -37,7 +37,7 @@ export class NoiseFilter {
   }
 }
 
-/** Whether a key begins at `at` in the outermost object of a JSON text. */
+/** Whether a key starts at `at` in the outermost object of a JSON text. */
 function isTopLevelKey(text: string, at: number): boolean {
   if (text.charCodeAt(0) !== OPEN_BRACE) return false;
   let depth = 0;
@@ -66,32 +66,32 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** What was read in a line, and how it had to be mended for that. */
+/** The object in a line, and the repair that was needed to parse it. */
 interface ParsedLine {
   readonly line: Json;
-  readonly mended?: 'nul-bytes' | 'glued-line';
+  readonly repaired?: 'nul-bytes' | 'glued-line';
 }
 
-/** The object in a line, or `undefined` when there is none to be had. */
+/** Parses a line, with a repair if needed; `undefined` when it holds no object. */
 export function parseLine(text: string): ParsedLine | undefined {
   const line = asObject(parseJson(text));
   if (line !== undefined) return { line };
-  // A crash can leave a hole of zeros where the file was to be extended.
+  // A crash can leave zeros where the file was being extended.
   if (text.includes('\0')) {
     const parsed = parseLine(text.replaceAll('\0', ''));
-    if (parsed) return { line: parsed.line, mended: 'nul-bytes' };
+    if (parsed) return { line: parsed.line, repaired: 'nul-bytes' };
   }
   return parseGlued(text);
 }
 
 const BEGINNINGS = ['{"parentUuid":', '{"type":"'] as const;
 
-/** The whole line behind one that a crash cut short: the next writer did not know and wrote on behind it. */
+/** The whole line after one that a crash cut short: the next writer appended to the same line. */
 function parseGlued(text: string): ParsedLine | undefined {
   for (const beginning of BEGINNINGS) {
     const at = text.lastIndexOf(beginning);
     const line = at > 0 ? asObject(parseJson(text.slice(at))) : undefined;
-    if (asName(line?.sessionId) !== undefined && line) return { line, mended: 'glued-line' };
+    if (asName(line?.sessionId) !== undefined && line) return { line, repaired: 'glued-line' };
   }
   return undefined;
 }

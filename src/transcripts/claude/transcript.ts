@@ -1,6 +1,6 @@
 /**
- * A Claude Code session on disk: the file of its main conversation and one per subagent. Their lines are put back into the order
- * in which they were said, by time, and go the way of the stream from there.
+ * Converts a Claude Code session: the file of its main conversation and one per subagent. The lines arrive ordered by time
+ * (`convert-in-order.ts`) and are converted as the stream is.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
@@ -13,25 +13,25 @@ import { type ClaudeEntry, entryOfLine, entryOfProgress } from './entry.ts';
 import { parseLine } from './transcript-line.ts';
 import { classifyUserText } from './user-text.ts';
 
-/** One file of a session. */
-interface ClaudeFile {
+/** What is known of a session's file before it is read. */
+interface FileInfo {
   /** The subagent's id; absent for the main conversation. */
   readonly agentId?: string;
   readonly meta?: unknown;
 }
 
-/** A file being read. */
-export interface ClaudeThread {
+/** A file that is being read: the main conversation's or a subagent's. */
+export interface OpenedFile {
   readonly agentId: string | undefined;
   readonly meta: Json | undefined;
-  /** How the file is called in diagnostics. */
+  /** The file's name in diagnostics. */
   readonly name: string;
   lineNumber: number;
-  /** The time of its newest line: lines without one were written right after. */
+  /** The time of its newest line; also that of lines without a time, which were written right after it. */
   timestamp: string;
 }
 
-/** Runs of the compaction, which are no subagents. */
+/** Whether an agent id belongs to a compaction run, which is not a subagent. */
 export function isCompactionRun(agentId: string): boolean {
   return agentId.startsWith('acompact-');
 }
@@ -41,60 +41,60 @@ export class ClaudeTranscript {
   readonly #diagnostics = new DiagnosticsCollector();
   readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
   readonly #branches = new Branches();
-  readonly #threads: ClaudeThread[] = [];
-  /** The agents that have a file; what the main file repeats of them is not needed. */
+  readonly #files: OpenedFile[] = [];
+  /** The agents that have a file; copies of their lines in the main file are skipped. */
   readonly #filed = new Set<string>();
   readonly #seen = new Map<string, Set<string>>();
-  /** Where the main conversation's blocks came from, for the day they are superseded. */
+  /** The position of each block of the main conversation, for a rewind. */
   readonly #positions = new Map<string, number>();
-  /** The thread of a line of old files, which keep subagents between the lines of the main conversation. */
+  /** The agent of each line of old files, which hold subagents' lines between those of the main conversation. */
   readonly #sidechains = new Map<string, string>();
   #timestamp = '';
 
-  /** A file of this session; announce all of them before reading any. */
-  open(file: ClaudeFile): ClaudeThread {
-    const agentId = file.agentId?.replace(/^agent-/, '');
-    const meta = asObject(typeof file.meta === 'string' ? parseJson(file.meta) : file.meta);
-    const thread = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
-    this.#threads.push(thread);
+  /** Adds a file of this session. All files are added before the first line is read. */
+  open(info: FileInfo): OpenedFile {
+    const agentId = info.agentId?.replace(/^agent-/, '');
+    const meta = asObject(typeof info.meta === 'string' ? parseJson(info.meta) : info.meta);
+    const file = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
+    this.#files.push(file);
     if (agentId !== undefined) {
       this.#filed.add(agentId);
       const toolUseId = asName(meta?.toolUseId);
       if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
     }
-    return thread;
+    return file;
   }
 
   /** Counts a line that was recognised as noise without being parsed. */
-  skip(thread: ClaudeThread, kind: string): void {
-    thread.lineNumber++;
+  skip(file: OpenedFile, kind: string): void {
+    file.lineNumber++;
     this.#diagnostics.count(`progress/${kind}`);
   }
 
-  /** Counts a line that was too long to be read. */
-  skipTooLong(thread: ClaudeThread): void {
-    thread.lineNumber++;
-    this.#complain('line-too-long', thread);
+  /** Counts a line that was too long to read. */
+  skipTooLong(file: OpenedFile): void {
+    file.lineNumber++;
+    this.#report('line-too-long', file);
   }
 
-  /** Reads a line; `undefined` when it says nothing. `isTorn`: nothing ended it. */
-  read(thread: ClaudeThread, text: string, isTorn: boolean): ClaudeEntry | undefined {
-    thread.lineNumber++;
+  /** Reads a line; `undefined` when it holds no entry. `isTorn`: the line has no newline. */
+  read(file: OpenedFile, text: string, isTorn: boolean): ClaudeEntry | undefined {
+    file.lineNumber++;
     const parsed = parseLine(text);
     if (parsed === undefined) {
-      if (text.trim() !== '') this.#complain(isTorn ? 'torn-line' : 'malformed-line', thread);
+      if (text.trim() !== '') this.#report(isTorn ? 'torn-line' : 'malformed-line', file);
       return undefined;
     }
-    if (parsed.mended) this.#complain(parsed.mended, thread);
+    if (parsed.repaired) this.#report(parsed.repaired, file);
     const { line } = parsed;
     this.#diagnostics.count(typeOf(line));
     const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
     if (entry === undefined) return undefined;
-    if (entry.timestamp !== '') thread.timestamp = entry.timestamp;
-    return { ...entry, timestamp: thread.timestamp, ...this.#speaker(thread, entry) };
+    if (entry.timestamp !== '') file.timestamp = entry.timestamp;
+    return { ...entry, timestamp: file.timestamp, ...this.#agentOf(file, entry) };
   }
 
-  /** Converts an entry; answers the events it makes, `undefined` if it was told before or no longer counts. */
+  /** Converts an entry; `undefined` when it is repeated or superseded. */
   add(entry: ClaudeEntry): ConversationEvent[] | undefined {
     if (entry.timestamp > this.#timestamp) this.#timestamp = entry.timestamp;
     if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) {
@@ -120,9 +120,9 @@ export class ClaudeTranscript {
     return events;
   }
 
-  /** The end of all files: what is still open never ended. */
+  /** Ends what is still open at the end of all files. */
   finish(): ConversationEvent[] {
-    for (const { agentId, meta } of this.#threads) {
+    for (const { agentId, meta } of this.#files) {
       if (agentId === undefined || meta === undefined) continue;
       const toolUseId = this.#conversation.conversationOfAgent(agentId);
       if (!this.#writer.isInBackground(toolUseId) || !this.#writer.isRunning(toolUseId)) continue;
@@ -134,7 +134,7 @@ export class ClaudeTranscript {
     return this.#writer.take();
   }
 
-  /** Whether an entry that was added belongs to the main conversation and still counts. */
+  /** Whether an entry that was added belongs to the main conversation and is not superseded. */
   isLive(entry: ClaudeEntry): boolean {
     if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) return false;
     return entry.uuid === undefined || this.#branches.isLive(entry.uuid);
@@ -144,8 +144,8 @@ export class ClaudeTranscript {
     return this.#diagnostics.report();
   }
 
-  #complain(code: ProblemCode, thread: ClaudeThread): void {
-    this.#diagnostics.problem(code, `${thread.name}:${thread.lineNumber}`);
+  #report(code: ProblemCode, file: OpenedFile): void {
+    this.#diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
   }
 
   #progressOf(line: Json): ClaudeEntry | undefined {
@@ -155,15 +155,15 @@ export class ClaudeTranscript {
     return this.#filed.has(entry.agentId) ? undefined : entry;
   }
 
-  /** Who said an entry: a file's own agent, or the agent that a line of it names. */
-  #speaker(thread: ClaudeThread, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
-    const isTold = entry.parentToolUseId !== undefined; // in a progress line, of another agent
-    if (thread.agentId !== undefined && !isTold) return { agentId: thread.agentId, parentToolUseId: undefined };
+  /** The agent of an entry: the file's own, or the one that the line names. */
+  #agentOf(file: OpenedFile, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
+    const isProgress = entry.parentToolUseId !== undefined; // of another agent
+    if (file.agentId !== undefined && !isProgress) return { agentId: file.agentId, parentToolUseId: undefined };
     if (!entry.isSidechain) return { agentId: undefined, parentToolUseId: undefined };
     const { agentId, parentToolUseId } = entry;
     if (agentId !== undefined) return { agentId, parentToolUseId };
     const known = entry.parentUuid === undefined ? undefined : this.#sidechains.get(entry.parentUuid);
-    // The oldest files name no agent: a sidechain begins with the prompt of the call that started it.
+    // The oldest files name no agent: a sidechain starts with the prompt of the call that started it.
     const speaker =
       known ??
       this.#writer.findRunning(contentText(entry.message?.content)) ??
@@ -184,12 +184,12 @@ export class ClaudeTranscript {
     return false;
   }
 
-  /** A subagent whose call is in no file still has its `.meta.json` to tell where it belongs. */
+  /** Spawns a subagent from its `.meta.json`, when its call is in no file. */
   #spawnFromMeta({ agentId, timestamp }: ClaudeEntry): void {
     if (agentId === undefined) return;
     const toolUseId = this.#conversation.conversationOfAgent(agentId);
     if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
-    const meta = this.#threads.find((thread) => thread.agentId === agentId)?.meta;
+    const meta = this.#files.find((file) => file.agentId === agentId)?.meta;
     if (meta === undefined) return;
     const parent = asName(meta.parentAgentId);
     this.#writer.spawn(
@@ -204,14 +204,14 @@ export class ClaudeTranscript {
     for (const [id, position] of this.#positions) {
       if (position <= to) continue;
       const call = id.startsWith('result:') ? this.#positions.get(id.slice('result:'.length)) : undefined;
-      if (call !== undefined && call <= to) continue; // it answers a call that stays
+      if (call !== undefined && call <= to) continue; // its call is not rewound
       this.#positions.delete(id);
       this.#writer.remove(MAIN_CONVERSATION, id, entry.timestamp);
     }
   }
 }
 
-/** The type of a line for the counts. */
+/** The type of a line in the diagnostics. */
 function typeOf(line: Json): string {
   const type = asText(line.type) ?? 'untyped';
   if (type === 'system') return `system/${asText(line.subtype) ?? ''}`;
@@ -219,9 +219,9 @@ function typeOf(line: Json): string {
   return type === 'attachment' ? `attachment/${asText(asObject(line.attachment)?.type) ?? ''}` : type;
 }
 
-/** What an entry of the main conversation is to its tree. */
+/** The role of an entry of the main conversation in its tree. */
 function roleOf(entry: ClaudeEntry): LineRole {
-  if (entry.type === 'assistant') return 'speech';
+  if (entry.type === 'assistant') return 'response';
   if (entry.type !== 'user' || entry.isMeta || entry.isCompactSummary) return 'aside';
   const content = entry.message?.content;
   if (contentBlocks(content).some((block) => block.type === 'tool_result')) return 'aside';

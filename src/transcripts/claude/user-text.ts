@@ -1,6 +1,6 @@
 /**
- * Texts in the user's place that no user typed: the harness writes commands, notifications and reminders there. The beginning of
- * a text tells which it is.
+ * Classifies texts with the user's role. The harness writes commands, notifications and reminders with that role, too; the start of
+ * a text decides which it is.
  */
 
 type UserText =
@@ -27,7 +27,7 @@ const BEGINNINGS: readonly (readonly [string, UserText])[] = [
   ['[Request interrupted by user', { kind: 'notice', subtype: 'interrupted' }],
 ];
 
-/** What a text in the user's place is. */
+/** Classifies a text with the user's role. */
 export function classifyUserText(text: string, isMeta: boolean): UserText {
   const start = text.search(/\S/);
   if (start >= 0) {
@@ -36,7 +36,7 @@ export function classifyUserText(text: string, isMeta: boolean): UserText {
   return isMeta ? { kind: 'notice', subtype: 'meta' } : PROMPT;
 }
 
-/** What a `<task-notification>` tells of a background task. */
+/** The fields of a `<task-notification>` about a background task. */
 export interface TaskNotification {
   readonly taskId: string | undefined;
   readonly toolUseId: string | undefined;
@@ -46,7 +46,7 @@ export interface TaskNotification {
 }
 
 export function parseTaskNotification(text: string): TaskNotification {
-  // After the result, which is the agent's own words and may look like anything.
+  // After the result, which is the agent's text and may contain anything.
   const duration = Number(insideTag(text.slice(text.lastIndexOf('</result>') + 1), 'duration_ms') ?? Number.NaN);
   return {
     taskId: insideTag(text, 'task-id'),
@@ -57,7 +57,7 @@ export function parseTaskNotification(text: string): TaskNotification {
   };
 }
 
-/** What stands between the first opening and the last closing tag: a result may itself contain tags. */
+/** The text between the first opening and the last closing tag: a result may itself contain tags. */
 function insideTag(text: string, tag: string): string | undefined {
   const open = text.indexOf(`<${tag}>`);
   if (open < 0) return undefined;

@@ -3,8 +3,8 @@
  * target could not hold.
  */
 
-import { createConversationState } from '../../conversation/conversation-state.ts';
 import { conversationToEvents } from '../../conversation/conversation-to-events.ts';
+import { createConversationState } from '../../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../../conversation/reduce-conversation.ts';
 import { reviveConversationState } from '../../conversation/revive.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';

@@ -1,6 +1,5 @@
 /**
- * What OpenCode tells of its sessions becomes a conversation. The server's events and an export both tell of messages and of their
- * parts, so both end here:
+ * Converts OpenCode's sessions. The server's events and an export both consist of messages and their parts, so both use this class:
  *
  *     GET /event ───────────▶ stream-converter ──┐
  *                                                ├─▶ OpenCodeConversation ─▶ BlockWriter ─▶ events
@@ -20,7 +19,7 @@ export class OpenCodeConversation {
   readonly #messages = new Map<string, OpenCodeMessage>();
   /** Known sessions and their parents. */
   readonly #parents = new Map<string, string | undefined>();
-  /** The call that a child session works for; a child that is asked again works for the newest (D41). */
+  /** The call that a child session works for; the newest one when the child is called again (D41). */
   readonly #callOfSession = new Map<string, string>();
   #main: string | undefined;
 
@@ -30,7 +29,7 @@ export class OpenCodeConversation {
     this.#main = sessionId;
   }
 
-  /** Whether a session is part of this conversation: the main one or a child, not another conversation of the same server. */
+  /** Whether a session belongs to this conversation: the main one or a child, not another session of the same server. */
   follows(sessionId: string): boolean {
     if (this.#main === undefined && this.#parents.get(sessionId) === undefined) this.#main = sessionId;
     if (sessionId === this.#main || this.#callOfSession.has(sessionId)) return true;
@@ -55,7 +54,7 @@ export class OpenCodeConversation {
     if (id !== undefined) this.#parents.set(id, asName(info.parentID));
   }
 
-  /** A message began or changed. */
+  /** Adds a message, or changes a known one. */
   addMessage(info: Json, at: string): void {
     const id = asName(info.id);
     const sessionId = asName(info.sessionID);
@@ -63,12 +62,13 @@ export class OpenCodeConversation {
     const message = withInfo(this.#message(id, sessionId), info);
     this.#messages.set(id, message);
     if (message.role !== 'assistant') return;
-    if (this.#writer.isSaying(message.conversationId, id)) this.#writer.message(message.conversationId, message, at);
+    if (this.#writer.isCurrentMessage(message.conversationId, id))
+      this.#writer.message(message.conversationId, message, at);
     const error = asObject(info.error);
     if (error) this.#addError(message, error, at);
   }
 
-  /** A part began or changed. */
+  /** Adds a part, or changes a known one. */
   addPart(part: Json, at: string): void {
     const messageId = asName(part.messageID);
     const sessionId = asName(part.sessionID);
@@ -76,16 +76,16 @@ export class OpenCodeConversation {
     if (!this.follows(sessionId)) return;
     const message = this.#message(messageId, sessionId);
     this.#parts.add(message, part, at);
-    // `opencode run` tells of no messages; a step's usage is all there is.
+    // `opencode run` prints no messages; only steps carry usage.
     if (part.type === 'step-finish' && message.created === undefined) {
       const usage = usageOf(part.tokens, part.cost);
-      if (usage && this.#writer.isSaying(message.conversationId, messageId)) {
+      if (usage && this.#writer.isCurrentMessage(message.conversationId, messageId)) {
         this.#writer.message(message.conversationId, { id: messageId, usage }, at);
       }
     }
   }
 
-  /** Text that came between two states of a part. Whitespace is text too (D47). */
+  /** Appends text to a part. Whitespace is content (D47). */
   addDelta(delta: Json, at: string): void {
     const message = this.#messages.get(asText(delta.messageID) ?? '');
     const blockId = message?.blockIds.get(asText(delta.partID) ?? '');
@@ -117,7 +117,7 @@ export class OpenCodeConversation {
     this.#messages.delete(messageId);
   }
 
-  /** A session has stopped working. */
+  /** Ends a session's open blocks: it stopped working. */
   settle(sessionId: string, reason: EndReason, at: string): void {
     const conversationId = this.conversationOf(sessionId);
     if (conversationId === MAIN_CONVERSATION || this.#writer.hasOpenBlocks(conversationId)) {
@@ -125,7 +125,7 @@ export class OpenCodeConversation {
     }
   }
 
-  /** An error that belongs to no message. */
+  /** Adds an error that belongs to no message. */
   addSessionError(sessionId: string, error: Json, id: string, at: string): void {
     this.#writer.upsert(errorBlock(id, this.conversationOf(sessionId), error, at));
   }
@@ -135,7 +135,7 @@ export class OpenCodeConversation {
     this.#writer.upsert(errorBlock(`error:${message.id}`, message.conversationId, error, timestamp), at);
   }
 
-  /** A message stays in the thread it began in; one begun before its session's call was known is moved by the reducer (D41). */
+  /** A message stays in the conversation where it started; the reducer moves one that started before its call was known (D41). */
   #message(id: string, sessionId: string): OpenCodeMessage {
     let message = this.#messages.get(id);
     if (message === undefined) {

@@ -1,6 +1,6 @@
-/** OpenCode sessions as `opencode export` prints them, told again in the order in which they happened. */
+/** Reads what `opencode export` prints, and brings it into the order in which it happened. */
 import { asList, asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
-import type { CombinedTranscript } from '../source.ts';
+import type { CombinedTranscript } from '../raw-transcript.ts';
 import { partTime, timeField } from './time.ts';
 
 /** A session and its messages. */
@@ -14,14 +14,14 @@ export interface OpenCodeExportMessage {
   readonly parts: readonly Json[];
 }
 
-/** Something that happened in a session. */
+/** A state of a message or a part, and its time. */
 export interface Moment {
   readonly time: number;
   readonly sessionId: string;
   readonly happened: { readonly message: Json } | { readonly part: Json };
 }
 
-/** The export in a text or a value: the object that is printed, or only its list of messages. */
+/** Parses an export, from a text or a value: the printed object, or only its list of messages. */
 export function parseExport(value: unknown): OpenCodeExport | undefined {
   const parsed = typeof value === 'string' ? parseJson(value) : value;
   const object = asObject(parsed);
@@ -40,7 +40,7 @@ export function parseExport(value: unknown): OpenCodeExport | undefined {
   return asName(info.id) === undefined ? undefined : { info, messages };
 }
 
-/** The main session and its children in a raw transcript. */
+/** Parses the main session and its children in a raw transcript. */
 export function parseExports(raw: unknown): readonly OpenCodeExport[] {
   const value = typeof raw === 'string' ? parseJson(raw) : raw;
   const object = asObject(value);
@@ -56,8 +56,8 @@ export function parseExports(raw: unknown): readonly OpenCodeExport[] {
 }
 
 /**
- * A session's moments in order. A part is told of where it began, and a call once more where it ended, because that is when a
- * stream tells of its result.
+ * A session's moments in order. A part has a moment at its start; a call has another one at its end, because a stream reports its
+ * result then.
  */
 export function* momentsOf({ info, messages }: OpenCodeExport): Generator<Moment> {
   const sessionId = asName(info.id) ?? '';
@@ -69,8 +69,8 @@ export function* momentsOf({ info, messages }: OpenCodeExport): Generator<Moment
   for (const message of messages) {
     if (isReverted(info, message.info.id)) continue;
     const created = timeField(message.info, 'created');
-    const { error, ...begun } = message.info;
-    yield moment(created, { message: begun });
+    const { error, ...started } = message.info;
+    yield moment(created, { message: started });
     const ends: { readonly at: number; readonly part: Json }[] = [];
     for (const part of message.parts) {
       if (isReverted(info, message.info.id, part.id)) continue;
@@ -85,14 +85,14 @@ export function* momentsOf({ info, messages }: OpenCodeExport): Generator<Moment
   }
 }
 
-/** Takes the ends up to a time out of the list, oldest first. */
+/** Removes the ends up to a time from the list and returns them, oldest first. */
 function takeUntil<T extends { readonly at: number }>(ends: T[], time: number): readonly T[] {
   const due = ends.filter((end) => end.at <= time).sort((a, b) => a.at - b.at);
   for (const end of due) ends.splice(ends.indexOf(end), 1);
   return due;
 }
 
-/** A call that ended, as it was while it ran; `undefined` for anything else. */
+/** The running state of a call that ended; `undefined` for anything else. */
 function asRunning(part: Json): Json | undefined {
   const state = asObject(part.state);
   if (part.type !== 'tool' || state === undefined) return undefined;
@@ -101,7 +101,7 @@ function asRunning(part: Json): Json | undefined {
   return { ...part, state: { ...rest, status: 'running' } };
 }
 
-/** Whether the user took a message, or a part of it, back: OpenCode deletes such when the next prompt comes. */
+/** Whether the user reverted a message or a part of it: OpenCode deletes those at the next prompt. */
 export function isReverted(info: Json, messageId: unknown, partId?: unknown): boolean {
   const revert = asObject(info.revert);
   const from = asName(revert?.messageID);

@@ -1,4 +1,4 @@
-/** A message of OpenCode, as far as it has been told. */
+/** A message of OpenCode, as far as it is known. */
 import type { Usage } from '../../core/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
 import { timeField } from './time.ts';
@@ -6,7 +6,7 @@ import { timeField } from './time.ts';
 export interface OpenCodeMessage {
   readonly id: string;
   readonly sessionId: string;
-  /** The thread it began in. */
+  /** The conversation where it started. */
   readonly conversationId: string;
   readonly role: string;
   readonly created: number | undefined;
@@ -17,7 +17,7 @@ export interface OpenCodeMessage {
   readonly isSummary: boolean;
   /** The parts of a user's message, which make one block. */
   readonly parts: Map<string, Json>;
-  /** The block that each part became. */
+  /** The block of each part. */
   readonly blockIds: Map<string, string>;
 }
 
@@ -38,7 +38,7 @@ export function newMessage(id: string, sessionId: string, conversationId: string
   };
 }
 
-/** The message with what its `info` adds. */
+/** The message with the fields of its `info`. */
 export function withInfo(message: OpenCodeMessage, info: Json): OpenCodeMessage {
   return {
     ...message,
@@ -51,7 +51,7 @@ export function withInfo(message: OpenCodeMessage, info: Json): OpenCodeMessage 
   };
 }
 
-/** Tokens as OpenCode counts them: the cached ones are not part of `input`, here they are. */
+/** Converts OpenCode's tokens: its `input` excludes the cached tokens, ours includes them. */
 export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
   const counts = asObject(tokens);
   const cache = asObject(counts?.cache);

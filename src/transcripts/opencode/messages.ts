@@ -1,13 +1,13 @@
-/** An OpenCode session as messages. */
+/** Converts an OpenCode session to messages. */
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
 import { mediaPartOfUrl } from '../../formats/media.ts';
 import { asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
-import type { RawTranscript } from '../source.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
 import { isReverted, type OpenCodeExportMessage, parseExports } from './export.ts';
 import { isoTime, partTime, timeField } from './time.ts';
 
-/** The messages of a session, without what the user took back. */
+/** The messages of a session, without those that the user reverted. */
 export function openCodeMessages(raw: RawTranscript, options: ImportedMessagesOptions): readonly ConversationMessage[] {
   const builder = new MessageBuilder(options);
   const [session] = parseExports(raw);
@@ -34,7 +34,7 @@ function addUser(builder: MessageBuilder, { info, parts }: OpenCodeExportMessage
   builder.user(asName(info.id) ?? '', isoTime(timeField(info, 'created')), content);
 }
 
-/** The summary stands in the place of what it sums up, as something the model is told. */
+/** Adds the summary as a user message, in place of the messages that it summarizes. */
 function addSummary(builder: MessageBuilder, { info, parts }: OpenCodeExportMessage): void {
   const text = parts.flatMap((part) => (part.type === 'text' ? (asText(part.text) ?? []) : [])).join('\n');
   builder.user(asName(info.id) ?? '', isoTime(timeField(info, 'created')), [{ type: 'text', text }]);
@@ -49,7 +49,7 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
   let steps = 0;
   for (const part of parts) {
     const at = isoTime(partTime(part, created));
-    // What a model said after it saw results is another answer, though older versions keep it in the same message.
+    // The text after results is another response, but older versions store it in the same message.
     if (part.type === 'step-start' && ++steps > 1) id = `${messageId}/${steps}`;
     if (part.type === 'text') builder.say(id, at, { type: 'text', text: asText(part.text) ?? '' });
     else if (part.type === 'reasoning') {

@@ -1,4 +1,4 @@
-/** The parts of a message become blocks: texts and thoughts, calls with their results, subagents, notices. */
+/** Converts the parts of a message to blocks: texts, reasoning, calls with their results, subagents, notices. */
 import type {
   Attachment,
   BlockMessage,
@@ -17,7 +17,7 @@ import { isoTime, partTime, timeField } from './time.ts';
 /** The tool that starts a child session. */
 const TASK_TOOL = 'task';
 
-/** Parts that keep books: counted, not shown. */
+/** Parts of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set(['step-start', 'step-finish', 'snapshot', 'patch', 'agent']);
 
 type Notice = Pick<NoticeBlock, 'type' | 'content' | 'subtype' | 'data'>;
@@ -27,7 +27,7 @@ export class PartWriter {
   readonly #diagnostics: DiagnosticsCollector;
   readonly #onChild: (sessionId: string, toolUseId: string) => void;
 
-  /** `onChild` learns which call a child session works for. */
+  /** `onChild` receives the call that a child session works for. */
   constructor(
     writer: BlockWriter,
     diagnostics: DiagnosticsCollector,
@@ -38,7 +38,7 @@ export class PartWriter {
     this.#onChild = onChild;
   }
 
-  /** A part in its present state, first or again. */
+  /** Writes a part in its current state. */
   add(message: OpenCodeMessage, part: Json, at: string): void {
     const id = asName(part.id) ?? '';
     const type = asText(part.type) ?? '';
@@ -54,7 +54,7 @@ export class PartWriter {
     else this.#addTool(message, id, part, at);
   }
 
-  /** What the user typed and attached is one block, whatever parts it came in. */
+  /** Writes the user's texts and attachments as one block, whatever parts they are in. */
   writeUser(message: OpenCodeMessage, at: string): void {
     const texts: string[] = [];
     const attachments: Attachment[] = [];
@@ -78,7 +78,7 @@ export class PartWriter {
 
   #addText(message: OpenCodeMessage, id: string, part: Json, at: string): void {
     const content = asText(part.text) ?? '';
-    // A slow reader is told of a message as complete before its parts: an empty one is only beginning.
+    // A slow reader gets a message as complete before its parts: an empty text is only its start.
     const isPartOfWhole = message.completed !== undefined && content !== '';
     const isDone = message.role === 'user' || timeField(part, 'end') !== undefined || isPartOfWhole;
     const base = this.#base(message, id, part, isDone ? 'complete' : 'pending');
@@ -96,7 +96,7 @@ export class PartWriter {
     const isOver = state.status === 'completed' || state.status === 'error';
     const known = this.#writer.find(message.conversationId, toolUseId);
     const hasInput = state.status !== 'pending' && state.input !== undefined;
-    // A call is told of again with every line of its output; only the first time, its input and its end are news.
+    // The server sends a call again with every line of its output; only its first state, its input and its end are new.
     if (known?.type !== 'tool_use' || isOver || (hasInput && known.input === undefined)) {
       const inputText = hasInput ? undefined : asName(state.raw);
       this.#write(
@@ -132,7 +132,7 @@ export class PartWriter {
     );
   }
 
-  /** A task part is told of again and again, at last with the whole answer: one subagent all the same. */
+  /** Writes a task part, which the server sends many times and at last with the whole result, as one subagent. */
   #addTask(message: OpenCodeMessage, id: string, part: Json, at: string): void {
     const state = asObject(part.state) ?? {};
     const input = asObject(state.input);
@@ -240,7 +240,7 @@ function attachmentOf(part: Json): Attachment {
   };
 }
 
-/** A child's answer without the frame that OpenCode puts around it. */
+/** A child's result without the tags that OpenCode puts around it. */
 function taskResult(output: string): string {
   const frame = /^<task [^>]*>\n<task_result>\n([\s\S]*)\n<\/task_result>\n<\/task>$/.exec(output);
   return frame?.[1] ?? output;

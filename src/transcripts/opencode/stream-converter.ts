@@ -1,4 +1,4 @@
-/** OpenCode's server events (`GET /event`, `/global/event`) and the lines of `opencode run --format json`, as events. */
+/** Converts OpenCode's server events (`GET /event`, `/global/event`) and the lines of `opencode run --format json`. */
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
@@ -8,25 +8,25 @@ import { isoTime } from './time.ts';
 
 /** Options of `openCodeStreamConverter`. */
 export interface OpenCodeStreamConverterOptions extends StreamConverterOptions {
-  /** The session to follow, with its children; absent: the first one that is nobody's child. */
+  /** The session to convert, with its children. Default: the first one without a parent. */
   readonly sessionId?: string;
 }
 
 /** The types of `opencode run`: each line carries a part. */
 const RUN_TYPES: ReadonlySet<string> = new Set(['step_start', 'step_finish', 'text', 'tool_use', 'reasoning']);
 
-/** Events about a session that change nothing on the screen. */
+/** Events about a session that are not shown. */
 const SIGNALS: ReadonlySet<string> = new Set(['session.diff', 'session.deleted', 'session.compacted']);
 
-/** Converts what an OpenCode server sends, or what `opencode run --format json` prints. */
+/** Creates a converter for what an OpenCode server sends, or what `opencode run --format json` prints. */
 export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions = {}): StreamConverter {
   const writer = new BlockWriter();
   const diagnostics = new DiagnosticsCollector();
   const conversation = new OpenCodeConversation(writer, diagnostics, options.sessionId);
   let lastTimestamp = '';
-  /** How the main session's newest run ended; unset while one is going on. */
+  /** How the main session's newest run ended; undefined while one is running. */
   let ended: EndReason | undefined;
-  /** What a session's newest run failed of, until a message has told it. */
+  /** The error of a session's newest run, until a message reports it. */
   const failures = new Map<string, { readonly error: Json; readonly id: string }>();
   let outcome: EndReason = 'completed';
   const now = options.now ?? ((): string => lastTimestamp);
@@ -51,7 +51,7 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
     failures.delete(sessionId);
     if (failure) conversation.addSessionError(sessionId, failure.error, failure.id, now());
     const isMain = conversation.isMain(sessionId);
-    if (isMain && ended !== undefined) return; // `session.status` and `session.idle` say the same
+    if (isMain && ended !== undefined) return; // `session.status` and `session.idle` report the same
     conversation.settle(sessionId, isMain ? outcome : 'completed', now());
     if (isMain) ended = outcome;
   };
@@ -109,7 +109,7 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
     }
   };
 
-  /** A line of `opencode run`. Any other event of the server is not about the conversation. */
+  /** Converts a line of `opencode run`. Other events of the server are not about the conversation. */
   const handleRun = (type: string, line: Json): void => {
     const part = asObject(line.part);
     const error = asObject(line.error);

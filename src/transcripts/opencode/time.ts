@@ -1,14 +1,14 @@
-/** Times in OpenCode: milliseconds in its data, and the millisecond of creation inside its ids. */
+/** Times in OpenCode: milliseconds in its data, and the time of creation in its ids. */
 import { asMilliseconds, asObject, type Json } from '../json-access.ts';
 
-/** The last moment that JavaScript can name. */
+/** The largest time of a JavaScript `Date`. */
 const MAX_TIME = 8.64e15;
-/** An id holds the lower 36 bits of its time. */
+/** An id contains the lower 36 bits of its time. */
 const ID_PERIOD = 2 ** 36;
-/** How far a part may be from its message for its id to be believed. */
+/** The largest distance between a part and its message at which the time in the part's id is trusted. */
 const MAX_DISTANCE = 30 * 24 * 60 * 60 * 1000;
 
-/** ISO time of a moment; empty when there is none. */
+/** Milliseconds as ISO time; empty when undefined. */
 export function isoTime(milliseconds: number | undefined): string {
   return milliseconds === undefined || milliseconds > MAX_TIME ? '' : new Date(milliseconds).toISOString();
 }
@@ -19,8 +19,8 @@ export function timeField(object: Json | undefined, field: string): number | und
 }
 
 /**
- * When a part was created, in the stream and in the store alike. A text says so itself; a call does not, but its id begins with
- * that millisecond: `prt_` and twelve hex digits, nine of them time and three a counter.
+ * The time at which a part was created, the same in the stream and in the store. A text has it as a field; a call only in its id:
+ * `prt_` and twelve hex digits, nine for the millisecond and three for a counter.
  */
 export function partTime(part: Json, messageCreated: number | undefined): number | undefined {
   const start = timeField(part, 'start');

@@ -1,15 +1,15 @@
-/** OpenCode sessions that were read as a whole, as events. */
+/** Converts whole OpenCode sessions. */
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asText } from '../json-access.ts';
-import type { RawTranscript } from '../source.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
 import { OpenCodeConversation } from './conversation.ts';
 import { type Moment, momentsOf, type OpenCodeExport, parseExports } from './export.ts';
 import { isoTime } from './time.ts';
 
-/** Converts a transcript: an export, or one with the exports of its children. */
+/** Converts a transcript to events: an export, or one with the exports of its children. */
 export function openCodeTranscriptEvents(raw: RawTranscript): {
   events: ConversationEvent[];
   diagnostics: TranscriptDiagnostics;
@@ -20,7 +20,7 @@ export function openCodeTranscriptEvents(raw: RawTranscript): {
   return { events, diagnostics: transcript.diagnostics };
 }
 
-/** A session and its children, read one message at a time. */
+/** Converts a session and its children, one message at a time. */
 export class OpenCodeTranscript {
   readonly #writer = new BlockWriter();
   readonly #diagnostics = new DiagnosticsCollector();
@@ -60,7 +60,7 @@ export class OpenCodeTranscript {
   }
 }
 
-/** The moments of all sessions, oldest first; of those at one time, the parent's before its children's. */
+/** The moments of all sessions, oldest first; at the same time, the parent's before its children's. */
 function* inOrder(exports: readonly OpenCodeExport[]): Generator<Moment> {
   const heads = exports.flatMap((session) => {
     const moments = momentsOf(session);

@@ -1,11 +1,11 @@
 import { type CallRef, callKey } from '../../core/messages.ts';
 
-/** Names calls for a screen: `<evaluationId>/<turn>/<callId>`, and `#2`, … for one that a provider repeated (D11, D46). */
+/** Names calls for a screen: `<evaluationId>/<turn>/<callId>`, and `#2`, … for an id that a provider repeated (D11, D46). */
 export class CallNames {
-  /** How often a call was named, by its plain name. */
+  /** How many calls have each plain name. */
   readonly #counts = new Map<string, number>();
 
-  /** The name of a call that is being recorded. */
+  /** Names a call that is being recorded. */
   add(call: CallRef): string {
     const name = callKey(call);
     const count = (this.#counts.get(name) ?? 0) + 1;
@@ -13,7 +13,7 @@ export class CallNames {
     return numbered(name, count);
   }
 
-  /** The name of the newest call of this identity: the one that a result belongs to. */
+  /** The name of the newest call with this identity: the call of a result. */
   find(call: CallRef): string {
     const name = callKey(call);
     return numbered(name, this.#counts.get(name) ?? 1);

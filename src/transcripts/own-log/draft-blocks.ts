@@ -4,26 +4,26 @@ import { compareDraftPositions, type DraftPosition } from '../../core/draft-posi
 import type { DraftReset } from '../../core/tail.ts';
 
 /**
- * A piece of an answer that is being given: a `message/delta` as it happens, or a chunk of a draft that a store kept (D53).
+ * A piece of a streaming response: a live `message/delta`, or a chunk of a stored draft (D53).
  *
- * Contract: the pieces of one block come in order. A piece without an `offset` continues where the one before it ended; a stored
- * chunk (`n`) where the chunk before it ended, whatever was heard live.
+ * Contract: the pieces of one block arrive in order. A piece without an `offset` continues where the previous piece ended; a stored
+ * chunk (`n`) where the previous chunk ended, whatever was received live.
  */
 export interface DraftPiece {
   readonly evaluationId: string;
   readonly turn: number;
-  /** A higher one begins the answer anew. */
+  /** A higher one starts the response again. */
   readonly attempt: number;
   readonly blockId: string;
   readonly delta: string;
-  /** A piece that does not say so leaves it to its id, which tells calls from texts. */
+  /** Absent: derived from the block's id, which differs for calls and texts. */
   readonly kind?: 'text' | 'reasoning' | 'tool-input' | 'progress';
   readonly offset?: number;
-  /** The number of a stored chunk, counted from 1 across the blocks of its attempt: one that was seen before says nothing. */
+  /** The number of a stored chunk, counted from 1 across the blocks of its attempt; a known one is ignored. */
   readonly n?: number;
   readonly toolName?: string;
   readonly conversationId?: string;
-  /** Of a piece of a tail: one at or before the newest that was seen of its evaluation says nothing. */
+  /** The position of a tail's piece; one at or before the newest known position of its evaluation is ignored. */
   readonly position?: DraftPosition;
 }
 
@@ -32,7 +32,7 @@ interface Draft {
   readonly attempt: number;
   readonly conversationId: string;
   readonly blocks: Map<string, DraftBlock>;
-  /** The newest chunk that was seen. */
+  /** The newest chunk that was read. */
   newestChunk: number;
 }
 
@@ -40,21 +40,21 @@ interface DraftBlock {
   /** The block without its text. */
   readonly shown: ConversationBlock;
   text: string;
-  /** How much of it stored chunks have brought. */
+  /** How much of its text stored chunks have delivered. */
   stored: number;
-  /** The beginning was not seen here: the block cannot be shown again. */
+  /** Its start was not received, so the block cannot be shown again. */
   readonly isPart: boolean;
 }
 
-/** The answers under way, one per evaluation, and what a screen shows of them. */
+/** The drafts, one per evaluation, and the blocks that show them. */
 export class DraftBlocks {
   readonly #drafts = new Map<string, Draft>();
-  /** The newest turn of each evaluation that is recorded: pieces of it come too late. */
+  /** The newest recorded turn of each evaluation: pieces of it are too late. */
   readonly #recorded = new Map<string, number>();
-  /** The newest piece of a tail that was seen of each evaluation. */
+  /** The newest position of a tail that was read, by evaluation. */
   readonly #newest = new Map<string, DraftPosition>();
 
-  /** Shows a piece: its block when it is the first, then the text. */
+  /** Shows a piece: its block when it is the first one, then the text. */
   *add(piece: DraftPiece, conversationId: string, timestamp: string): Iterable<ConversationEvent> {
     const { evaluationId, turn, attempt, blockId } = piece;
     if (turn <= (this.#recorded.get(evaluationId) ?? 0) || !this.#isNew(evaluationId, piece.position)) return;
@@ -74,7 +74,7 @@ export class DraftBlocks {
       const shown = draftBlock(piece, draft.conversationId);
       block = { shown, text: '', stored: 0, isPart: Boolean(piece.offset) };
       draft.blocks.set(blockId, block);
-      // A listener that begins in the middle may have the beginning on the screen: an empty block would take it away.
+      // A listener that starts in the middle may show the start already: an empty block would remove it.
       if (!piece.offset) yield { type: 'block:upsert', conversationId: draft.conversationId, timestamp, block: shown };
     }
     const length = block.isPart ? block.stored : block.text.length;
@@ -92,8 +92,8 @@ export class DraftBlocks {
   }
 
   /**
-   * The response is recorded. Its blocks complete those that are shown as far as the order is the same; the others are removed, and the
-   * message shows them again in its own order.
+   * Ends the draft of a recorded response. The message's blocks complete the shown ones as far as the order is the same; the others
+   * are removed, and the message shows them again in its own order.
    */
   *record(
     evaluationId: string,
@@ -110,7 +110,7 @@ export class DraftBlocks {
     yield* this.drop(evaluationId, timestamp, (id) => kept.has(id));
   }
 
-  /** Takes away what is shown of a response that will not be. */
+  /** Removes the blocks of a response that will not be recorded. */
   *drop(
     evaluationId: string,
     timestamp: string,
@@ -125,19 +125,19 @@ export class DraftBlocks {
     }
   }
 
-  /** Takes away the draft of a turn; a newer one stays. */
+  /** Removes the draft of a turn; a newer one stays. */
   *reset(reset: DraftReset, timestamp: string): Iterable<ConversationEvent> {
     const { evaluationId, turn, position } = reset;
     if (position && !this.#isAfter(evaluationId, position)) return;
     if ((this.#drafts.get(evaluationId)?.turn ?? 0) <= turn) yield* this.drop(evaluationId, timestamp);
   }
 
-  /** Takes all drafts away. */
+  /** Removes all drafts. */
   *clear(timestamp: string): Iterable<ConversationEvent> {
     for (const evaluationId of [...this.#drafts.keys()]) yield* this.drop(evaluationId, timestamp);
   }
 
-  /** Shows the drafts of a conversation after a block that was put in while they were streamed: a reload shows the log first. */
+  /** Moves the drafts of a conversation behind a block that was added while they streamed: a reload shows the log first. */
   *moveToEnd(conversationId: string, timestamp: string): Iterable<ConversationEvent> {
     for (const draft of this.#drafts.values()) {
       if (draft.conversationId !== conversationId) continue;
@@ -154,7 +154,7 @@ export class DraftBlocks {
     return this.#drafts.size;
   }
 
-  /** Everything of the evaluation up to a position was seen. */
+  /** Marks everything of the evaluation up to a position as read. */
   saw(evaluationId: string, position: DraftPosition): void {
     if (this.#isAfter(evaluationId, position)) this.#newest.set(evaluationId, position);
   }
@@ -172,12 +172,12 @@ export class DraftBlocks {
   }
 }
 
-/** An empty block for the text to come. Its time is the recorded message's, which nobody knows yet. */
+/** An empty block for the text. Its time is that of the recorded message, which is not known yet. */
 function draftBlock(piece: DraftPiece, conversationId: string): ConversationBlock {
   const base = { id: piece.blockId, conversationId, timestamp: '', status: 'pending' } as const;
   switch (piece.kind ?? kindOf(piece)) {
     case 'text':
-    case 'progress': // is shown on the call's block instead, and never gets here
+    case 'progress': // is shown on the call's block and never passed here
       return { ...base, type: 'assistant_text', content: '' };
     case 'reasoning':
       return { ...base, type: 'thinking', content: '' };
@@ -186,7 +186,7 @@ function draftBlock(piece: DraftPiece, conversationId: string): ConversationBloc
   }
 }
 
-/** What a call is called while only its input is known. */
+/** The tool name of a call while only its input is known. */
 export const UNNAMED_TOOL = 'tool';
 
 /** Calls are named by their turn, texts by their message (D46). */

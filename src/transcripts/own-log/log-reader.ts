@@ -1,7 +1,6 @@
 import type { ConversationBlock } from '../../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { compareDraftPositions, type DraftPosition } from '../../core/draft-position.ts';
-import { erased } from '../../core/erased.ts';
 import {
   type BuiltInEvent,
   type EvaluationCompleted,
@@ -18,41 +17,35 @@ import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/tail.ts';
 import type { Usage } from '../../core/usage.ts';
 import { CallNames } from './call-names.ts';
-import { DraftBlocks, type DraftPiece, kindOf, UNNAMED_TOOL } from './draft-blocks.ts';
-import { type EvaluationThread, EvaluationThreads } from './evaluation-threads.ts';
+import { childCompleted, childSpawned } from './child-events.ts';
+import { DraftBlocks, type DraftPiece } from './draft-blocks.ts';
+import { interruptedBlocks } from './interrupted-blocks.ts';
 import { isMessage, isPiece, isReset, isToolProgress, type LogItem, type UnwrappedItem } from './log-item.ts';
-import { blocksOfMessage, type MessageDetails } from './message-blocks.ts';
+import type { MessageDetails } from './message-blocks.ts';
 import { noticeOf } from './notices.ts';
 import { ProgressViews } from './progress-views.ts';
+import { type ShownEvaluation, ShownEvaluations } from './shown-evaluations.ts';
+import { ShownMessages } from './shown-messages.ts';
 
-/** What a screen is for. */
+/** How a log is shown. */
 export interface LogReaderOptions {
-  /** Also show how the conversation is run: blocks marked as machinery, for an operator. Left out unless asked for. */
+  /** Also shows the blocks that are marked as machinery, which are for operators. Default: false. */
   readonly machinery?: boolean;
 }
 
 type Events = Iterable<ConversationEvent>;
 
-/** A recorded message without what it said, for when that is erased (D58). */
-interface Shown {
-  readonly blank: ConversationMessage;
-  readonly details: MessageDetails;
-  readonly blocks: readonly Pick<ConversationBlock, 'id' | 'type'>[];
-}
-
-/** Reads a log, item by item, and says what a screen should show. */
+/** Reads a log, item by item, and yields the events that show it. */
 export class LogReader {
   #seq = 0;
   #at = '';
-  readonly #evaluations = new EvaluationThreads();
-  readonly #shown = new Map<string, Shown>();
+  readonly #evaluations = new ShownEvaluations();
+  readonly #shown = new ShownMessages();
   readonly #names = new CallNames();
   readonly #drafts = new DraftBlocks();
   readonly #progress = new ProgressViews();
   /** The newest chunk of a tail that was read. */
   #newest: DraftPosition | undefined;
-  /** The message that each block of instructions was last taken from. */
-  readonly #instructions = new Map<string, string>();
   readonly #machinery: boolean;
 
   constructor(options: LogReaderOptions = {}) {
@@ -98,7 +91,7 @@ export class LogReader {
     yield* this.#drafts.add(piece, conversationId, this.#at);
   }
 
-  /** Takes away what a tail says is no longer so. A reset that was read before says nothing. */
+  /** Removes the drafts that a tail discards. A reset that was read before changes nothing. */
   *#reset(reset: DraftReset | DraftsReplaced): Events {
     if (reset.type === 'drafts/replaced') yield* this.#replaceDrafts(reset);
     else if (reset.before !== undefined && reset.before <= this.#seq) return;
@@ -120,7 +113,7 @@ export class LogReader {
         silent.delete(this.#names.find(piece));
         yield* this.#showProgress(piece, piece);
       } else {
-        // The pieces of a response's blocks are not in the order of their chunks.
+        // Here the pieces are ordered by block, not by chunk.
         const { position: end, ...rest } = piece;
         yield* this.#showPiece(rest);
         if (end) this.#drafts.saw(piece.evaluationId, end);
@@ -135,11 +128,11 @@ export class LogReader {
     if (position && (!this.#newest || compareDraftPositions(position, this.#newest) > 0)) this.#newest = position;
   }
 
-  /** A list of messages is over: children known only from it have ended if they owe no result. */
+  /** At the end of a list of messages, a child that is known only from it has ended if no call lacks a result. */
   *endOfMessages(): Events {
     for (const evaluation of this.#evaluations.values()) {
-      const ended = evaluation.inferred && evaluation.calls.size === 0 && evaluation.answer !== '';
-      if (ended) yield* this.#endChild(evaluation, 'completed', evaluation.answer);
+      const ended = evaluation.inferred && evaluation.calls.size === 0 && evaluation.response !== '';
+      if (ended) yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
     }
   }
 
@@ -159,26 +152,25 @@ export class LogReader {
         break;
       case 'evaluation/resumed':
       case 'tool/started':
-        yield* this.#goOn(this.#evaluations.get(event.evaluationId));
+        yield* this.#endWaiting(this.#evaluations.get(event.evaluationId));
         break;
       case 'tool/approved':
       case 'tool/denied':
       case 'tool/settled':
-        yield this.#upsert(
-          noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), this.#toolName(event)),
-        );
+        yield this.#notice(event, event.evaluationId, this.#toolName(event));
         break;
       case 'evaluation/suspended': {
         const evaluation = this.#evaluations.get(event.evaluationId);
         yield* this.#drafts.drop(event.evaluationId, this.#at);
-        yield* this.#goOn(evaluation);
+        yield* this.#endWaiting(evaluation);
         const notice = noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), '');
         if (evaluation) evaluation.waiting = notice;
         yield this.#upsert(notice);
         break;
       }
       case 'evaluation/cancel-requested':
-        yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), ''));
+      case 'history/summarized':
+        yield this.#notice(event, event.evaluationId);
         break;
       case 'evaluation/completed':
       case 'evaluation/failed':
@@ -186,15 +178,12 @@ export class LogReader {
         yield* this.#end(event);
         break;
       case 'adapter/captured':
-        yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.snapshot.evaluationId), ''));
+        yield this.#notice(event, event.snapshot.evaluationId);
         break;
       case 'history/curated':
         if (event.refused || event.curatedCount !== event.originalCount || event.repairs?.length) {
-          yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), ''));
+          yield this.#notice(event, event.evaluationId);
         }
-        break;
-      case 'history/summarized':
-        yield this.#upsert(noticeOf(event, this.#evaluations.conversationOf(event.evaluationId), ''));
         break;
       case 'session/forked':
         yield this.#upsert(noticeOf(event, MAIN_CONVERSATION, ''));
@@ -203,8 +192,8 @@ export class LogReader {
         yield* this.#restore(event);
         break;
       case 'session/described':
-      case 'tool/approval-requested': // the suspension says it to the reader
-      case 'evaluation/resume-requested': // so does the resume
+      case 'tool/approval-requested': // shown by the suspension
+      case 'evaluation/resume-requested': // shown by the resume
       case 'input/queued': // shown as a message when it is placed
       case 'input/withdrawn':
         break;
@@ -220,7 +209,7 @@ export class LogReader {
     yield* this.#begin(event, evaluationId, conversationId, parentConversationId, false);
   }
 
-  /** Notes an evaluation, and shows it as a subagent when it is a child's. */
+  /** Adds an evaluation, and shows it as a subagent when it is a child's. */
   *#begin(
     prompt: { readonly promptNs: string; readonly promptKey: string },
     id: string,
@@ -237,18 +226,14 @@ export class LogReader {
       startedAt: this.#at,
       inferred,
       open: true,
-      answer: '',
+      response: '',
       calls: new Map(),
     });
     if (!isChild) return;
-    yield {
-      type: 'subagent:spawned',
-      conversationId: parentConversationId,
-      timestamp: this.#at,
-      toolUseId: conversationId,
+    yield childSpawned(conversationId, parentConversationId, this.#at, {
       subagentType: prompt.promptKey,
       description: `${prompt.promptNs}/${prompt.promptKey}`,
-    };
+    });
   }
 
   *#showMessage(message: ConversationMessage, cost: { readonly usage?: Usage; readonly model?: string }): Events {
@@ -258,35 +243,23 @@ export class LogReader {
       yield* this.#begin(message, evaluationId, conversationId, this.#evaluations.parentOf(conversationId), true);
     }
     const evaluation = this.#evaluations.get(evaluationId);
-    yield* this.#goOn(evaluation);
+    yield* this.#endWaiting(evaluation);
     const call = (callId: string): CallRef => ({ evaluationId, turn, callId });
     const details: MessageDetails = {
       timestamp: message.createdAt,
       ...(cost.usage && { usage: cost.usage }),
       ...(cost.model !== undefined && { model: cost.model }),
       callNames: role === 'assistant' ? (message.toolCalls ?? []).map((c) => this.#names.add(call(c.callId))) : [],
-      answers: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
+      resultOf: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
     };
-    const blocks = blocksOfMessage(message, details);
-    for (const { id, type } of blocks) if (type === 'system') this.#instructions.set(id, message.id);
-    this.#shown.set(message.id, {
-      blank: erased(message),
-      details,
-      blocks: blocks.map(({ id, type }) => ({ id, type })),
-    });
+    const blocks = this.#shown.add(message, details);
     if (role === 'assistant') {
       yield* this.#drafts.record(evaluationId, turn, blocks, this.#at);
-      if (evaluation) evaluation.answer = textOf(message);
+      if (evaluation) evaluation.response = textOf(message);
     }
     if (role === 'user' && evaluation?.parentConversationId !== undefined) {
-      const { parentConversationId } = evaluation;
-      yield {
-        type: 'subagent:spawned',
-        conversationId: parentConversationId,
-        timestamp: this.#at,
-        toolUseId: conversationId,
-        prompt: textOf(message),
-      };
+      const prompt = textOf(message);
+      yield childSpawned(conversationId, evaluation.parentConversationId, this.#at, { prompt });
     }
     for (const block of blocks) if (block.type === 'tool_result') yield* this.#endProgress(block.toolUseId, evaluation);
     for (const block of blocks) yield this.#upsert(block);
@@ -302,7 +275,7 @@ export class LogReader {
     if (piece) yield* this.#showProgress(call, piece, { n, length: delta.length });
   }
 
-  /** Shows what a running call reports on its block. A call that has its result takes no more. */
+  /** Shows the progress of a running call on its block. Progress of a call that has its result is ignored. */
   *#showProgress(call: CallRef, piece: ProgressPiece & Pick<ToolProgress, 'position'>, stored?: StoredPlace): Events {
     const id = this.#names.find(call);
     const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
@@ -316,49 +289,32 @@ export class LogReader {
     if (block) yield this.#upsert(block);
   }
 
-  /** The call has its result: its progress is shown no more, as the append has ended its draft. */
-  *#endProgress(id: string, evaluation: EvaluationThread | undefined): Events {
+  /** Removes the progress of a call that has its result: the append has deleted its draft. */
+  *#endProgress(id: string, evaluation: ShownEvaluation | undefined): Events {
     const block = evaluation?.calls.get(id);
     if (this.#progress.delete(id) && block) yield this.#upsert(block);
   }
 
-  /** What an attempt had said when it broke (D53), beside what the next attempt says under the same ids. */
   *#showInterrupted(event: MessageInterrupted): Events {
-    const { evaluationId, conversationId, turn, seq } = event;
-    yield* this.#drafts.drop(evaluationId, this.#at);
-    for (const { blockId, text, ...what } of event.blocks) {
-      const id = `interrupted:${seq}:${blockId}`;
-      const base = { id, conversationId, timestamp: event.at, status: 'error' } as const;
-      const { kind = kindOf({ evaluationId, turn, blockId }), toolName = UNNAMED_TOOL } = what;
-      if (kind === 'tool-input') {
-        yield this.#upsert({ ...base, type: 'tool_use', toolUseId: id, toolName, inputText: text });
-      } else yield this.#upsert({ ...base, type: kind === 'reasoning' ? 'thinking' : 'assistant_text', content: text });
-    }
+    yield* this.#drafts.drop(event.evaluationId, this.#at);
+    for (const block of interruptedBlocks(event)) yield this.#upsert(block);
   }
 
-  /** Shows a message as it is now in the log: without what it said (D58). */
+  /** Shows an erased message without its content (D58). */
   *#blank(event: MessageErased): Events {
-    const shown = this.#shown.get(event.messageId);
-    if (!shown || shown.blocks.length === 0) return;
-    // Newer instructions stand in the block of the erased ones.
-    if (shown.blocks.some(({ id }) => (this.#instructions.get(id) ?? event.messageId) !== event.messageId)) return;
-    const { conversationId, evaluationId, role } = shown.blank;
+    const shown = this.#shown.erase(event.messageId);
+    if (!shown) return;
+    const { conversationId, evaluationId, role } = shown.message;
     const evaluation = this.#evaluations.get(evaluationId);
-    const blocks = blocksOfMessage(shown.blank, shown.details);
-    for (const { id, type } of shown.blocks) {
-      if (!blocks.some((block) => block.id === id && block.type === type)) {
-        yield { type: 'block:removed', conversationId, timestamp: this.#at, blockId: id };
-      }
-    }
-    for (const block of blocks) {
+    for (const blockId of shown.removed) yield { type: 'block:removed', conversationId, timestamp: this.#at, blockId };
+    for (const block of shown.blocks) {
       const isOver = block.type === 'tool_use' && !evaluation?.calls.has(block.id);
       if (block.type === 'tool_use' && !isOver) evaluation?.calls.set(block.id, block);
       yield this.#upsert(isOver ? { ...block, status: 'complete' } : block);
     }
-    this.#shown.set(event.messageId, { ...shown, blocks });
     if (role === 'assistant' && evaluation && !evaluation.open) {
-      evaluation.answer = textOf(shown.blank);
-      yield* this.#endChild(evaluation, 'completed', evaluation.answer);
+      evaluation.response = textOf(shown.message);
+      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
     }
   }
 
@@ -368,7 +324,7 @@ export class LogReader {
     const { conversationId } = evaluation;
     const last = this.#evaluations.close(evaluation);
     yield* this.#drafts.drop(evaluation.id, this.#at);
-    yield* this.#goOn(evaluation);
+    yield* this.#endWaiting(evaluation);
     if (event.type !== 'evaluation/completed') {
       for (const call of evaluation.calls.values()) yield this.#upsert({ ...call, status: 'error' });
       yield this.#upsert(noticeOf(event, conversationId, ''));
@@ -377,37 +333,29 @@ export class LogReader {
     evaluation.calls.clear();
     const reason = REASONS[event.type];
     if (last) yield { type: 'session:idle', conversationId, timestamp: this.#at, reason };
-    if (event.type === 'evaluation/completed') yield* this.#endChild(evaluation, 'completed', evaluation.answer);
-    else if (event.type === 'evaluation/failed') yield* this.#endChild(evaluation, 'failed', event.error.message);
-    else yield* this.#endChild(evaluation, 'failed');
+    if (event.type === 'evaluation/completed')
+      yield* childCompleted(evaluation, this.#at, 'completed', evaluation.response);
+    else if (event.type === 'evaluation/failed')
+      yield* childCompleted(evaluation, this.#at, 'failed', event.error.message);
+    else yield* childCompleted(evaluation, this.#at, 'failed');
   }
 
-  *#endChild(evaluation: EvaluationThread, status: 'completed' | 'failed', output?: string): Events {
-    if (evaluation.parentConversationId === undefined) return;
-    const durationMs = Date.parse(this.#at) - Date.parse(evaluation.startedAt);
-    yield {
-      type: 'subagent:completed',
-      conversationId: evaluation.parentConversationId,
-      timestamp: this.#at,
-      toolUseId: evaluation.conversationId,
-      status,
-      ...(output !== undefined && { output }),
-      ...(durationMs >= 0 && !evaluation.inferred && { durationMs }),
-    };
-  }
-
-  /** A snapshot brought its conversation into an empty session; into another one it brings only its slices (D21). */
+  /** Shows the messages of a snapshot that was restored into an empty session; otherwise a restore changes only slices (D21). */
   *#restore(event: SessionRestored): Events {
     const messages = this.#shown.size === 0 ? (event.slices.messages ?? []).filter(isMessage) : [];
     for (const message of messages) yield* this.#showMessage(message, {});
     yield this.#upsert(noticeOf(event, MAIN_CONVERSATION, ''));
   }
 
-  /** An evaluation that waited goes on. */
-  *#goOn(evaluation: EvaluationThread | undefined): Events {
+  /** Completes the notice of an evaluation that was suspended: it was resumed. */
+  *#endWaiting(evaluation: ShownEvaluation | undefined): Events {
     if (!evaluation?.waiting) return;
     yield this.#upsert({ ...evaluation.waiting, status: 'complete' });
     delete evaluation.waiting;
+  }
+
+  #notice(event: Parameters<typeof noticeOf>[0], evaluationId: string, toolName = ''): ConversationEvent {
+    return this.#upsert(noticeOf(event, this.#evaluations.conversationOf(evaluationId), toolName));
   }
 
   #upsert(block: ConversationBlock): ConversationEvent {
@@ -426,7 +374,7 @@ const REASONS = {
   'evaluation/superseded': 'interrupted',
 } as const;
 
-/** Whether an event may have put a block at the end of its conversation. */
+/** Whether an event may have added a block at the end of its conversation. */
 function isAdded(event: ConversationEvent): boolean {
   return event.type === 'subagent:spawned' || (event.type === 'block:upsert' && event.block.type !== 'tool_use');
 }

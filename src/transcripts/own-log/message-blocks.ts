@@ -1,4 +1,4 @@
-/** What a recorded message looks like on a screen. */
+/** Converts a recorded message to blocks. */
 import type { Attachment, BlockMessage, ConversationBlock, ToolUseBlock } from '../../conversation/blocks.ts';
 import {
   type AssistantMessage,
@@ -13,20 +13,20 @@ import {
 import type { Usage } from '../../core/usage.ts';
 import { keep, parseJson } from '../json-access.ts';
 
-/** What the log says of a message beside its content. */
+/** What the log knows about a message besides its content. */
 export interface MessageDetails {
   readonly timestamp: string;
   readonly usage?: Usage;
   readonly model?: string;
   /** The name of each of the message's calls, in call order (D46). */
   readonly callNames: readonly string[];
-  /** The name of the call that a tool message answers. */
-  readonly answers: string;
+  /** The name of the call whose result a tool message is. */
+  readonly resultOf: string;
 }
 
 type Base = Pick<ConversationBlock, 'conversationId' | 'timestamp' | 'status' | 'message'>;
 
-/** The blocks of a message, in the order it was said. */
+/** The blocks of a message, in the order of its parts and calls. */
 export function blocksOfMessage(message: ConversationMessage, details: MessageDetails): ConversationBlock[] {
   const base: Base = { conversationId: message.conversationId, timestamp: details.timestamp, status: 'complete' };
   switch (message.role) {
@@ -39,7 +39,7 @@ export function blocksOfMessage(message: ConversationMessage, details: MessageDe
     case 'assistant':
       return assistantBlocks(message, { ...base, message: answerOf(message, details) }, details);
     case 'tool':
-      return [resultBlock(message, base, details.answers)];
+      return [resultBlock(message, base, details.resultOf)];
     default:
       message satisfies never;
       return [];
@@ -47,8 +47,8 @@ export function blocksOfMessage(message: ConversationMessage, details: MessageDe
 }
 
 /**
- * The instructions of a conversation. Every evaluation of a chat repeats them, so they are one block, whoever reads the log and
- * wherever the reading begins: the newest replace those before.
+ * The instructions of a conversation. Every evaluation of a chat repeats them, so they are one block, wherever the reading of the log
+ * starts: newer instructions replace older ones.
  */
 function instructionsBlock(message: SystemMessage, base: Base): ConversationBlock {
   const id = message.sequence === 0 ? `instructions:${message.conversationId}` : message.id;
@@ -68,7 +68,7 @@ function assistantBlocks(message: AssistantMessage, base: Base, details: Message
   for (const [place, part] of message.content.entries()) {
     sayCallsUpTo(place);
     if (part.type === 'text' || part.type === 'reasoning') {
-      // Counted as the drafts of a stream count them: only what was said aloud (D46).
+      // Counted as in drafts, which have only texts and reasoning with text (D46).
       if (part.text === '') continue;
       const type = part.type === 'text' ? 'assistant_text' : 'thinking';
       blocks.push({ ...base, id: `${message.id}:${texts++}`, type, content: part.text });
@@ -98,7 +98,7 @@ function callBlocks(call: ToolCall, base: Base, name: string): ConversationBlock
   return [use, { ...base, id: `result:${name}`, type: 'tool_result', toolUseId: name, output, isError }];
 }
 
-/** Arguments as data, or as the text the model wrote when that is not JSON. */
+/** Arguments as data; as the model's text when that is not JSON. */
 function inputOf(text: string): Pick<ToolUseBlock, 'input' | 'inputText'> {
   const input = parseJson(text);
   return input === undefined ? { inputText: text } : { input: keep(input) };

@@ -1,4 +1,4 @@
-/** Events of the log that are neither said by anyone nor done by a tool, and what a screen shows of them. */
+/** Notices: the blocks of events that are neither messages nor calls. */
 import type { NoticeBlock } from '../../conversation/blocks.ts';
 import type {
   AdapterCaptured,
@@ -29,7 +29,7 @@ type Noticed =
   | ToolDenied
   | ToolSettled;
 
-/** The notice of an event. What happens again and again in an evaluation has one notice, which is replaced. */
+/** The notice of an event. Events that repeat within an evaluation share one notice, which is replaced. */
 export function noticeOf(event: Noticed, conversationId: string, toolName: string): NoticeBlock {
   const base = { conversationId, timestamp: event.at, status: 'complete' } as const;
   const notice = (subtype: string, content: string, data?: unknown, id = `${subtype}:${event.seq}`): NoticeBlock => ({
@@ -43,14 +43,14 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
   switch (event.type) {
     case 'evaluation/suspended': {
       const { reason, pending } = event;
-      // It waits: the notice is pending work until the evaluation goes on.
+      // The notice is pending until the evaluation is resumed.
       return { ...notice('suspended', event.message, { reason, pending }), status: 'pending' };
     }
     case 'evaluation/cancel-requested': {
       const { by, reason, evaluationId } = event;
       const who = by === undefined ? '' : ` by ${by}`;
       const why = reason === undefined ? '' : `: ${reason}`;
-      // The suspension tells the reader that it was cancelled, and why.
+      // The suspension shows the cancellation and its reason.
       return { ...notice('cancel-requested', `Cancel requested${who}${why}`, { evaluationId }), machinery: true };
     }
     case 'evaluation/failed':
@@ -102,7 +102,7 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
   }
 }
 
-/** Who decided and what else that person said (D67), if anything. */
+/** The person who decided, with their note and edited arguments (D67); `undefined` when none of them is recorded. */
 function evidenceOf(event: ToolApproved | ToolDenied): unknown {
   const { by } = event;
   const { note, arguments: edited } = event.type === 'tool/approved' ? event : {};

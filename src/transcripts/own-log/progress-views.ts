@@ -10,15 +10,15 @@ import {
 
 interface Entry {
   readonly view: ProgressView;
-  /** The newest piece of a tail that was seen. */
+  /** The newest piece of a tail that was read. */
   newest?: DraftPosition;
 }
 
-/** What running calls report, by the id of their block. */
+/** The progress of running calls, by the id of their block. */
 export class ProgressViews {
   readonly #entries = new Map<string, Entry>();
 
-  /** Adds a piece; undefined when it was known. */
+  /** Adds a piece; `undefined` when it is known already. */
   add(
     id: string,
     piece: ProgressPiece & Pick<ToolProgress, 'position'>,
@@ -32,7 +32,7 @@ export class ProgressViews {
     return entry.view.add(piece, stored ?? placeOf(piece)) ? entry.view.progress : undefined;
   }
 
-  /** Drops what a call has reported; false when there was nothing, or when it was reported after `position`. */
+  /** Drops the progress of a call; false when there is none, or when it was reported after `position`. */
   reset(id: string, position: DraftPosition | undefined): boolean {
     const entry = this.#entries.get(id);
     if (position && !isAfter(position, entry?.newest)) return false;
@@ -43,7 +43,7 @@ export class ProgressViews {
     return this.#entries.delete(id);
   }
 
-  /** Drops everything; returns the calls that had reported something. */
+  /** Drops everything; returns the calls that had progress. */
   clear(): readonly string[] {
     const ids = [...this.#entries.keys()];
     this.#entries.clear();
@@ -55,7 +55,7 @@ function isAfter(position: DraftPosition, newest: DraftPosition | undefined): bo
   return !newest || compareDraftPositions(position, newest) > 0;
 }
 
-/** A piece of a tail takes as much of the bound as the chunk that it was read from: the store's rule is applied to the same lengths. */
+/** The length of a tail's piece counts as that of its chunk, so that the bound cuts where the store cuts. */
 function placeOf({
   position,
   run,

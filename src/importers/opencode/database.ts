@@ -1,12 +1,12 @@
-/** OpenCode's SQLite database, read only. One snapshot of it serves a whole reading, however long that takes. */
-import { HoldfastError, messageOf } from '../core/errors.ts';
-import type { Database } from '../stores/sqlite/driver.ts';
-import { openForeignDatabase } from '../stores/sqlite/open-database.ts';
-import { asObject, type Json, parseJson } from '../transcripts/json-access.ts';
-import type { OpenCodeExportMessage } from '../transcripts/opencode/export.ts';
-import type { OpenCodeSession, OpenCodeSource } from './opencode-source.ts';
+/** OpenCode's SQLite database, opened read-only. One transaction serves the whole reading, so that it sees one snapshot. */
+import { HoldfastError, messageOf } from '../../core/errors.ts';
+import type { Database } from '../../stores/sqlite/driver.ts';
+import { openForeignDatabase } from '../../stores/sqlite/open-database.ts';
+import { asObject, type Json, parseJson } from '../../transcripts/json-access.ts';
+import type { OpenCodeExportMessage } from '../../transcripts/opencode/export.ts';
+import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
 
-/** How many messages are held at a time. */
+/** How many messages are in memory at a time. */
 const PAGE = 100;
 
 const decoder = new TextDecoder();
@@ -25,12 +25,12 @@ interface SessionRow {
 interface DataRow {
   readonly id: string;
   readonly time_created: number;
-  /** A BLOB: text is cut at a NUL when it is read. */
+  /** A BLOB: SQLite's reader cuts text at a NUL. */
   readonly data: Uint8Array | null;
 }
 
-/** Opens a database of OpenCode's. */
-export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSource> {
+/** Opens a database of OpenCode's. Throws `STORE_CORRUPT` when it is not one. */
+export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSessions> {
   const database = await openForeignDatabase(path);
   const guarded = <T>(work: () => T): T => {
     try {
@@ -43,7 +43,7 @@ export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSource
   };
   try {
     guarded(() => {
-      // Nothing that the file itself defines is run on our behalf.
+      // The file's own schema must not run code here (views, triggers, functions).
       database.pragma('trusted_schema = OFF');
       database.exec('BEGIN');
       checkLayout(database);
@@ -53,7 +53,7 @@ export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSource
     throw error;
   }
   return {
-    sessions: () => guarded(() => listSessions(database)),
+    list: () => guarded(() => listSessions(database)),
     read: (session) => ({ info: session.info, messages: readMessages(database, session.id, guarded) }),
     close: async () => {
       database.close();
@@ -120,7 +120,7 @@ function* readMessages(
   }
 }
 
-/** The JSON of a row, which leaves out its ids. */
+/** The JSON of a row. It does not contain the row's ids. */
 function contentOf(row: DataRow): Json {
   return asObject(parseJson(row.data === null ? '' : decoder.decode(row.data))) ?? {};
 }

@@ -1,9 +1,6 @@
-/** What a transcript is given as. */
+/** What the parsers take: the texts of one session, as they were read. */
 
-/** Whose transcript it is. */
-export type Architecture = 'claude-sdk' | 'opencode';
-
-/** One subagent's transcript: a JSONL file of Claude Code, a child session's export of OpenCode. */
+/** One subagent's transcript: a JSONL file of Claude Code, the export of a child session of OpenCode. */
 export interface SubagentTranscript {
   /** The agent's id, with or without its file's `agent-` prefix; the child session's id. */
   readonly id: string;
@@ -18,5 +15,5 @@ export interface CombinedTranscript {
   readonly subagents: readonly SubagentTranscript[];
 }
 
-/** The text of a transcript, or its texts together. An OpenCode export may also come parsed. */
+/** The text of a transcript, or a combined transcript as a value or as JSON text. An OpenCode export may also be passed parsed. */
 export type RawTranscript = string | CombinedTranscript | Readonly<Record<string, unknown>>;

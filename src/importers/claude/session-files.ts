@@ -1,9 +1,9 @@
-/** Where Claude Code keeps the files of one session: a main one, and its subagents' below or beside it. */
+/** The files of one Claude Code session: the main one, and those of its subagents below or beside it. */
 import { basename, dirname, join } from 'node:path';
-import { isCompactionRun } from '../transcripts/claude/transcript.ts';
-import { PREFIX_LENGTH, parseLine } from '../transcripts/claude/transcript-line.ts';
-import { asName, type Json } from '../transcripts/json-access.ts';
-import { isSafeId, listDirectory, openFile, readFileBelow } from './safe-files.ts';
+import { isCompactionRun } from '../../transcripts/claude/transcript.ts';
+import { PREFIX_LENGTH, parseLine } from '../../transcripts/claude/transcript-line.ts';
+import { asName, type Json } from '../../transcripts/json-access.ts';
+import { isSafeId, listDirectory, openFile, readFileBelow } from '../safe-files.ts';
 
 /** A subagent's file. */
 interface AgentFile {
@@ -11,17 +11,17 @@ interface AgentFile {
   readonly path: string;
 }
 
-/** Subagents of workflows are a few folders down; nothing of Claude Code's is deeper. */
+/** Workflows keep their subagents a few folders down; Claude Code nests no deeper. */
 const MAX_DEPTH = 4;
 const MAX_META_BYTES = 1024 * 1024;
 const SAMPLE_BYTES = 64 * 1024;
 const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** What was found out about folders that many sessions share: the subagents' files in each, by session. */
+/** For folders that many sessions share: the subagents' files in each, by session. Read once per search. */
 export type SharedFolders = Map<string, Promise<ReadonlyMap<string, readonly AgentFile[]>>>;
 
-/** The subagents' files of a session whose main file is at `path`, without the runs of the compaction. */
+/** The subagents' files of the session whose main file is `path`, without those of compaction runs. */
 export async function findAgentFiles(path: string, folders: SharedFolders = new Map()): Promise<readonly AgentFile[]> {
   const directory = dirname(path);
   const name = basename(path, '.jsonl');
@@ -36,7 +36,7 @@ export async function readMeta(root: string, { path }: AgentFile): Promise<strin
   return await readFileBelow(root, path.replace(/\.jsonl$/, '.meta.json'), MAX_META_BYTES);
 }
 
-/** The first lines of a file and, if asked, the last: what fits into a sample, complete lines only. */
+/** The first or the last lines of a file: the complete lines within a sample of fixed size. */
 export async function sampleLines(path: string, where: 'head' | 'tail' = 'head'): Promise<readonly Json[]> {
   const handle = await openFile(path);
   try {
@@ -57,8 +57,8 @@ export async function sampleLines(path: string, where: 'head' | 'tail' = 'head')
 }
 
 /**
- * How many messages a file holds, from a glance at the beginning of each line, where Claude Code writes who speaks; `undefined` for
- * a file so large that even this takes long.
+ * The number of messages in a file. Only the start of each line is decoded, where Claude Code writes the role. `undefined` for very
+ * large files, because even this would take long.
  */
 export async function countMessages(path: string): Promise<number | undefined> {
   const handle = await openFile(path);
@@ -85,7 +85,7 @@ function isMessage(prefix: string): boolean {
   return !prefix.includes('"type":"progress"') && /"role":"(?:user|assistant)"/.test(prefix);
 }
 
-/** The session that lines belong to. */
+/** The id of the session that lines belong to. */
 export function sessionIdOf(lines: readonly Json[]): string | undefined {
   for (const line of lines) {
     const id = asName(line.sessionId);
@@ -104,7 +104,7 @@ async function agentFilesBelow(directory: string, depth: number): Promise<readon
   return found;
 }
 
-/** The old layout: all sessions of a project share one folder, and a subagent's lines name the session they belong to. */
+/** The old layout: all sessions of a project share one folder, and a subagent's lines name their session. */
 async function agentFilesBeside(
   directory: string,
   mainPath: string,

@@ -11,20 +11,20 @@ import { completed, delta, plain, removed, spawned, stateAfter, text, upsert } f
 const about = { prompt: 'Look around', subagentType: 'explorer', description: 'Explore' };
 
 describe('D41: tool use id and agent id are aliases', () => {
-  test.for(['t1', 'a1', 'agent-a1'])('blocks for %s reach the thread', (conversationId) => {
+  test.for(['t1', 'a1', 'agent-a1'])('blocks for %s reach the subagent', (conversationId) => {
     const state = stateAfter(spawned('t1', { ...about, agentId: 'agent-a1' }), upsert(text('x', 'y'), conversationId));
     expect(plain(state).subagents).toMatchObject([
       { toolUseId: 't1', agentId: 'a1', blocks: [{ id: 'x', conversationId: 't1' }] },
     ]);
   });
 
-  test('a tool use id is looked for first', () => {
+  test('a tool use id is preferred to an agent id', () => {
     const state = stateAfter(
       spawned('t1', { ...about, agentId: 'same' }),
       spawned('same', about),
       upsert(text('x', 'y'), 'same'),
     );
-    // The spawn of "same" is the agent's thread by another name, so there is one thread only.
+    // The spawn of "same" is the agent’s subagent under another id, so there is only one subagent.
     expect(plain(state).subagents).toMatchObject([{ toolUseId: 't1', blocks: [{ id: 'x' }] }]);
     const collision = stateAfter(
       spawned('same', about),
@@ -37,7 +37,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     ]);
   });
 
-  test('blocks that came under the agent id are kept when the spawn brings the link', () => {
+  test('blocks under the agent id are kept when the spawn links it', () => {
     const state = stateAfter(upsert(text('x', 'y'), 'agent-a1'), spawned('t1', { ...about, agentId: 'a1' }));
     expect(plain(state).subagents).toMatchObject([
       { toolUseId: 't1', agentId: 'a1', prompt: 'Look around', blocks: [{ id: 'x', conversationId: 't1' }] },
@@ -45,7 +45,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', agentId: 'a1' }]);
   });
 
-  test('the provisional thread is merged when the completion brings the link', () => {
+  test('the provisional subagent is merged when the completion links it', () => {
     const state = stateAfter(
       spawned('t1', about),
       upsert(text('x', '1'), 't1'),
@@ -67,7 +67,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(findBlock(more, 'z', 't1')).toBeDefined();
   });
 
-  test('of one block in both threads the finished one stays', () => {
+  test('of two blocks with the same id in both subagents, the finished one is kept', () => {
     const state = stateAfter(
       spawned('t1', about),
       upsert(text('x', 'part', { status: 'pending' }), 't1'),
@@ -77,7 +77,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(plain(state).subagents).toMatchObject([{ blocks: [{ id: 'x', content: 'whole', status: 'complete' }] }]);
   });
 
-  test('an agent that ended before anyone named its call: one thread, one block, ended', () => {
+  test('an agent that ended before its call was known is one subagent with one block, both ended', () => {
     const state = stateAfter(completed('a1', { output: 'done' }), spawned('t1', { ...about, agentId: 'a1' }));
     expect(plain(state).blocks).toMatchObject([{ id: 'subagent:t1', status: 'complete', output: 'done' }]);
     expect(plain(state).blocks).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(plain(merged).subagents).toHaveLength(1);
   });
 
-  test('one agent in several runs: blocks go to the newest that runs', () => {
+  test('blocks of an agent with several runs go to the newest open run', () => {
     const first = stateAfter(
       spawned('t1', { ...about, agentId: 'a1' }),
       completed('t1'),
@@ -108,7 +108,7 @@ describe('D41: tool use id and agent id are aliases', () => {
     expect(findBlock(reduceConversation(overtaken, upsert(text('z', ''), 'a1')), 'z', 't1')).toBeDefined();
   });
 
-  test('an ending told twice by the agent’s id ends one run, not two (I7)', () => {
+  test('a completion that is delivered twice under the agent’s id ends one run, not two (I7)', () => {
     const ending = completed('a1', { output: 'done' });
     for (const runs of [
       [spawned('t1', { ...about, agentId: 'a1' }), spawned('t2', { ...about, agentId: 'a1' })],
@@ -132,14 +132,14 @@ describe('D41: tool use id and agent id are aliases', () => {
     ['its parent, at once', [spawned('t1', { ...about, conversationId: 'a1', agentId: 'a1' })]],
     ['its child', [spawned('t1', about), completed('a1', { conversationId: 't1' }), spawned('t1', { agentId: 'a1' })]],
     ['main', [spawned('t1', { ...about, agentId: 'main' })]],
-  ])('an agent id that is %s links nothing, and no loop appears', ([, events]) => {
+  ])('an agent id that is %s links nothing and creates no loop', ([, events]) => {
     const state = stateAfter(...events);
     expect(findSubagent(state, 't1')?.agentId).toBeUndefined();
     const depth = (node: ReturnType<typeof threadTree>): number => 1 + Math.max(0, ...node.children.map(depth));
     expect(depth(threadTree(state))).toBeLessThanOrEqual(3);
   });
 
-  test('deltas and removals find the thread by either name', () => {
+  test('deltas and removals find the subagent by either id', () => {
     const state = stateAfter(
       spawned('t1', { ...about, agentId: 'a1' }),
       upsert(text('x', '', { status: 'pending' }), 't1'),

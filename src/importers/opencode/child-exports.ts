@@ -1,13 +1,13 @@
-/** Exports of child sessions that lie beside their parent's: in its folder or in a folder `children` there. */
+/** Exports of child sessions beside their parent's export: in its folder or in the folder `children` below that. */
 import { dirname, join } from 'node:path';
-import { asName } from '../transcripts/json-access.ts';
-import { type OpenCodeExport, parseExport } from '../transcripts/opencode/export.ts';
-import type { SubagentTranscript } from '../transcripts/source.ts';
-import { listDirectory, readFileBelow } from './safe-files.ts';
+import { asName } from '../../transcripts/json-access.ts';
+import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
+import type { SubagentTranscript } from '../../transcripts/raw-transcript.ts';
+import { listDirectory, readFileBelow } from '../safe-files.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The descendants of an exported session, as far as their exports are there. */
+/** The descendants of an exported session whose exports are found. */
 export async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly SubagentTranscript[]> {
   const directory = dirname(path);
   const candidates: { readonly id: string; readonly parentId: string; readonly transcript: string }[] = [];

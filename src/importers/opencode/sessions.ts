@@ -1,9 +1,9 @@
-/** Where OpenCode keeps sessions: a database since 1.2, before that a folder of files. Both answer the same questions. */
-import { HoldfastError } from '../core/errors.ts';
-import type { Json } from '../transcripts/json-access.ts';
-import type { OpenCodeExport } from '../transcripts/opencode/export.ts';
+/** The sessions of one OpenCode: in a database since 1.2, in a folder of files before. */
+import { HoldfastError } from '../../core/errors.ts';
+import type { Json } from '../../transcripts/json-access.ts';
+import type { OpenCodeExport } from '../../transcripts/opencode/export.ts';
 
-/** A session as a source lists it. */
+/** A session in the list. */
 export interface OpenCodeSession {
   readonly id: string;
   readonly parentId: string | undefined;
@@ -12,18 +12,18 @@ export interface OpenCodeSession {
 }
 
 /**
- * Contract: lists all sessions and reads each as an export, a message at a time; reads nothing outside of itself; `close` ends what
- * was being read.
+ * Contract: `read` returns a session as an export, whose messages are read while they are iterated. Nothing outside the database or
+ * the folder is read. `close` ends every reading.
  */
-export interface OpenCodeSource {
-  sessions(): readonly OpenCodeSession[];
+export interface OpenCodeSessions {
+  list(): readonly OpenCodeSession[];
   read(session: OpenCodeSession): OpenCodeExport;
   close(): Promise<void>;
 }
 
-/** A session and all that descend from it, itself first. */
-export function familyOf(source: OpenCodeSource, sessionId: string | undefined): readonly OpenCodeSession[] {
-  const sessions = source.sessions();
+/** A session and all its descendants, the session first. */
+export function familyOf(opened: OpenCodeSessions, sessionId: string | undefined): readonly OpenCodeSession[] {
+  const sessions = opened.list();
   const main = chooseSession(sessions, sessionId);
   const family = [main];
   const known = new Set([main.id]);

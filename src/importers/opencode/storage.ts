@@ -1,21 +1,21 @@
-/** OpenCode's files of before 1.2: `session/<project>/<session>.json`, `message/<session>/…`, `part/<message>/…`. */
+/** OpenCode's files before version 1.2: `session/<project>/<session>.json`, `message/<session>/…`, `part/<message>/…`. */
 import { closeSync, fstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { asName, asObject, type Json, parseJson } from '../transcripts/json-access.ts';
-import type { OpenCodeExportMessage } from '../transcripts/opencode/export.ts';
-import { timeField } from '../transcripts/opencode/time.ts';
-import type { OpenCodeSession, OpenCodeSource } from './opencode-source.ts';
-import { isSafeId, openFileSync } from './safe-files.ts';
+import { asName, asObject, type Json, parseJson } from '../../transcripts/json-access.ts';
+import type { OpenCodeExportMessage } from '../../transcripts/opencode/export.ts';
+import { timeField } from '../../transcripts/opencode/time.ts';
+import { isSafeId, openFileSync } from '../safe-files.ts';
+import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
 
-/** A larger file is no message of OpenCode's. */
+/** No message of OpenCode's is larger. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Opens a `storage` folder, whose path has no links in it. */
-export function openOpenCodeStorage(root: string): OpenCodeSource {
+/** Opens a `storage` folder. Its path contains no symbolic links. */
+export function openOpenCodeStorage(root: string): OpenCodeSessions {
   const list = (...path: string[]): readonly string[] => namesIn(root, join(root, ...path));
   const read = (...path: string[]): Json | undefined => readJson(root, join(root, ...path));
   return {
-    sessions: () =>
+    list: () =>
       list('session').flatMap((project) =>
         list('session', project).flatMap((name): readonly OpenCodeSession[] => {
           const info = name.endsWith('.json') ? read('session', project, name) : undefined;
@@ -56,7 +56,7 @@ function compareIds(a: Json, b: Json): number {
   return (asName(a.id) ?? '') < (asName(b.id) ?? '') ? -1 : 1;
 }
 
-/** The names in a folder below the root, sorted; links are left out. */
+/** The names in a folder below the root, sorted, without symbolic links. */
 function namesIn(root: string, path: string): readonly string[] {
   try {
     if (!realpathSync(path).startsWith(root + sep)) return [];

@@ -1,40 +1,40 @@
 /**
- * Walks the lines of a Claude Code file of any size from one that says something to the next, holding a chunk or two of it. A line
- * of noise is told by its first bytes and never decoded.
+ * Moves along the lines of a Claude Code file of any size, from entry to entry, with a chunk or two of it in memory. Lines of noise
+ * are recognised by their first bytes and never decoded.
  */
-import type { ClaudeEntry } from '../transcripts/claude/entry.ts';
-import type { ClaudeThread, ClaudeTranscript } from '../transcripts/claude/transcript.ts';
-import { NoiseFilter, PREFIX_LENGTH } from '../transcripts/claude/transcript-line.ts';
-import type { Chunk, ChunkReader } from './chunk-reader.ts';
+import type { ClaudeCursor } from '../../transcripts/claude/convert-in-order.ts';
+import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
+import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
+import { NoiseFilter, PREFIX_LENGTH } from '../../transcripts/claude/transcript-line.ts';
+import type { Chunk, ChunkReader } from '../chunk-reader.ts';
 
 const NEWLINE = 10;
-/** A longer line is left out: no message is that long, and nobody could hold it. */
+/** Longer lines are skipped: no message is that long, and it would not fit into memory. */
 const MAX_LINE = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK = '\uFEFF';
 const NOTHING: Chunk = { buffer: Buffer.alloc(0), start: 0, end: 0 };
 
-export class FileCursor {
-  /** The entry to be taken next. */
+export class FileCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
   readonly #transcript: ClaudeTranscript;
-  readonly #thread: ClaudeThread;
+  readonly #file: OpenedFile;
   readonly #chunks: ChunkReader;
   readonly #noise = new NoiseFilter();
   #chunk: Chunk = NOTHING;
-  /** Where in the chunk the next line begins. */
+  /** Where the next line starts in the chunk. */
   #start = 0;
-  /** How far of that line is known to hold no newline: a long one is not searched again with every chunk. */
+  /** Up to here that line has no newline, so that a long line is not searched again with every chunk. */
   #searched = 0;
   #isAtEnd = false;
   #isTooLong = false;
 
-  constructor(transcript: ClaudeTranscript, thread: ClaudeThread, chunks: ChunkReader) {
+  constructor(transcript: ClaudeTranscript, file: OpenedFile, chunks: ChunkReader) {
     this.#transcript = transcript;
-    this.#thread = thread;
+    this.#file = file;
     this.#chunks = chunks;
   }
 
-  /** Goes on to the next entry; false at the end. Answers at once while the chunk lasts. */
+  /** Moves to the next entry; false at the end. Returns a promise only when the chunk is used up. */
   advance(): boolean | Promise<boolean> {
     return this.#scan() ?? this.#readOn();
   }
@@ -43,7 +43,7 @@ export class FileCursor {
     await this.#chunks.close();
   }
 
-  /** Looks for the next entry in what has been read; `undefined` when that is used up. */
+  /** Finds the next entry in the current chunk; `undefined` when the chunk is used up. */
   #scan(): boolean | undefined {
     const { buffer, end } = this.#chunk;
     while (true) {
@@ -68,26 +68,26 @@ export class FileCursor {
     }
   }
 
-  /** Reads a line; whether it says something. */
+  /** Reads a line; true when it holds an entry. */
   #take(start: number, end: number, isTorn: boolean): boolean {
     if (this.#isTooLong || end - start > MAX_LINE) {
       this.#isTooLong = false;
-      this.#transcript.skipTooLong(this.#thread);
+      this.#transcript.skipTooLong(this.#file);
       return false;
     }
     const { buffer } = this.#chunk;
     const prefix = isTorn ? '' : buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
     const noise = this.#noise.kindOf(prefix);
     if (noise !== undefined) {
-      this.#transcript.skip(this.#thread, noise);
+      this.#transcript.skip(this.#file, noise);
       return false;
     }
     const text = buffer.toString('utf8', start, end);
-    this.head = this.#transcript.read(this.#thread, text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, isTorn);
+    this.head = this.#transcript.read(this.#file, text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, isTorn);
     return this.head !== undefined;
   }
 
-  /** What no newline ended. */
+  /** Reads the last line, which has no newline. */
   #takeLast(): boolean {
     const start = this.#start;
     const { end } = this.#chunk;

@@ -1,0 +1,25 @@
+import type { ConversationEvent } from '../conversation/events.ts';
+import type { ConversationMessage } from '../core/messages.ts';
+import type { TranscriptDiagnostics } from './diagnostics.ts';
+import type { ImportedMessagesOptions } from './message-builder.ts';
+import type { RawTranscript } from './raw-transcript.ts';
+
+/** The events of a transcript, in the order in which they happened, and a report on what was read. */
+export interface TranscriptEvents {
+  readonly events: ConversationEvent[];
+  readonly diagnostics: TranscriptDiagnostics;
+}
+
+/**
+ * One agent's transcript format: converts texts that are in memory. `transcript-formats.ts` lists the formats. The code that finds and reads
+ * the agent's files implements `TranscriptSource` in `importers/`. ARCHITECTURE.md says how to add a format.
+ *
+ * Contract: pure; no method throws, whatever the transcript holds. What cannot be read is reported in the diagnostics (D49).
+ */
+export interface TranscriptFormat {
+  /** Whether the main transcript of a combined one is in this format. The first format of the list that returns true is used. */
+  detect(main: string): boolean;
+  toEvents(raw: RawTranscript): TranscriptEvents;
+  /** The messages of the main conversation. Every call has its result, superseded messages are left out. */
+  toMessages(raw: RawTranscript, options: ImportedMessagesOptions): readonly ConversationMessage[];
+}

@@ -1,0 +1,141 @@
+/** A made-up third agent, added the way ARCHITECTURE.md describes: a format, a source, and one line in a list of sources. */
+import { extname, join } from 'node:path';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type { ConversationBlock } from '../../src/conversation/blocks.ts';
+import type { ConversationEvent } from '../../src/conversation/events.ts';
+import { findWith } from '../../src/importers/find-transcripts.ts';
+import { loadWith } from '../../src/importers/load-transcript.ts';
+import { readWith } from '../../src/importers/read-transcript.ts';
+import { readText } from '../../src/importers/safe-files.ts';
+import { readLoaded, type TranscriptSource } from '../../src/importers/transcript-source.ts';
+import { TRANSCRIPT_SOURCES, type TranscriptSources } from '../../src/importers/transcript-sources.ts';
+import { blockBase } from '../../src/transcripts/block-base.ts';
+import { DiagnosticsCollector } from '../../src/transcripts/diagnostics.ts';
+import { asObject, asText, parseJson } from '../../src/transcripts/json-access.ts';
+import { MessageBuilder } from '../../src/transcripts/message-builder.ts';
+import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
+import type { TranscriptFormat } from '../../src/transcripts/transcript-format.ts';
+import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
+import { asks } from '../transcripts/claude-builders.ts';
+import { openCodeSession, textOfLines } from '../transcripts/fixtures.ts';
+import { folder, write } from './places.ts';
+
+const HEADER = '# parrot';
+const AT = '2026-01-01T00:00:00.000Z';
+
+/** The lines after the header: `> ` starts what the user wrote, `< ` what the parrot wrote. */
+function linesOf(raw: RawTranscript): readonly { readonly id: string; readonly role: string; readonly text: string }[] {
+  const combined = typeof raw === 'string' ? asObject(parseJson(raw)) : raw;
+  const main = asText(combined?.main) ?? (typeof raw === 'string' ? raw : '');
+  const lines = main.split('\n').filter((line) => line !== '' && line !== HEADER);
+  return lines.map((line, i) => ({ id: `line:${i}`, role: line.slice(0, 1), text: line.slice(2) }));
+}
+
+function blockOf(line: ReturnType<typeof linesOf>[number]): ConversationBlock | undefined {
+  const base = blockBase(line.id, 'main', AT);
+  if (line.role === '>') return { ...base, type: 'user_message', content: line.text };
+  return line.role === '<' ? { ...base, type: 'assistant_text', content: line.text } : undefined;
+}
+
+const parrotFormat: TranscriptFormat = {
+  detect: (main) => main.startsWith(HEADER),
+  toEvents(raw) {
+    const events: ConversationEvent[] = [];
+    const diagnostics = new DiagnosticsCollector();
+    for (const line of linesOf(raw)) {
+      diagnostics.count(line.role);
+      const block = blockOf(line);
+      if (block) events.push({ type: 'block:upsert', conversationId: 'main', timestamp: AT, block });
+      else diagnostics.problem('malformed-line', line.id);
+    }
+    return { events, diagnostics: diagnostics.report() };
+  },
+  toMessages(raw, options) {
+    const builder = new MessageBuilder(options);
+    for (const { id, role, text } of linesOf(raw)) {
+      if (role === '>') builder.user(id, AT, [{ type: 'text', text }]);
+      else if (role === '<') builder.say(id, AT, { type: 'text', text });
+    }
+    return builder.finish();
+  },
+};
+
+const parrotSource: TranscriptSource = {
+  format: parrotFormat,
+  innerFolders: ['feathers'],
+  detect: async ({ kind, path }) => (kind === 'file' && extname(path) === '.parrot' ? { path } : undefined),
+  startSearch:
+    () =>
+    async ({ kind, path }) =>
+      kind === 'file' && extname(path) === '.parrot' ? [{ path, sessionId: 'polly', subagents: 0 }] : undefined,
+  load: ({ path }) => readText(path),
+  read: (...args) => readLoaded(parrotSource, ...args),
+};
+
+const SOURCES: TranscriptSources<Architecture | 'parrot'> = { parrot: parrotSource, ...TRANSCRIPT_SOURCES };
+
+const TEXT = `${HEADER}\n> Hello?\n< Hello!\n`;
+const FILES = {
+  'a/chat.parrot': TEXT,
+  'a/feathers/old.parrot': TEXT,
+  'b/s.jsonl': textOfLines([asks('u', 'Hi')]),
+  'c/export.json': openCodeSession('serve-nested').main as string,
+};
+
+describe('a third transcript format', () => {
+  test('its sessions are found among those of the other agents, and its inner folders are skipped', async () => {
+    const root = write(folder(), FILES);
+    const found = await findWith(SOURCES, root);
+    expect(found.map(({ architecture, path }) => [architecture, path.slice(root.length + 1)]).sort()).toEqual([
+      ['claude-sdk', 'b/s.jsonl'],
+      ['opencode', 'c/export.json'],
+      ['parrot', 'a/chat.parrot'],
+    ]);
+  });
+
+  test('loading returns the format’s name and a raw transcript that the format converts', async () => {
+    const root = write(folder(), FILES);
+    for (const [path, sessionId] of [
+      [join(root, 'a/chat.parrot'), undefined],
+      [root, 'polly'],
+    ] as const) {
+      const { architecture, raw } = await loadWith(SOURCES, path, sessionId === undefined ? {} : { sessionId });
+      expect(architecture).toBe('parrot');
+      const { format } = SOURCES[architecture];
+      expect(format.toEvents(raw).events).toMatchObject([
+        { block: { type: 'user_message', content: 'Hello?' } },
+        { block: { type: 'assistant_text', content: 'Hello!' } },
+      ]);
+      expect(format.toMessages(raw, {}).map(({ role }) => role)).toEqual(['user', 'assistant']);
+    }
+  });
+
+  test('reading yields the events of the loaded transcript, with its diagnostics', async () => {
+    const path = join(write(folder(), { 'chat.parrot': `${TEXT}squawk\n` }), 'chat.parrot');
+    const reading = readWith(SOURCES, path);
+    const events: ConversationEvent[] = [];
+    for await (const event of reading) events.push(event);
+    const { raw } = await loadWith(SOURCES, path);
+    expect({ events, diagnostics: reading.diagnostics }).toEqual(parrotFormat.toEvents(raw));
+    expect(reading.diagnostics.problems).toEqual([{ code: 'malformed-line', count: 1, where: ['line:2'] }]);
+  });
+
+  test('a combined file is read in the format that detects its main text', async () => {
+    const combined = (main: string): string => JSON.stringify({ main, subagents: [] });
+    const root = write(folder(), {
+      'parrot.json': combined(TEXT),
+      'claude.json': combined(FILES['b/s.jsonl']),
+      'opencode.json': combined(FILES['c/export.json']),
+    });
+    const architectures = ['parrot', 'claude', 'opencode'].map(
+      async (name) => (await loadWith(SOURCES, join(root, `${name}.json`))).architecture,
+    );
+    expect(await Promise.all(architectures)).toEqual(['parrot', 'claude-sdk', 'opencode']);
+  });
+
+  test('a list of sources that lacks a named agent does not compile', () => {
+    expectTypeOf(TRANSCRIPT_SOURCES).toExtend<TranscriptSources>();
+    expectTypeOf(TRANSCRIPT_SOURCES).not.toExtend<TranscriptSources<Architecture | 'parrot'>>();
+    expectTypeOf(SOURCES).toExtend<TranscriptSources<Architecture | 'parrot'>>();
+  });
+});
