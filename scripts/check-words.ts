@@ -1,6 +1,6 @@
 /**
- * `node scripts/check-words.ts [--all]`: rejects synonyms of the glossary's terms (ARCHITECTURE.md) in comments, messages, test titles and
- * documents. Prints one line for each and exits non-zero if there is one. With `--all` it also searches the folders that are not clean yet.
+ * `node scripts/check-words.ts`: rejects synonyms of the glossary's terms (ARCHITECTURE.md) in comments, messages, test titles and
+ * documents. Prints one line for each and exits non-zero if there is one.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -9,24 +9,8 @@ import { findBannedWords } from './words/find-banned-words.ts';
 const ROOT = join(import.meta.dirname, '..');
 const PLACES = ['src', 'test', 'scripts', 'bench', 'docs', 'README.md', 'SPEC.md', 'ARCHITECTURE.md', 'CHANGELOG.md'];
 const NOT_OURS = new Set(['node_modules', 'fixtures']);
-/** Folders whose comments still contain synonyms. Remove an entry once its folder is clean. */
-const NOT_CHECKED_YET = [
-  'src/agents',
-  'src/conversation',
-  'src/importers',
-  'src/loop',
-  'src/session',
-  'src/transcripts',
-  'test/conversation',
-  'test/importers',
-  'test/transcripts',
-  'docs/reference.md', // generated from the TSDoc of the folders above
-];
-const everything = process.argv.includes('--all');
-
 const problems = PLACES.flatMap((place) => filesIn(join(ROOT, place)))
   .map((file) => relative(ROOT, file))
-  .filter((path) => everything || !NOT_CHECKED_YET.some((place) => path === place || path.startsWith(`${place}/`)))
   .flatMap((path) => findBannedWords(path, readFileSync(join(ROOT, path), 'utf8')));
 for (const problem of problems) console.log(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;

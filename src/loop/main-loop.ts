@@ -171,7 +171,7 @@ export class MainLoop<Request, Output = undefined> {
     } catch (error) {
       const recorded = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
       const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
-      if (stale && !answered) throw new StaleAnswer('the recorded answer is stale', { cause: error });
+      if (stale && !answered) throw new StaleAnswer('the recorded response is stale', { cause: error });
       throw answered || session.seq > seq ? new WentWrong('the loop had acted', { cause: error }) : error;
     } finally {
       this.#running.delete(request);
@@ -195,7 +195,7 @@ export class MainLoop<Request, Output = undefined> {
       return await answerFrom(kept, prepared);
     } catch (error) {
       if (!isHoldfastError(error, 'OUTPUT_INVALID')) throw error;
-      throw new StaleAnswer('the kept answer is stale', { cause: error });
+      throw new StaleAnswer('the kept response is stale', { cause: error });
     }
   }
 

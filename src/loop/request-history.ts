@@ -24,7 +24,7 @@ const NO_EVENTS = (): readonly [] => [];
 /**
  * What the provider is sent, kept from request to request so that each costs only what is new: the messages of the evaluations
  * that this one continues, then its own, results in call order (D10), external contents loaded (D58), and of
- * all that what the history manager selects, checked and mended (D32).
+ * all that what the history manager selects, checked and repaired (D32).
  */
 export class RequestHistory {
   #messages: ConversationMessage[] = [];
@@ -167,7 +167,7 @@ function warnOfUnusable(history: History, { repairs, record }: CuratedRequest): 
   process.emitWarning(`history ${record.strategy}: ${unusable.repair}`, 'HoldfastWarning');
 }
 
-/** A request without a manager is worth an event only when something in it had to be mended. */
+/** A request without a manager is worth an event only when something in it had to be repaired. */
 function noteworthy(run: Run, curated: CuratedRequest): boolean {
   return run.options.history !== undefined || curated.repairs.length > 0;
 }

@@ -6,7 +6,7 @@ let second = Number.NaN;
 /** The text of that second, up to its milliseconds. */
 let upToMs = '';
 
-/** The time by a clock as text. What one millisecond, or one second, has in common is written once: a date is dear to write. */
+/** The time by a clock as text. What one millisecond, or one second, has in common is written once: formatting a date is slow. */
 export function isoTime(clock: Clock): string {
   const now = Math.trunc(clock.now());
   if (now === lastMs) return lastText;

@@ -95,7 +95,7 @@ test("a problem before a response is ignored, and so is a subagent's", async () 
 test('an agent whose event stream ends early fails the evaluation instead of hanging', async () => {
   expect(await follow([connected, status('busy'), ...said('msg_1', 'half')])).toMatchObject({
     texts: ['half'],
-    failure: expect.stringContaining('stopped telling'),
+    failure: expect.stringContaining('event stream ended'),
   });
 });
 

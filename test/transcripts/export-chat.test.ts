@@ -119,7 +119,7 @@ describe('OpenAI messages', () => {
     });
   });
 
-  test('an id that is repeated is told apart (D11)', () => {
+  test('a repeated id becomes a distinct one (D11)', () => {
     const messages = [
       m.assistant('', [toolCall('c')]),
       m.tool('c', '1'),
@@ -229,7 +229,7 @@ describe('from what a screen shows', () => {
     expect(lost).toEqual(expect.arrayContaining(['medium', 'part of a result']));
   });
 
-  test('blocks belong to the answer they name; without a name, to what was said since the last result', () => {
+  test('blocks belong to the response they name; without a name, to the text since the last result', () => {
     const message = { id: 'm1' };
     const named = [upsert(call('a', { message })), upsert(result('a')), upsert(text('t', 'x', { message }))];
     expect(openai(stateOf(named)).messages).toHaveLength(2);
@@ -237,7 +237,7 @@ describe('from what a screen shows', () => {
     expect(openai(stateOf(unnamed)).messages).toHaveLength(3);
   });
 
-  test('a subagent is a call and its answer; notices and what it did are in the report', () => {
+  test('a subagent is a call and its result; notices and its own calls are in the report', () => {
     const state = reduceConversationEvents(createConversationState(), [
       upsert(text('u', 'go', { type: 'user_message' })),
       spawned('t1', { prompt: 'find it', subagentType: 'explorer' }),

@@ -90,7 +90,7 @@ const ALIVE_MS = 15_000;
 /** Sends a response that may take long. */
 async function streamed(response: ServerResponse, answered: Promise<unknown>): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }).flushHeaders();
-  const alive = setInterval(() => response.write(': it goes on\n\n'), ALIVE_MS);
+  const alive = setInterval(() => response.write(': still waiting\n\n'), ALIVE_MS);
   response.once('close', () => clearInterval(alive));
   response.end(`event: message\ndata: ${JSON.stringify(await answered)}\n\n`);
 }

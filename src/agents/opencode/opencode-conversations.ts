@@ -68,7 +68,7 @@ export class OpenCodeConversations {
       if (this.#problem !== undefined) throw failed(JSON.stringify(this.#problem));
       return;
     }
-    throw failed('it stopped telling what it does');
+    throw failed('its event stream ended');
   }
 
   /** Takes in one event. */

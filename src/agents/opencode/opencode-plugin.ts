@@ -13,7 +13,7 @@ const CONFIGURATION = 'OPENCODE_CONFIG_CONTENT';
 
 /**
  * Our plugin in OpenCode's process. It asks the bridge before each request to the model and before each tool, and waits for the
- * answer, however long (`timeout` is Bun's). It keeps our secrets from the programs that OpenCode starts: the bridge's address never
+ * response, however long (`timeout` is Bun's). It keeps our secrets from the programs that OpenCode starts: the bridge's address never
  * is in the environment, the password leaves it here. On Linux also what `/proc` shows of the environment is overwritten, since
  * a shell could read it there. OpenCode loads the plugin for each directory, so what was read is kept.
  */
@@ -44,8 +44,8 @@ if (!globalThis[KEPT]) {
 const { bridge, mcp } = globalThis[KEPT];
 const ask = async (path, body) => {
   const options = { method: 'POST', body: JSON.stringify(body), timeout: false };
-  const answer = await fetch(bridge + path, options);
-  if (!answer.ok) throw new Error(await answer.text());
+  const response = await fetch(bridge + path, options);
+  if (!response.ok) throw new Error(await response.text());
 };
 export const Holdfast = async () => (await ask('/ready', {}), {
   config: (config) => void (config.mcp = { ...config.mcp, ...mcp }),
