@@ -130,7 +130,7 @@ export {
   resumeEvaluation,
 } from './loop/evaluation-decisions.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
-export type { KeptAnswer } from './loop/kept-answer.ts';
+export type { KeptResponse } from './loop/kept-response.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
 export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
@@ -143,10 +143,10 @@ export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedMode
 export type { Clock } from './ports/clock.ts';
 export {
   type Model,
-  type ModelAnswer,
   ModelError,
   type ModelPart,
   type ModelRequest,
+  type ModelResponse,
   type ModelTool,
 } from './ports/model.ts';
 export type * from './ports/store.ts';

@@ -6,7 +6,7 @@ import type { Usage } from '../core/usage.ts';
 import { PlanChanged, unlessAnswered, unlessDecided } from '../loop/call-guards.ts';
 import { placeSteers } from '../loop/place-steers.ts';
 import { currentEvaluation, messageBase, nowOf, type Run, record, toolMessage } from '../loop/run.ts';
-import { type Delta, Draft } from '../loop/stream-answer.ts';
+import { type Delta, Draft } from '../loop/stream-response.ts';
 import type { ToolOutcome } from '../loop/tool-result.ts';
 
 /** An agent's response, or a piece of one. */

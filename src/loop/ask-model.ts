@@ -3,7 +3,7 @@ import type { MessageRecorded, NewEvent, Without } from '../core/events.ts';
 import { frozenCopy } from '../core/frozen.ts';
 import { isRecord } from '../core/message-problem.ts';
 import { type AssistantMessage, type ConversationMessage, callKey, callsOf, type ToolCall } from '../core/messages.ts';
-import { type ModelAnswer, ModelError, type ModelRequest, type ModelTool } from '../ports/model.ts';
+import { ModelError, type ModelRequest, type ModelResponse, type ModelTool } from '../ports/model.ts';
 import { plainCopy } from '../session/plain-copy.ts';
 import { validateEvent } from '../session/validate-event.ts';
 import type { Prompt } from './define-prompt.ts';
@@ -16,7 +16,7 @@ import { approvalRequest } from './request-approval.ts';
 import { currentEvaluation, ENVELOPE, messageBase, nowOf, type Run, record } from './run.ts';
 import { startEvent } from './run-call.ts';
 import { checkBudget, pricesOf } from './spending.ts';
-import { streamAnswer } from './stream-answer.ts';
+import { streamResponse } from './stream-response.ts';
 import { Suspension } from './suspension.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   checkBudget(run, turn);
   const { answer, events } = await answerOf(run, turn);
   const heard = plainCopy(answer, { lenient: true });
-  const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelAnswer);
+  const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelResponse);
   const { message } = recorded;
   const own = callsOf(message);
   if (own.length === 0) {
@@ -50,7 +50,7 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 }
 
 /** The event of a response. Throws `EVENT_INVALID` when it is malformed: a model may be third-party code. */
-function answerEvent(run: Run, turn: number, answer: ModelAnswer): AnswerRecorded {
+function answerEvent(run: Run, turn: number, answer: ModelResponse): AnswerRecorded {
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
   const providerMetadata = recordedMetadata(answer.providerMetadata, run.recordProviderMetadata);
@@ -163,13 +163,13 @@ const MAX_WAIT_MS = 30_000;
 async function answerOf(
   run: Run,
   turn: number,
-): Promise<{ readonly answer: ModelAnswer; readonly events: readonly Without<NewEvent, 'at'>[] }> {
+): Promise<{ readonly answer: ModelResponse; readonly events: readonly Without<NewEvent, 'at'>[] }> {
   const { aborter, maxModelRetries, evaluationId } = run;
   for (let failures = 0; ; ) {
     const choosing = run.history.next(run, turn);
     const { messages, events } = choosing instanceof Promise ? await choosing : choosing;
     try {
-      const answer = await streamAnswer(run, requestFor(run, turn, messages));
+      const answer = await streamResponse(run, requestFor(run, turn, messages));
       return { answer, events: events() };
     } catch (error) {
       aborter.check(); // the deadline, a cancellation or another holder: not the provider's fault

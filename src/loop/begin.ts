@@ -11,7 +11,7 @@ import type { Prompt } from './define-prompt.ts';
 import { inputHash, paramsHash } from './evaluation-identity.ts';
 import type { EvaluateOptions } from './provider-adapter.ts';
 import { messageBase, type Run, record } from './run.ts';
-import { interruptLeftDraft } from './stream-answer.ts';
+import { interruptLeftDraft } from './stream-response.ts';
 import { settledOutcome } from './tool-result.ts';
 
 /** Where a conversation stands in its session. */

@@ -15,7 +15,7 @@ import type { AnySession } from '../session/session.ts';
 import type { DraftSource, DraftWriter, UnnumberedChunk } from './draft-writer.ts';
 import { checkReport } from './progress-report.ts';
 import type { EvaluationEvent } from './provider-adapter.ts';
-import { redactedText, wholeWords } from './stream-answer.ts';
+import { redactedText, wholeWords } from './stream-response.ts';
 
 /**
  * Returns what an open call has reported with `ctx.progress`, from whichever process; undefined when it reported nothing or has its

@@ -9,7 +9,7 @@ import type { Snapshot } from '../core/snapshot.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../session/contents.ts';
 import { type HeldLock, holdLock } from './checkpoint-lock.ts';
-import type { KeptAnswer } from './kept-answer.ts';
+import type { KeptResponse } from './kept-response.ts';
 
 /** Checkpoints: a conversation as one file, or wherever a handler puts it, for people without a store. */
 
@@ -20,14 +20,14 @@ import type { KeptAnswer } from './kept-answer.ts';
  * returns the old one or the new one, as an object or as its JSON, or undefined. `clear` removes it.
  */
 export interface CheckpointHandler<Request> {
-  load(request: Request): Promise<Snapshot | KeptAnswer | string | undefined>;
+  load(request: Request): Promise<Snapshot | KeptResponse | string | undefined>;
   save(request: Request, snapshot: Snapshot): Promise<void>;
   clear(request: Request): Promise<void>;
   /**
    * Keeps the response of a completed request in place of its checkpoint, so that `execute` returns it instead of running the
    * request again. On a handler without it, `clear` is called.
    */
-  complete?(request: Request, answer: KeptAnswer): Promise<void>;
+  complete?(request: Request, answer: KeptResponse): Promise<void>;
   /**
    * Resolves when this process alone may run the request, with a function that gives it back; rejects with `SESSION_BUSY` while
    * another process runs it. The lock of a dead process is taken over. Without it two processes may run one request.
@@ -38,7 +38,7 @@ export interface CheckpointHandler<Request> {
 /** Checkpoints in files. */
 export interface FileCheckpoints<Request> extends CheckpointHandler<Request> {
   load(request: Request): Promise<string | undefined>;
-  complete(request: Request, answer: KeptAnswer): Promise<void>;
+  complete(request: Request, answer: KeptResponse): Promise<void>;
   lock(request: Request): Promise<() => Promise<void>>;
 }
 
@@ -62,7 +62,7 @@ export function fileCheckpoints<Request>(
   const baseOf = (request: Request): string => join(dir, safeName(name(request)));
   const pathOf = (request: Request): string => `${baseOf(request)}.json`;
   const locks = new Map<string, HeldLock>();
-  const write = async (request: Request, value: Snapshot | KeptAnswer): Promise<void> => {
+  const write = async (request: Request, value: Snapshot | KeptResponse): Promise<void> => {
     const path = pathOf(request);
     await locks.get(path)?.check();
     try {

@@ -25,7 +25,7 @@ import type { RecordProviderMetadata } from './provider-metadata.ts';
 import { RequestHistory } from './request-history.ts';
 import { recordedAnswer, respond } from './respond.ts';
 import { type Agent, currentEvaluation, type Run, record } from './run.ts';
-import { interruptLeftDraft } from './stream-answer.ts';
+import { interruptLeftDraft } from './stream-response.ts';
 import { Suspension } from './suspension.ts';
 import { describeError } from './tool-result.ts';
 import { requireSlices } from './tool-slices.ts';

@@ -18,7 +18,7 @@ import {
 } from './checkpoints.ts';
 import type { Prompt } from './define-prompt.ts';
 import { freeEvaluationId, inputHash, paramsHash } from './evaluation-identity.ts';
-import { answerFrom, type KeptAnswer, keepAnswer, readKeptAnswer } from './kept-answer.ts';
+import { type KeptResponse, keepResponse, readKeptResponse, responseFrom } from './kept-response.ts';
 import type { EvaluateOptions, EvaluationResponse, ProviderAdapter } from './provider-adapter.ts';
 
 /** What a request becomes: a prompt, its input, and where its conversation is kept. */
@@ -144,8 +144,8 @@ export class MainLoop<Request, Output = undefined> {
     if (store || !checkpoints) session = await openSession({ store: store ?? memoryStore(), id: sessionId, slices });
     else {
       const loaded = await checkpoints.load(request);
-      const kept = readKeptAnswer(loaded);
-      const answer = kept && (await this.#answerFrom(kept, prepared));
+      const kept = readKeptResponse(loaded);
+      const answer = kept && (await this.#responseFrom(kept, prepared));
       if (answer) return answer;
       const snapshot = kept ? undefined : (loaded as Snapshot | string | undefined);
       session = await this.#openCheckpointed(request, checkpoints, { snapshot, sessionId, slices });
@@ -164,7 +164,7 @@ export class MainLoop<Request, Output = undefined> {
       if (response.status === 'completed') {
         await this.#runQueued(session, prepared);
         await this.finalize(request, response, session);
-        if (!store && checkpoints?.complete) await checkpoints.complete(request, keepAnswer(prepared, response));
+        if (!store && checkpoints?.complete) await checkpoints.complete(request, keepResponse(prepared, response));
         else await checkpoints?.clear(request);
       }
       return response;
@@ -187,12 +187,12 @@ export class MainLoop<Request, Output = undefined> {
     await this.#options.adapter.run(prompt, { ...options, session });
   }
 
-  async #answerFrom(
-    kept: KeptAnswer,
+  async #responseFrom(
+    kept: KeptResponse,
     prepared: PreparedRequest<Output>,
   ): Promise<EvaluationResponse<Output> | undefined> {
     try {
-      return await answerFrom(kept, prepared);
+      return await responseFrom(kept, prepared);
     } catch (error) {
       if (!isHoldfastError(error, 'OUTPUT_INVALID')) throw error;
       throw new StaleAnswer('the kept response is stale', { cause: error });

@@ -3,7 +3,7 @@ import type { ConversationMessage } from '../core/messages.ts';
 import { textOf } from '../core/messages.ts';
 import type { SummaryRequest } from '../history/history-manager.ts';
 import { untilAborted } from '../models/until-aborted.ts';
-import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import { ModelError, type ModelPart, type ModelRequest, type ModelResponse } from '../ports/model.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
 import { PlanChanged } from './call-guards.ts';
 import { withCost } from './prices.ts';
@@ -40,7 +40,7 @@ export async function makeSummary(run: Run, need: SummaryRequest, options: Summa
   });
 }
 
-async function answerOf({ summaryModel }: Run, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+async function answerOf({ summaryModel }: Run, request: ModelRequest, signal: AbortSignal): Promise<ModelResponse> {
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
     iterator = summaryModel.stream(request)[Symbol.asyncIterator]();

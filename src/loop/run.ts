@@ -20,7 +20,7 @@ import type { Prices } from './prices.ts';
 import type { ChildOptions, EvaluateOptions, EvaluationEvent, EvaluationResponse } from './provider-adapter.ts';
 import type { RecordProviderMetadata } from './provider-metadata.ts';
 import type { RequestHistory } from './request-history.ts';
-import type { Draft } from './stream-answer.ts';
+import type { Draft } from './stream-response.ts';
 import type { Suspension } from './suspension.ts';
 import type { ToolOutcome } from './tool-result.ts';
 

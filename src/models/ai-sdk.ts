@@ -3,10 +3,10 @@ import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AssistantMessage, ConversationMessage } from '../core/messages.ts';
 import { type Model, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
-import { AnswerCollector, type StreamPart } from './ai-sdk/answer.ts';
 import { toModelError } from './ai-sdk/model-error.ts';
 import { toPrompt } from './ai-sdk/prompt.ts';
 import { type ProviderRules, rulesOf } from './ai-sdk/provider-rules.ts';
+import { ResponseCollector, type StreamPart } from './ai-sdk/response.ts';
 import { optionsFor, SPECIFICATION_VERSIONS, type SpecificationVersion } from './ai-sdk/versions.ts';
 import { isStrictSchema } from './closed-schema.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -90,7 +90,7 @@ export function aiSdkModel(languageModel: AiSdkLanguageModel, options: AiSdkMode
     async *stream(request) {
       const { signal } = request;
       signal?.throwIfAborted();
-      const collector = new AnswerCollector({ rules, turn: request.turn });
+      const collector = new ResponseCollector({ rules, turn: request.turn });
       const paused: ConversationMessage[] = [];
       for (let pauses = 0; ; pauses++) {
         const call = (prompt: LanguageModelV4Message[]): PromiseLike<Opened> => {
@@ -188,7 +188,7 @@ function hasReasoning({ role, content }: LanguageModelV4Message): boolean {
 async function* listen(
   opened: Opened,
   options: {
-    readonly collector: AnswerCollector;
+    readonly collector: ResponseCollector;
     readonly signal: AbortSignal | undefined;
     readonly onWarning: AiSdkModelOptions['onWarning'];
   },
@@ -294,7 +294,7 @@ function defaultsOf(provider: string, { output }: ModelRequest): Record<string, 
 }
 
 /** A paused turn as a message: the content so far is sent back for the provider to continue. */
-function saidSoFar(collector: AnswerCollector, request: ModelRequest): AssistantMessage {
+function saidSoFar(collector: ResponseCollector, request: ModelRequest): AssistantMessage {
   const { content, toolCalls } = collector.answer();
   return {
     id: 'paused',

@@ -1,7 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { AssistantMessage, ConversationMessage, ReasoningPart, TextPart, ToolCall } from '../core/messages.ts';
 import type { Usage } from '../core/usage.ts';
-import { type Model, type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import { type Model, ModelError, type ModelPart, type ModelRequest, type ModelResponse } from '../ports/model.ts';
 import { isRetryableStatus } from './retryable.ts';
 import { isTooLong } from './too-long.ts';
 import { untilAborted } from './until-aborted.ts';
@@ -130,7 +130,7 @@ function read(turn: Answer, request: ModelRequest, modelId: string): Said {
       arguments: text,
     });
   }
-  const answer: ModelAnswer = {
+  const answer: ModelResponse = {
     content,
     toolCalls,
     usage: turn.usage ?? estimateUsage(request.messages, content, toolCalls),

@@ -28,10 +28,10 @@ export type ModelPart =
   | { readonly type: 'text-delta'; readonly blockId: string; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly blockId: string; readonly delta: string }
   | { readonly type: 'tool-input-delta'; readonly blockId: string; readonly delta: string; readonly toolName: string }
-  | { readonly type: 'finish'; readonly answer: ModelAnswer };
+  | { readonly type: 'finish'; readonly answer: ModelResponse };
 
 /** The complete response of a model. */
-export interface ModelAnswer {
+export interface ModelResponse {
   readonly content: AssistantMessage['content'];
   readonly toolCalls: readonly ToolCall[];
   readonly usage?: Usage;

@@ -105,7 +105,7 @@ export interface AcquireLeaseOptions {
 }
 
 /** With `acquired: false`, `lease` is the live lease of the other holder. */
-export type LeaseAnswer =
+export type LeaseAttempt =
   | { readonly acquired: true; readonly lease: Lease }
   | { readonly acquired: false; readonly lease: Lease };
 
@@ -262,7 +262,7 @@ export interface Store {
   head(sessionId: string): Promise<SessionHead>;
   watch(sessionId: string, listener: () => void): () => void;
 
-  acquireLease(sessionId: string, options: AcquireLeaseOptions): Promise<LeaseAnswer>;
+  acquireLease(sessionId: string, options: AcquireLeaseOptions): Promise<LeaseAttempt>;
   /** False when another holder has the lease. */
   renewLease(sessionId: string, fence: number, ttlMs: number): Promise<boolean>;
   /** Renews a lease in the background until it is stopped. */

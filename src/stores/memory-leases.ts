@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { AcquireLeaseOptions, KeepLeaseOptions, Lease, LeaseAnswer, LeaseKeeper } from '../ports/store.ts';
+import type { AcquireLeaseOptions, KeepLeaseOptions, Lease, LeaseAttempt, LeaseKeeper } from '../ports/store.ts';
 import { DEFAULT_MAX_BLOCKED_MS, LeaseKeepers } from './keep-lease.ts';
 import {
   expiryNow,
@@ -36,7 +36,7 @@ export class MemoryLeases {
     this.#keepers = new LeaseKeepers(clock);
   }
 
-  acquire(slot: LeaseSlot, options: AcquireLeaseOptions): LeaseAnswer {
+  acquire(slot: LeaseSlot, options: AcquireLeaseOptions): LeaseAttempt {
     const current = this.read(slot);
     if (current && leaseBlocks(current, options, this.#remaining(slot))) return { acquired: false, lease: current };
     const term = termFrom(this.#clock, options.ttlMs);

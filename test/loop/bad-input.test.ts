@@ -3,7 +3,7 @@ import { z } from 'zod';
 import {
   defineTool,
   type Model,
-  type ModelAnswer,
+  type ModelResponse,
   memoryStore,
   openSession,
   type ScriptedTurn,
@@ -316,13 +316,13 @@ test('D58: a message that is erased during the backoff is not sent by the retry'
 });
 
 describe('a custom model', () => {
-  const sound: ModelAnswer = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
+  const sound: ModelResponse = { content: [], toolCalls: [{ callId: 'c', name: 'write', arguments: '{"path":"a"}' }] };
   const saying = (answer: unknown): Model => ({
     provider: 'own',
     modelId: 'own',
     async *stream({ turn }) {
-      const last: ModelAnswer = { content: [{ type: 'text', text: 'ok' }], toolCalls: [] };
-      yield { type: 'finish', answer: turn === 1 ? (answer as ModelAnswer) : last };
+      const last: ModelResponse = { content: [{ type: 'text', text: 'ok' }], toolCalls: [] };
+      yield { type: 'finish', answer: turn === 1 ? (answer as ModelResponse) : last };
     },
   });
 

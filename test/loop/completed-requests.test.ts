@@ -7,7 +7,7 @@ import {
   type CheckpointHandler,
   definePrompt,
   fileCheckpoints,
-  type KeptAnswer,
+  type KeptResponse,
   memoryStore,
   type Snapshot,
 } from '../../src/index.ts';
@@ -47,7 +47,7 @@ describe('a completed request', () => {
   });
 
   test('with a custom handler: complete gets the response, load returns it', async () => {
-    const kept = new Map<string, Snapshot | KeptAnswer>();
+    const kept = new Map<string, Snapshot | KeptResponse>();
     const checkpoints: CheckpointHandler<Request> = {
       load: async ({ id }) => kept.get(id),
       save: async ({ id }, snapshot) => void kept.set(id, snapshot),

@@ -1,5 +1,5 @@
 import type { ConversationMessage } from '../../src/core/messages.ts';
-import type { Model, ModelAnswer, ModelPart, ModelRequest } from '../../src/ports/model.ts';
+import type { Model, ModelPart, ModelRequest, ModelResponse } from '../../src/ports/model.ts';
 
 /** Requests to a model in tests: a request, its response and its deltas. */
 
@@ -15,9 +15,9 @@ export function request(
 export type Delta = Exclude<ModelPart, { type: 'finish' }>;
 
 /** The deltas and the response; fails when the stream breaks the contract of the port. */
-export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; answer: ModelAnswer }> {
+export async function ask(model: Model, asked: ModelRequest): Promise<{ deltas: Delta[]; answer: ModelResponse }> {
   const deltas: Delta[] = [];
-  let answer: ModelAnswer | undefined;
+  let answer: ModelResponse | undefined;
   for await (const part of model.stream(asked)) {
     if (answer) throw new Error(`${part.type} after the end`);
     if (part.type === 'finish') answer = part.answer;
@@ -46,7 +46,7 @@ export function blocksOf(deltas: readonly Delta[]): Record<string, string> {
 }
 
 /** The blocks that a response's deltas must add up to: each id names a position in the response. */
-export function blocksIn(answer: ModelAnswer): Record<string, string> {
+export function blocksIn(answer: ModelResponse): Record<string, string> {
   const blocks: Record<string, string> = {};
   for (const [i, part] of answer.content.entries()) {
     if ((part.type === 'text' || part.type === 'reasoning') && part.text !== '')

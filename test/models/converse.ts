@@ -1,6 +1,6 @@
 import type { ConversationMessage, MediaPart, TextPart } from '../../src/core/messages.ts';
 import { callsOf } from '../../src/core/messages.ts';
-import type { Model, ModelAnswer, ModelRequest } from '../../src/ports/model.ts';
+import type { Model, ModelRequest, ModelResponse } from '../../src/ports/model.ts';
 import { ask, request } from './ask.ts';
 
 /** A minimal loop that shows what a model is sent turn after turn. */
@@ -23,7 +23,7 @@ export class Conversation {
     return this.push({ role: 'user', content: parts(said) }, 0);
   }
 
-  assistant(answer: Pick<ModelAnswer, 'content' | 'toolCalls'>): this {
+  assistant(answer: Pick<ModelResponse, 'content' | 'toolCalls'>): this {
     const { content, toolCalls } = answer;
     return this.push({ role: 'assistant', content, ...(toolCalls.length > 0 ? { toolCalls } : {}) }, ++this.#turn);
   }
@@ -37,7 +37,7 @@ export class Conversation {
   }
 
   /** Sends a request, records the response, runs the calls, and repeats until there are none; returns the last response. */
-  async run(model: Model, options: RunOptions = {}): Promise<ModelAnswer> {
+  async run(model: Model, options: RunOptions = {}): Promise<ModelResponse> {
     const { tool = () => 'done', ...more } = options;
     while (true) {
       const { answer } = await ask(model, request(this.#turn + 1, this.messages, more));

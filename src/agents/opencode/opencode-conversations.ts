@@ -4,13 +4,13 @@ import { failure, resultOf } from '../../loop/tool-result.ts';
 import { ConversationRecorder } from '../conversation-recorder.ts';
 import { beginSubagent } from '../subagent-run.ts';
 import { SUBAGENT_TOOL } from './built-in-tools.ts';
-import { OpenCodeAnswer } from './opencode-answer.ts';
+import { OpenCodeResponse } from './opencode-response.ts';
 import { failed } from './opencode-session.ts';
 import type { OpenCodeEvent, OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
 interface Conversation {
   readonly recorder: ConversationRecorder;
-  readonly answers: Map<string, OpenCodeAnswer>;
+  readonly answers: Map<string, OpenCodeResponse>;
   /** The call that started a subagent. */
   readonly callId?: string;
 }
@@ -225,14 +225,14 @@ export class OpenCodeConversations {
   }
 
   /** Records all of a response, and its usage. */
-  async #finish(conversation: Conversation, answer: OpenCodeAnswer, messageId: string): Promise<void> {
+  async #finish(conversation: Conversation, answer: OpenCodeResponse, messageId: string): Promise<void> {
     if (answer.over) return;
     answer.over = true;
     await this.#flush(conversation, answer, messageId, answer.usage);
   }
 
   /** Records the new parts of a response. */
-  async #flush(conversation: Conversation, answer: OpenCodeAnswer, messageId: string, usage?: Usage): Promise<void> {
+  async #flush(conversation: Conversation, answer: OpenCodeResponse, messageId: string, usage?: Usage): Promise<void> {
     const made: OpenCodePart[] = [];
     const news = answer.takeNews((part) => {
       made.push(part);
@@ -256,10 +256,10 @@ export class OpenCodeConversations {
   }
 }
 
-function answerOf(conversation: Conversation, messageId: string): OpenCodeAnswer {
+function answerOf(conversation: Conversation, messageId: string): OpenCodeResponse {
   let answer = conversation.answers.get(messageId);
   if (!answer) {
-    answer = new OpenCodeAnswer();
+    answer = new OpenCodeResponse();
     conversation.answers.set(messageId, answer);
   }
   return answer;

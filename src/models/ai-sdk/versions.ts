@@ -6,7 +6,7 @@ import type {
   LanguageModelV4ToolResultOutput,
 } from '@ai-sdk/provider';
 import type { Usage } from '../../core/usage.ts';
-import type { ModelAnswer } from '../../ports/model.ts';
+import type { ModelResponse } from '../../ports/model.ts';
 import { tidyMetadata } from './provider-rules.ts';
 
 /**
@@ -98,7 +98,7 @@ function base64Of(data: string | Uint8Array): string {
 
 /** How a stream ended. */
 export interface FinishPart {
-  readonly reason: NonNullable<ModelAnswer['finishReason']>;
+  readonly reason: NonNullable<ModelResponse['finishReason']>;
   /** The provider's own name for it. */
   readonly raw?: string;
   /** The stream stopped before the provider reported its end. */

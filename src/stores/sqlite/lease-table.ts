@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { AcquireLeaseOptions, Lease, LeaseAnswer, LeaseHolder } from '../../ports/store.ts';
+import type { AcquireLeaseOptions, Lease, LeaseAttempt, LeaseHolder } from '../../ports/store.ts';
 import { bootId } from '../boot-id.ts';
 import { expiryNow, type LeaseTerm, leaseBlocks, remainingForOthers, termFrom } from '../lease-rules.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
@@ -64,7 +64,7 @@ export class LeaseTable {
     return row?.fence === fence ? termOf(row) : undefined;
   }
 
-  acquire(sessionId: string, options: AcquireLeaseOptions): LeaseAnswer {
+  acquire(sessionId: string, options: AcquireLeaseOptions): LeaseAttempt {
     const row = this.#read.get(sessionId);
     const current = row && leaseFromRow(row, this.#clock);
     if (current && leaseBlocks(current, options, remainingForOthers(termOf(row), this.#clock))) {

@@ -8,9 +8,9 @@ import {
   defineTool,
   type EvaluationResponse,
   type Model,
-  type ModelAnswer,
   type ModelPart,
   type ModelRequest,
+  type ModelResponse,
   type ToolCall,
 } from '../../../src/index.ts';
 
@@ -59,7 +59,7 @@ function modelOf(between: Between, parts: number): Model {
         }
       }
       for (const delta of text) yield* piece({ type: 'text-delta', blockId: 't', delta });
-      const content: ModelAnswer['content'] = [
+      const content: ModelResponse['content'] = [
         { type: 'reasoning', text: reasoning.join('') },
         { type: 'text', text: text.join('') },
       ];

@@ -3,7 +3,7 @@ import type { Evaluation } from '../core/evaluations.ts';
 import type { DraftKind, MessageInterrupted, Without } from '../core/events.ts';
 import type { MessageDelta } from '../core/message-delta.ts';
 import { untilAborted } from '../models/until-aborted.ts';
-import { type ModelAnswer, ModelError, type ModelPart, type ModelRequest } from '../ports/model.ts';
+import { ModelError, type ModelPart, type ModelRequest, type ModelResponse } from '../ports/model.ts';
 import type { DraftChunk } from '../ports/store.ts';
 import type { DraftPolicy } from '../session/session.ts';
 import type { DraftSource, UnnumberedChunk } from './draft-writer.ts';
@@ -14,7 +14,7 @@ import { confirmLease, currentEvaluation, type Run, record } from './run.ts';
  * process can show the response so far. The text of an attempt that was cut off becomes `message/interrupted`:
  * shown, never sent (D53).
  */
-export async function streamAnswer(run: Run, request: ModelRequest): Promise<ModelAnswer> {
+export async function streamResponse(run: Run, request: ModelRequest): Promise<ModelResponse> {
   const draft = new Draft(run, request.turn, ++run.attempts);
   let iterator: AsyncIterator<ModelPart> | undefined;
   try {
@@ -33,7 +33,7 @@ export async function streamAnswer(run: Run, request: ModelRequest): Promise<Mod
 }
 
 /** Listens to the end. A draft that was interrupted meanwhile takes nothing more. */
-async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelAnswer> {
+async function hear(parts: AsyncIterator<ModelPart>, draft: Draft): Promise<ModelResponse> {
   for (;;) {
     const next = await parts.next();
     if (next.done) throw new ModelError('the model stopped before its response was finished', { retryable: true });

@@ -8,7 +8,7 @@ import type { PreparedRequest } from './main-loop.ts';
 import type { CompletedResponse } from './provider-adapter.ts';
 
 /** The response of a completed request as a checkpoint handler keeps it: plain JSON, with what it is the response to. */
-export interface KeptAnswer extends CompletedResponse<unknown> {
+export interface KeptResponse extends CompletedResponse<unknown> {
   readonly format: 'holdfast-answer';
   readonly version: 1;
   readonly prompt: PromptIdentity;
@@ -17,7 +17,10 @@ export interface KeptAnswer extends CompletedResponse<unknown> {
 }
 
 /** A response to keep. */
-export function keepAnswer<Output>(prepared: PreparedRequest<Output>, response: CompletedResponse<Output>): KeptAnswer {
+export function keepResponse<Output>(
+  prepared: PreparedRequest<Output>,
+  response: CompletedResponse<Output>,
+): KeptResponse {
   const { ns, key, hash } = prepared.prompt;
   return {
     format: 'holdfast-answer',
@@ -30,7 +33,7 @@ export function keepAnswer<Output>(prepared: PreparedRequest<Output>, response: 
 }
 
 /** The kept response that a handler loaded; undefined if it loaded a snapshot, or nothing. */
-export function readKeptAnswer(loaded: unknown): KeptAnswer | undefined {
+export function readKeptResponse(loaded: unknown): KeptResponse | undefined {
   if (typeof loaded === 'string' && !loaded.includes('"holdfast-answer"')) return undefined; // a snapshot may be long
   const value = typeof loaded === 'string' ? parse(loaded) : loaded;
   if (!isRecord(value) || value.format !== 'holdfast-answer') return undefined;
@@ -40,7 +43,7 @@ export function readKeptAnswer(loaded: unknown): KeptAnswer | undefined {
       'the kept response of this request cannot be read; update holdfast, or clear the checkpoint to run the request again',
     );
   }
-  return value as unknown as KeptAnswer;
+  return value as unknown as KeptResponse;
 }
 
 function parse(text: string): unknown {
@@ -55,8 +58,8 @@ function parse(text: string): unknown {
  * The response to a request that was completed before; undefined when the kept response is that of another input, of other params
  * or of another prompt. A prompt that changed since is refused, as a resume would refuse it (D4).
  */
-export async function answerFrom<Output>(
-  kept: KeptAnswer,
+export async function responseFrom<Output>(
+  kept: KeptResponse,
   prepared: PreparedRequest<Output>,
 ): Promise<CompletedResponse<Output> | undefined> {
   const { format: _, version: __, prompt, inputHash: input, paramsHash: params, ...response } = kept;

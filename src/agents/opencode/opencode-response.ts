@@ -4,7 +4,7 @@ import { recordedName } from './built-in-tools.ts';
 import type { OpenCodeMessage, OpenCodePart } from './opencode-types.ts';
 
 /** OpenCode's events of one response, and what of it is not recorded yet. Its parts arrive one by one, in any state. */
-export class OpenCodeAnswer {
+export class OpenCodeResponse {
   readonly #parts = new Map<string, OpenCodePart>();
   /** The deltas of a text that is still being streamed. */
   readonly #heard = new Map<string, string>();

@@ -2,7 +2,7 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { MediaPart, ProviderData, ReasoningPart, TextPart, ToolCall } from '../../core/messages.ts';
 import { addUsage, type Usage } from '../../core/usage.ts';
 import { mediaPart } from '../../formats/media.ts';
-import { type ModelAnswer, ModelError, type ModelPart } from '../../ports/model.ts';
+import { ModelError, type ModelPart, type ModelResponse } from '../../ports/model.ts';
 import { executorOf, type ProviderRules, reasoningPart, tidyMetadata } from './provider-rules.ts';
 import { type FinishPart, finishOf, readFile, type StreamFile } from './versions.ts';
 
@@ -42,7 +42,7 @@ interface Call {
  * `text:<i>` and `reasoning:<i>` become `answer.content[i]`, `call:<n>` becomes `answer.toolCalls[n]`. A provider that pauses
  * its turn sends several streams, which make one response.
  */
-export class AnswerCollector {
+export class ResponseCollector {
   readonly #rules: ProviderRules;
   readonly #turn: number;
   #blocks = new Map<string, Block>();
@@ -155,7 +155,7 @@ export class AnswerCollector {
   }
 
   /** Everything received so far, as one response. */
-  answer(): ModelAnswer {
+  answer(): ModelResponse {
     const content = this.#content.map((part) => (isBlock(part) ? this.#part(part) : part));
     const finish = this.#finish;
     return {
