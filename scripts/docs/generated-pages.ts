@@ -104,10 +104,16 @@ function llmsText(summary: string, pages: readonly IndexedPage[]): string {
 
 > ${summary}
 
-Everything below in one file: [llms-full.txt](llms-full.txt). The overview with an installation guide: [README.md](README.md).
+Install: ${code('npm install holdfast')} (ESM, Node 22.23, 24.15 or 26, or newer in each line). Entries: ${Object.keys(ENTRIES).map(code).join(', ')}.
+Everything below in one file: [llms-full.txt](llms-full.txt). The overview: [README.md](README.md).
 
 ${sections.join('\n\n')}
 `;
+}
+
+/** A code span. */
+function code(text: string): string {
+  return `\`${text}\``;
 }
 
 /** README.md and every page of the index in one Markdown file. */

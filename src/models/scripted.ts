@@ -34,7 +34,7 @@ export type ScriptedTurn =
     };
 
 /** The responses of a scripted model: the nth turn of a list, or a function of the request. */
-export type Script = readonly ScriptedTurn[] | ((request: ModelRequest) => ScriptedTurn);
+export type Script = readonly ScriptedTurn[] | ((request: ModelRequest) => ScriptedTurn | Promise<ScriptedTurn>);
 
 /** How a scripted model speaks. */
 export interface ScriptedModelOptions {
@@ -58,14 +58,17 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     modelId,
     stream(request) {
       const { signal } = request;
-      let said: Said | undefined;
+      let response: Said | undefined;
       let count = 0;
       const next = async (): Promise<IteratorResult<ModelPart, undefined>> => {
         signal?.throwIfAborted();
-        said ??= answer(request);
-        const part = said.parts[count++];
+        if (!response) {
+          const made = respond(request);
+          response = made instanceof Promise ? await made : made; // no turn of the event loop for a script
+        }
+        const part = response.parts[count++];
         if (!part) {
-          if (said.error) throw said.error;
+          if (response.error) throw response.error;
           return { done: true, value: undefined };
         }
         if (beforePart) await untilAborted(Promise.resolve(beforePart(part, request)), signal);
@@ -76,8 +79,12 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     },
   };
 
-  function answer(request: ModelRequest): Said {
+  function respond(request: ModelRequest): Said | Promise<Said> {
     const turn = typeof script === 'function' ? script(request) : script[request.turn - 1];
+    return turn instanceof Promise ? turn.then((resolved) => said(resolved, request)) : said(turn, request);
+  }
+
+  function said(turn: ScriptedTurn | undefined, request: ModelRequest): Said {
     if (turn === undefined) {
       const length = typeof script === 'function' ? 'no turn for it' : `${script.length} turns`;
       throw new ModelError(`the script has ${length}, and turn ${request.turn} was requested; add a turn to it`, {
@@ -88,7 +95,7 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
   }
 }
 
-type Answer = Exclude<ScriptedTurn, string>;
+type TurnParts = Exclude<ScriptedTurn, string>;
 
 /** What a turn of the script streams, and the error that it ends with, if it does. */
 interface Said {
@@ -96,7 +103,7 @@ interface Said {
   readonly error?: ModelError;
 }
 
-function read(turn: Answer, request: ModelRequest, modelId: string): Said {
+function read(turn: TurnParts, request: ModelRequest, modelId: string): Said {
   const parts: ModelPart[] = [];
   const content: (ReasoningPart | TextPart)[] = [];
   for (const type of ['reasoning', 'text'] as const) {

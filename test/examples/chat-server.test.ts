@@ -75,7 +75,12 @@ const post = (server: Server, message: { readonly id: string; readonly text: str
   fetch(server.url, { method: 'POST', body: JSON.stringify(message) });
 
 async function said(server: Server): Promise<readonly string[]> {
-  return (await (await fetch(server.url)).json()) as readonly string[];
+  const { status, messages } = (await (await fetch(server.url)).json()) as {
+    status: string;
+    messages: readonly string[];
+  };
+  expect(status).toBe('idle');
+  return messages;
 }
 
 function newPlace(name: string): string {

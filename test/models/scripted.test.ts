@@ -16,6 +16,11 @@ describe('a scripted model', () => {
     }
   });
 
+  test('waits for an asynchronous script', async () => {
+    const model = scriptedModel(async ({ turn }) => `turn ${turn}`);
+    expect(await ask(model, request(2))).toMatchObject({ answer: { content: [{ type: 'text', text: 'turn 2' }] } });
+  });
+
   test('fails beyond the end of its script with an error that is not retryable', async () => {
     const { error } = await askInVain(scriptedModel(['one']), request(2));
     expect(error).toBeInstanceOf(ModelError);
