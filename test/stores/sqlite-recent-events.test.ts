@@ -154,6 +154,52 @@ test('a recent event that cannot be read stops neither listing nor the appends t
   expect((await store.check()).problems).toHaveLength(2);
 });
 
+test('a summary that cannot be read is folded again, and stops no append of any session', async () => {
+  const path = temporaryDatabase();
+  const store = await open(path, 8);
+  onTestFinished(() => store.close());
+  await store.append('damaged', [event('3.0', minute(1)), note(2)], { id: 'a', expectedSeq: 0 });
+  await store.append('other', Array.from({ length: 8 }, note), { id: 'a', expectedSeq: 0 });
+  connect(path).exec("UPDATE summaries SET data = '{oops'");
+  expect((await store.check()).problems.join()).toMatch(/summary of session damaged .*summary of session other/);
+  const reopened = await open(path, 8);
+  onTestFinished(() => reopened.close());
+  expect(await titles(reopened)).toEqual([
+    ['damaged', '3.0'],
+    ['other', undefined],
+  ]);
+  await reopened.append('damaged', [note(3)], { id: 'b', expectedSeq: 2 });
+  for (let seq = 8; seq < 30; seq++) {
+    await reopened.append('other', [note(seq)], { id: `b-${seq}`, expectedSeq: seq });
+  }
+  expect(await titles(reopened)).toEqual([
+    ['damaged', '3.0'],
+    ['other', undefined],
+  ]);
+  expect(await reopened.check()).toMatchObject({ ok: true, problems: [] });
+});
+
+test('a process that has written none of them lists many sessions with recent events', async () => {
+  const path = temporaryDatabase();
+  const store = await openStore(path, { backgroundIndexing: false });
+  const ids = Array.from({ length: 300 }, (_, i) => `session-${i}`);
+  await Promise.all(
+    ids.map((id, i) => store.append(id, [event(`${i}.0`, minute(i)), note(2)], { id: 'a', expectedSeq: 0 })),
+  );
+  const other = await openStore(path, { backgroundIndexing: false });
+  const all = (await other.listSessions({ limit: 1000 })).sessions;
+  expect(new Set(all.map(({ id }) => id))).toEqual(new Set(ids));
+  const expected = ids.filter((_, i) => (i * 10) % 3 === 2);
+  const { sessions } = await other.listSessions({ work: true, limit: 1000 });
+  expect(new Set(sessions.map(({ id }) => id))).toEqual(new Set(expected));
+  expect(all).toEqual((await store.listSessions({ limit: 1000 })).sessions);
+});
+
+async function titles(store: SqliteStore): Promise<readonly (readonly [string, string | undefined])[]> {
+  const { sessions } = await store.listSessions();
+  return sessions.map(({ id, title }) => [id, title] as const).sort();
+}
+
 async function open(path: string, placeEvery: number): Promise<SqliteStore> {
   return storeOnDatabase(await openDatabase(path), path, { busyTimeoutMs: 10_000 }, placeEvery);
 }

@@ -19,8 +19,8 @@ export const MAX_SEQ = 0xffff_ffff;
 const PLACE_EVERY = 1024;
 /** The position up to which rows have their places. */
 export const PLACED = "(SELECT value FROM counters WHERE name = 'placed')";
-/** The last recent row of each session that has any. SQLite takes `at` from the row that has the greatest seq. */
-export const RECENT: string = `(SELECT key, max(seq) AS seq, at FROM events WHERE position > ${PLACED} GROUP BY key)`;
+/** The last recent row of each session that has any, and their number. SQLite takes `at` from the row that has the greatest seq. */
+export const RECENT: string = `(SELECT key, max(seq) AS seq, count(*) AS count, at FROM events WHERE position > ${PLACED} GROUP BY key)`;
 
 /** A row as it lies in the table, its payload unread. */
 export type EventRow = readonly [seq: number, at: string, type: string, data: string];

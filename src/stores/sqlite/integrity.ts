@@ -54,6 +54,11 @@ const QUERIES: readonly Query[] = [
     say: ({ id, indexed_seq, seq }) => `session ${id} is indexed up to ${indexed_seq} but ends at ${seq}`,
   },
   {
+    sql: `SELECT s.id AS id FROM summaries JOIN ${SESSIONS} s USING (key)
+          WHERE NOT json_valid(summaries.data) OR summaries.seq > s.seq`,
+    say: ({ id }) => `the summary of session ${id} is not what its events add up to`,
+  },
+  {
     sql: `SELECT s.id AS id, r.hash AS hash FROM event_contents r JOIN sessions s USING (key)
           WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.hash = r.hash)`,
     say: ({ id, hash }) => `session ${id} refers to content ${hash}, which is missing`,

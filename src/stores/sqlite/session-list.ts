@@ -13,6 +13,8 @@ type ListRow = {
   readonly revision: number;
   readonly id: string;
   readonly seq: number;
+  /** How many of its events are recent. */
+  readonly count: number | null;
   readonly updated_at: string;
   /** Its summary; null when recent events may have changed it. */
   readonly data: string | null;
@@ -20,7 +22,7 @@ type ListRow = {
 
 type Page = [string | null, string | null, string | null, string | null, number];
 
-const COLUMNS = `sessions.key AS key, revision, id, coalesce(recent.seq, sessions.seq) AS seq,
+const COLUMNS = `sessions.key AS key, revision, id, coalesce(recent.seq, sessions.seq) AS seq, count,
   coalesce(at, updated_at) AS updated_at, iif(recent.seq IS NULL, data, NULL) AS data,
   fence, lease_expires_at, lease_deadline, lease_holder, lease_renewals`;
 const PAGE = '(? IS NULL OR updated_at < ? OR (updated_at = ? AND id > ?)) ORDER BY updated_at DESC, id LIMIT ?';
@@ -68,8 +70,9 @@ export class SessionList {
       const { updatedAt = null, id = null } = position ?? {};
       const list = options.work ? this.#withWork : this.#all;
       const chunk = list.all(updatedAt, updatedAt, updatedAt, id, rows);
+      const summaries = this.#recentSummaries(chunk);
       for (const row of chunk) {
-        const info = this.#infoOf(row);
+        const info = this.#infoOf(row, summaries);
         if (matchesFilter(info, options) && found.push(info) > limit) {
           const last = found[limit - 1] as SessionInfo;
           return { sessions: found.slice(0, limit), next: encodeCursor(last) };
@@ -81,21 +84,33 @@ export class SessionList {
     }
   }
 
-  #infoOf(row: ListRow): SessionInfo {
-    const { id, seq, updated_at: updatedAt } = row;
-    const info = { ...JSON.parse(row.data ?? this.#recentSummary(row)), id, seq, updatedAt } as SessionInfo;
+  #infoOf(row: ListRow, recent: ReadonlyMap<number, SessionSummary>): SessionInfo {
+    const { key, id, seq, updated_at: updatedAt } = row;
+    const remembered = recent.get(key);
+    // A copy of what this process remembers: the caller may change what it gets.
+    const summary = remembered ? structuredClone(remembered) : (parsed(row.data) ?? this.#summaries.read(row));
+    const info = { ...summary, id, seq, updatedAt } as SessionInfo;
     return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, this.#clock) };
   }
 
-  /** As JSON: what is handed out is the caller's, and may be changed. */
-  #recentSummary({ key, revision, seq, updated_at }: ListRow): string {
-    const summary: SessionSummary = this.#summaries.read({ key, revision, seq }) ?? unreadable(updated_at);
-    this.#summaries.remember({ key, revision, seq, summary });
-    return JSON.stringify(summary);
+  /** The summaries of those rows whose sessions have recent events. */
+  #recentSummaries(rows: readonly ListRow[]): ReadonlyMap<number, SessionSummary> {
+    const positions = rows.flatMap(({ key, revision, seq, count, updated_at: at }) =>
+      count === null ? [] : [{ key, revision, seq, count, at }],
+    );
+    const summaries = this.#summaries.readRecent(positions);
+    for (const { key, revision, seq } of positions) {
+      this.#summaries.remember({ key, revision, seq, summary: summaries.get(key) as SessionSummary });
+    }
+    return summaries;
   }
 }
 
-/** The summary of a session none of whose events can be read: it is listed, and `check` reports it. */
-function unreadable(createdAt: string): SessionSummary {
-  return { tags: [], metadata: {}, createdAt };
+/** The summary in a row; undefined when it cannot be read. */
+function parsed(data: string | null): SessionSummary | undefined {
+  try {
+    return data === null ? undefined : (JSON.parse(data) as SessionSummary);
+  } catch {
+    return undefined;
+  }
 }
