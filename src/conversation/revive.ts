@@ -4,7 +4,7 @@ import type { ConversationBlock } from './blocks.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import { IndexedState } from './indexed-state.ts';
 import { isStoredBlock, knownBlock } from './is-conversation-event.ts';
-import type { SubagentStatus } from './state.ts';
+import type { SessionConversationState, SubagentStatus } from './state.ts';
 import type { Subagent } from './subagent.ts';
 import { SubagentIndex } from './subagent-index.ts';
 
@@ -12,7 +12,7 @@ import { SubagentIndex } from './subagent-index.ts';
  * Restores a state from its JSON, so that a client can continue to reduce what a server sent. Accepts any value: what is not a
  * block or a subagent is dropped.
  */
-export function reviveConversationState(value: unknown): IndexedState {
+export function reviveConversationState(value: unknown): SessionConversationState {
   const fields = isRecord(value) ? value : {};
   const byToolUse = new Map<string, Subagent>();
   for (const item of iterate(fields.subagents)) {
