@@ -13,6 +13,11 @@ import { SubagentIndex } from './subagent-index.ts';
  * block or a subagent is dropped.
  */
 export function reviveConversationState(value: unknown): SessionConversationState {
+  return reviveIndexed(value);
+}
+
+/** As `reviveConversationState`, for the reducer. */
+export function reviveIndexed(value: unknown): IndexedState {
   const fields = isRecord(value) ? value : {};
   const byToolUse = new Map<string, Subagent>();
   for (const item of iterate(fields.subagents)) {

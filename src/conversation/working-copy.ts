@@ -1,7 +1,7 @@
 import { BlockVector } from './block-vector.ts';
 import { MAIN_CONVERSATION } from './events.ts';
 import { IndexedState } from './indexed-state.ts';
-import { reviveConversationState } from './revive.ts';
+import { reviveIndexed } from './revive.ts';
 import type { SessionConversationState } from './state.ts';
 import type { Subagent } from './subagent.ts';
 import { SubagentIndex } from './subagent-index.ts';
@@ -26,7 +26,7 @@ export class WorkingCopy {
 
   constructor(state: SessionConversationState) {
     this.#origin = state;
-    this.#start = IndexedState.isOurs(state) ? state : reviveConversationState(state);
+    this.#start = IndexedState.isOurs(state) ? state : reviveIndexed(state);
     this.#blocks = this.#start.blocks;
     this.#subagents = this.#start.subagents;
     this.#index = IndexedState.indexOf(this.#start);
