@@ -5,11 +5,13 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
+const DEFINED = ['test/decisions.test.ts', 'test/errors.test.ts', 'test/architecture.test.ts'];
 const STEPS: readonly (readonly [what: string, command: string, ...args: string[]])[] = [
   ['format and lint', 'biome', 'check', '.'],
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['pure folders without Node and DOM', 'tsc', '-p', 'tsconfig.pure.json'],
   ['terms of the glossary', 'node', 'scripts/check-words.ts'],
+  ['decisions, errors and layers are as the documents define them', 'vitest', 'run', ...DEFINED],
   ['pages: examples compile and run, exports are documented, links', 'vitest', 'run', 'test/documents'],
   ['no import cycles, no file over 400 lines', 'node', 'scripts/check-structure.ts'],
   ['build', 'node', 'scripts/build.ts'],
