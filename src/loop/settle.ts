@@ -103,7 +103,7 @@ function undecidedCall(session: AnySession, state: SessionState, call: CallRef):
   const { callId } = call;
   if (now.status === 'started') refuse(`call ${callId} was started already; settle it instead`);
   if (now.settlement && 'result' in now.settlement) refuse(`call ${callId} was settled already; resume to record it`);
-  if (now.approval) refuse(`call ${callId} was ${now.approval} already; the first word counts`);
+  if (now.approval) refuse(`call ${callId} was ${now.approval} already; the first decision counts`);
   return now;
 }
 
