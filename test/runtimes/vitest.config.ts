@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['*.test.ts'],
     globalSetup: ['set-up-runtimes.ts'],
-    testTimeout: 900_000,
+    testTimeout: 1_500_000,
     hookTimeout: 300_000,
     maxWorkers: 1,
   },
