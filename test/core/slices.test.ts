@@ -142,7 +142,7 @@ describe('selecting', () => {
     expect(itemsOf(state, slice.name)).toHaveLength(count);
   });
 
-  test.for(['nobody', '__proto__', 'constructor', 'toString'])('a slice called %s does not exist', (name) => {
+  test.for(['missing', '__proto__', 'constructor', 'toString'])('a slice called %s does not exist', (name) => {
     expect(itemsOf(state, name)).toBeUndefined();
   });
 

@@ -83,7 +83,7 @@ async function bundleBrowser(): Promise<string> {
   return join(bundles, 'browser.mjs');
 }
 
-test('the React component shows what is said, also after the server was killed and started again', async () => {
+test('the React component shows every message, also after the server was killed and restarted', async () => {
   const place = mkdtempSync(join(directory, 'server-'));
   writeFileSync(join(place, 'events-server.mts'), withSources(programIn(PAGE, 'events-server.mts')));
   const server = start(place, ['events-server.mts'], { PORT: '0' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { redactSecrets, SecretRedactor } from '../../src/transcripts/export/redact-secrets.ts';
 
-// Made up; each is built here so that no scanner of this repository takes it for a real secret.
+// Invented secrets. Each is assembled at run time, so that secret scanners do not report this file.
 const letters = 'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3gH5jK7mN9pQ1sT3vW5yZ7';
 const take = (n: number): string => letters.repeat(3).slice(0, n);
 const hex = (n: number): string => '0123456789abcdef'.repeat(8).slice(0, n);
