@@ -121,16 +121,7 @@ describe('D67: the first decision wins', () => {
   });
 
   test('a call that waits for no approval cannot be approved', async () => {
-    const gate = deferred<string>();
-    const begun = deferred();
-    const slow = tool(
-      'slow',
-      () => {
-        begun.resolve();
-        return gate.promise;
-      },
-      { effect: 'read' },
-    );
+    const { gate, begun, slow } = gatedRead();
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
     const running = evaluate();
     await begun.promise;
@@ -142,16 +133,7 @@ describe('D67: the first decision wins', () => {
   });
 
   test('a read that is denied while it runs is recorded as denied, and once', async () => {
-    const gate = deferred<string>();
-    const begun = deferred();
-    const slow = tool(
-      'slow',
-      () => {
-        begun.resolve();
-        return gate.promise;
-      },
-      { effect: 'read' },
-    );
+    const { gate, begun, slow } = gatedRead();
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
     const running = evaluate();
     await begun.promise;
@@ -317,3 +299,14 @@ test('D67: calls that an older version suspended for can be approved', async () 
   expect(await evaluate({ session: old, resume: true })).toMatchObject({ status: 'completed' });
   expect(runs).toHaveLength(1);
 });
+
+/** A read that runs until its gate opens. */
+function gatedRead() {
+  const gate = deferred<string>();
+  const begun = deferred();
+  const execute = (): Promise<string> => {
+    begun.resolve();
+    return gate.promise;
+  };
+  return { gate, begun, slow: tool('slow', execute, { effect: 'read' }) };
+}
