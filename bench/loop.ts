@@ -62,7 +62,12 @@ async function* timeFigures(dir: string, turns: number, limit: number): AsyncIte
   for (let i = 0; i < (turns >= 1000 ? 3 : 15); i++) runs.push(await measure(dir, `${turns}-${i}`, turns));
   const all = runs.flat();
   const commits = all.reduce((sum, stretch) => sum + stretch.commits, 0) / all.length;
-  yield info(NAME, `${turns} turns: commits per turn`, commits);
+  yield info(
+    NAME,
+    `${turns} turns: commits per turn`,
+    commits,
+    'one of them waits for the disk, the results follow with it',
+  );
   const middle = (which: keyof Stretch) => (median(all.map((stretch) => stretch[which])) * 1000).toFixed(0);
   yield atMost(
     NAME,

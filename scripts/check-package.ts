@@ -1,7 +1,7 @@
 /**
  * Checks the package as users get it: packs it, installs it into an empty directory, and checks there that
  *
- * - every entry loads without optional peers, and `holdfast/conversation` loads no module of Node
+ * - every entry loads without optional peers (`holdfast/react` with React), and `holdfast/conversation` and it load no module of Node
  * - the command runs, and the demo's advice is for users who installed the package
  * - every entry, and programs that rely on narrowing, compile with `skipLibCheck: false` under every supported TypeScript
  *   (`test/consumers`), with and without the Claude Agent SDK
@@ -28,6 +28,7 @@ registerHooks({
   },
 });
 await import('holdfast/conversation');
+await import('holdfast/react');
 `;
 
 const execute = promisify(execFile);
@@ -58,6 +59,7 @@ async function install(): Promise<{ readonly installed: string; readonly entries
   await execute('npm', ['install', ...options, join(place, filename)], { cwd: place });
   mkdirSync(join(place, 'node_modules', '@types'), { recursive: true });
   symlinkSync(join(root, 'node_modules', '@types', 'node'), join(place, 'node_modules', '@types', 'node'), 'junction');
+  for (const peer of ['react', '@types/react', 'csstype']) linkPackage(peer); // what `holdfast/react` cannot load and compile without
   const installed = join(place, 'node_modules', 'holdfast');
   const { exports } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     readonly exports: Readonly<Record<string, unknown>>;
@@ -68,6 +70,10 @@ async function install(): Promise<{ readonly installed: string; readonly entries
   return { installed, entries };
 }
 
+function linkPackage(name: string): void {
+  symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name), 'junction');
+}
+
 function isMapped(path: string): boolean {
   return /\.[cm]?[jt]s$/.test(path) && /^\/\/# sourceMappingURL=/m.test(readFileSync(path, 'utf8'));
 }
@@ -75,7 +81,7 @@ function isMapped(path: string): boolean {
 async function loadingProblems(entries: readonly string[]): Promise<readonly string[]> {
   const scripts = [
     ...entries.map((entry) => [entry, `await import('${entry}')`] as const),
-    ['holdfast/conversation without Node', WITHOUT_NODE] as const,
+    ['holdfast/conversation or holdfast/react without Node', WITHOUT_NODE] as const,
   ];
   const problems: string[] = [];
   for (const [what, script] of scripts) {

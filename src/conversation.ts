@@ -16,6 +16,12 @@ export type {
 } from './conversation/blocks.ts';
 export { conversationToEvents } from './conversation/conversation-to-events.ts';
 export {
+  type DescribedToolUse,
+  describeToolUse,
+  type ToolUseDescription,
+  type ToolUseKind,
+} from './conversation/describe-tool-use.ts';
+export {
   type BlockDelta,
   type BlockRemoved,
   type BlockUpsert,
@@ -41,8 +47,10 @@ export {
   usageTotals,
 } from './conversation/selectors.ts';
 export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';
+export { type ToolUseContent, toolUseContents } from './conversation/tool-use-content.ts';
 export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
+export { codexStreamConverter } from './transcripts/codex/stream-converter.ts';
 export type { TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
 export {
   type OpenCodeStreamConverterOptions,

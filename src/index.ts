@@ -150,6 +150,7 @@ export {
   type ModelTool,
 } from './ports/model.ts';
 export type * from './ports/store.ts';
+export { sessionSource } from './react/session-source.ts';
 export type { SendOptions, SentInput } from './session/send-input.ts';
 export {
   type AnySession,

@@ -62,11 +62,13 @@ export {
 export {
   DEFAULT_HITS,
   matchText,
+  matchTexts,
   parseQuery,
   SEARCH_VERSION,
   type SearchableText,
   type SearchTerm,
   searchableText,
+  searchableTexts,
   wordsOf,
 } from './stores/search-text.ts';
 export {

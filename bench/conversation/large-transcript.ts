@@ -36,9 +36,13 @@ class Template {
       .split(FRESH);
   }
 
-  /** A copy with its own ids, for one agent. */
+  /** A copy with its own ids and its own days, for one agent: lines with equal times and texts would count as written twice. */
   copy(id: number, agent: number): string {
-    return this.#parts.join(id.toString(16).padStart(8, '0')).replaceAll(AGENT, `${AGENT}${agent}`);
+    const text = this.#parts.join(id.toString(16).padStart(8, '0')).replaceAll(AGENT, `${AGENT}${agent}`);
+    return text.replaceAll(
+      /"timestamp":"\d{4}-\d\d-(\d\d)T/g,
+      (_, day: string) => `"timestamp":"${2026 + agent}-01-${day}T`,
+    );
   }
 }
 
@@ -61,7 +65,7 @@ export async function writeCopies(directory: string, bytes: number): Promise<Lar
 export async function writeMostlyProgress(directory: string, bytes: number, share: number): Promise<LargeTranscript> {
   const lines = linesOf(SESSION);
   const said = new Template(lines.filter((line) => !isProgress(line)));
-  const progress = new Template(lines.filter(isProgress));
+  const progress = new Template(lines.filter((line) => isProgress(line) && !line.includes('"agent_progress"')));
   const agent = new Template(linesOf(`agent-${AGENT}`));
   const copies = Math.max(1, Math.round((bytes * (1 - share)) / said.bytes));
   const repeats = Math.round((bytes * share) / progress.bytes / copies);

@@ -9,12 +9,12 @@ import { readTranscript } from '../../src/transcripts.ts';
 
 const BATCH = 4096;
 
-/** The state of a transcript, event by event from its file. */
+/** The state of a transcript, in batches of events from its file. */
 export async function readToState(path: string): Promise<SessionConversationState> {
   let state = createConversationState();
   let batch: ConversationEvent[] = [];
-  for await (const event of readTranscript(path)) {
-    batch.push(event);
+  for await (const events of readTranscript(path).batches()) {
+    for (const event of events) batch.push(event);
     if (batch.length < BATCH) continue;
     state = reduceConversationEvents(state, batch);
     batch = [];

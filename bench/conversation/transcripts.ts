@@ -9,14 +9,16 @@ import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { loadTranscript } from '../../src/transcripts.ts';
 import { atLeast, atMost, type Figure, info, median } from '../figure.ts';
 import { type LargeTranscript, writeCopies, writeMostlyProgress } from './large-transcript.ts';
+import { parseLines } from './parse-lines.ts';
 import { readToState } from './read-to-state.ts';
 
 const SPEED_BYTES = 100_000_000;
 const MEMORY_BYTES = 1_000_000_000;
 const PROGRESS_SHARE = 0.95;
 const ROUNDS = 5;
+const FRESH_ROUNDS = 9;
 /** Blocks of the main conversation in one copy of the real session. */
-const BLOCKS_PER_COPY = 412;
+const BLOCKS_PER_COPY = 401;
 
 /** The figures of this part of the section. */
 export async function* transcriptFigures(section: string): AsyncGenerator<Figure> {
@@ -27,7 +29,8 @@ export async function* transcriptFigures(section: string): AsyncGenerator<Figure
 /** Both ways of parsing 100 MB, compared with `JSON.parse` of every line over buffers. */
 async function* speed(section: string, directory: string): AsyncGenerator<Figure> {
   const transcript = await writeCopies(directory, SPEED_BYTES);
-  const buffers = await readAll(transcript);
+  yield* fresh(section, transcript);
+  const buffers = await Promise.all((await filesOf(transcript)).map((file) => readFile(file)));
   const { raw } = await loadTranscript(transcript.path);
   const samples = { floor: [] as number[], reading: [] as number[], parsing: [] as number[] };
   for (let round = -1; round < ROUNDS; round++) {
@@ -55,42 +58,58 @@ async function* speed(section: string, directory: string): AsyncGenerator<Figure
   yield atLeast(section, 'the same from its text in memory', share(samples.parsing), 0.6, note(samples.parsing));
 }
 
+/** The same in processes of their own, from the files: nothing is compiled, and nothing in memory. */
+async function* fresh(section: string, transcript: LargeTranscript): AsyncGenerator<Figure> {
+  const files = await filesOf(transcript);
+  const ratios: number[] = [];
+  for (let round = 0; round < FRESH_ROUNDS; round++) {
+    const floor = await inProcess('parse-lines.ts', ...files);
+    const reading = await inProcess('read-to-state.ts', transcript.path);
+    expectBlocks(reading.blocks ?? 0, transcript);
+    ratios.push(floor.milliseconds / reading.milliseconds);
+  }
+  const figure = '100 MB Claude Code transcript from its files to state, in a fresh process: speed against JSON.parse';
+  yield atLeast(
+    section,
+    figure,
+    median(ratios),
+    0.6,
+    `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
+  );
+}
+
 /** A process that reads 1 GB of which 95 % is progress, to state. */
 async function* memory(section: string, directory: string): AsyncGenerator<Figure> {
   const transcript = await writeMostlyProgress(directory, MEMORY_BYTES, PROGRESS_SHARE);
-  const script = join(import.meta.dirname, 'read-to-state.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [script, transcript.path]);
-  const told = JSON.parse(stdout) as { megabytes: number; milliseconds: number; blocks: number };
-  expectBlocks(told.blocks, transcript);
+  const told = await inProcess('read-to-state.ts', transcript.path);
+  expectBlocks(told.blocks ?? 0, transcript);
   const gigabytes = transcript.bytes / 1e9;
   yield atMost(
     section,
     'memory (MB) of a process that reads a 1 GB transcript, 95 % of it progress, to state',
-    told.megabytes,
+    told.megabytes ?? Number.NaN,
     300,
     `${gigabytes.toFixed(2)} GB`,
   );
   yield info(section, 'MB/s of that', transcript.bytes / 1000 / told.milliseconds);
 }
 
-/** The lower limit for any parser that reads every line. */
-function parseLines(buffers: readonly Buffer[]): number {
-  let lines = 0;
-  for (const buffer of buffers) {
-    for (let start = 0; start < buffer.length; ) {
-      const newline = buffer.indexOf(10, start);
-      const end = newline < 0 ? buffer.length : newline;
-      if (end > start && JSON.parse(buffer.toString('utf8', start, end)) !== null) lines++;
-      start = end + 1;
-    }
-  }
-  return lines;
-}
-
-async function readAll({ path }: LargeTranscript): Promise<readonly Buffer[]> {
+async function filesOf({ path }: LargeTranscript): Promise<readonly string[]> {
   const below = join(path.slice(0, -'.jsonl'.length), 'subagents');
   const names = await readdir(below);
-  return await Promise.all([path, ...names.map((name) => join(below, name))].map((file) => readFile(file)));
+  return [path, ...names.map((name) => join(below, name))];
+}
+
+/** Runs a script of this folder in a process of its own; returns what it prints. */
+async function inProcess(script: string, ...files: readonly string[]): Promise<Told> {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, script), ...files]);
+  return JSON.parse(stdout) as Told;
+}
+
+interface Told {
+  readonly milliseconds: number;
+  readonly megabytes?: number;
+  readonly blocks?: number;
 }
 
 function check(state: SessionConversationState, transcript: LargeTranscript): number {

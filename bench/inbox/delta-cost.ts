@@ -6,10 +6,11 @@ import {
   reduceConversationEvents,
   type SessionConversationState,
 } from '../../src/conversation.ts';
-import { type DraftChunk, openSession, type Session, type Store, type TailItem } from '../../src/index.ts';
+import { openSession, type Session, type Store, type TailItem } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { message } from '../append/workload.ts';
 import { atMost, type Figure, info, median } from '../figure.ts';
+import { draftChunks } from './draft-chunks.ts';
 
 const FEW = 100;
 const MANY = 10_000;
@@ -96,14 +97,8 @@ class Followed {
   }
 
   async #write(count: number): Promise<void> {
-    const delta = 'eight words of text that are said aloud ';
-    const chunks = Array.from({ length: count }, (): DraftChunk => {
-      const offset = this.#written++ * delta.length;
-      return {
-        ...{ draftId: 'draft', evaluationId: 'draft', turn: 1, attempt: 1, blockId: 'draft:1:0', kind: 'text' },
-        ...{ fence: this.#fence, n: this.#written, delta, offset, after: 1 },
-      };
-    });
+    const chunks = draftChunks(this.#fence, this.#written, count);
+    this.#written += count;
     await this.#store.appendDraft(this.#id, chunks, { fence: this.#fence });
   }
 

@@ -15,6 +15,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'holdfast/claude-agent': 'docs/agents.md',
   'holdfast/opencode': 'docs/agents.md',
   'holdfast/agent': 'docs/agents.md',
+  'holdfast/server': 'docs/server.md',
   'holdfast/store': 'docs/writing-a-store.md',
   'holdfast/testing': 'docs/testing.md',
 };

@@ -3,29 +3,40 @@ import type { BlockList, ConversationBlock } from './blocks.ts';
 import { PositionIndex } from './position-index.ts';
 import { VersionedArray } from './versioned-array.ts';
 
+/** Fewer holes are never worth a new list. */
+const MIN_HOLES = 32;
+
 /**
- * The blocks of one conversation: a persistent list that also finds a block by id, a call by tool use id, and the pending blocks. Only
- * the cost of removing a block grows with the length.
+ * The blocks of one conversation: a persistent list that also finds a block by id, a call by tool use id, and the pending blocks.
+ *
+ * A removed block leaves a hole, so that the others keep their positions; when a third of the positions are holes, the list is made again
+ * without them. So an index counts blocks and a position counts holes, too. Only `at` is slow while there are holes: its first call looks
+ * at every block.
  */
 export class BlockVector implements BlockList {
   readonly length: number;
-  readonly #list: VersionedArray<ConversationBlock>;
+  readonly #list: VersionedArray<ConversationBlock | undefined>;
   readonly #ids: PositionIndex;
   /** Calls whose tool use id is not their block's id; most conversations have none. */
   readonly #calls: PositionIndex | undefined;
   /** Positions that were pending once. Closed ones are skipped when read, and dropped when they are too many. */
   readonly #opened: List<number>;
   readonly #pendingCount: number;
+  readonly #holes: number;
+  /** The blocks without the holes, when `at` needs them. */
+  #blocks: readonly ConversationBlock[] | undefined;
 
   private constructor(
-    list: VersionedArray<ConversationBlock>,
+    list: VersionedArray<ConversationBlock | undefined>,
     ids: PositionIndex,
     calls: PositionIndex | undefined,
     opened: List<number>,
     pendingCount: number,
+    holes: number,
   ) {
     this.#list = list;
-    this.length = list.length;
+    this.#holes = holes;
+    this.length = list.length - holes;
     this.#ids = ids;
     this.#calls = calls;
     this.#opened = opened;
@@ -33,10 +44,11 @@ export class BlockVector implements BlockList {
   }
 
   static readonly empty: BlockVector = new BlockVector(
-    VersionedArray.from([]),
+    VersionedArray.from<ConversationBlock | undefined>([]),
     new PositionIndex(),
     undefined,
     List.empty(),
+    0,
     0,
   );
 
@@ -48,7 +60,16 @@ export class BlockVector implements BlockList {
   }
 
   at(index: number): ConversationBlock | undefined {
-    return this.#list.at(index < 0 ? this.length + index : index);
+    const place = index < 0 ? this.length + index : index;
+    if (this.#holes === 0) return this.#list.at(place);
+    if (place === this.length - 1) return this.#last();
+    this.#blocks ??= this.toJSON();
+    return this.#blocks[place];
+  }
+
+  /** The block at a position, as the other methods name it. */
+  blockAt(position: number): ConversationBlock | undefined {
+    return this.#list.at(position);
   }
 
   /** The position of the block with this id, or -1. */
@@ -93,7 +114,7 @@ export class BlockVector implements BlockList {
 
   /** A vector with `block`, whose id is new, at the end. */
   push(block: ConversationBlock): BlockVector {
-    const position = this.length;
+    const position = this.#list.length;
     // The shared index also holds the blocks of other branches; when those are the majority, this branch gets its own index.
     const ids = position === 0 || this.#ids.size > 2 * position + 64 ? this.#indexOfIds() : this.#ids;
     ids.add(block.id, position);
@@ -104,6 +125,7 @@ export class BlockVector implements BlockList {
       this.#withCall(block, position),
       pending ? this.#opened.push(position) : this.#opened,
       pending ? this.#pendingCount + 1 : this.#pendingCount,
+      this.#holes,
     );
   }
 
@@ -113,19 +135,26 @@ export class BlockVector implements BlockList {
     if (before === undefined || before === block) return this;
     const list = this.#list.set(position, block);
     const calls = block.type === 'tool_use' ? this.#withCall(block, position) : this.#calls;
-    if (before.status === block.status)
-      return new BlockVector(list, this.#ids, calls, this.#opened, this.#pendingCount);
-    if (block.status === 'pending')
-      return new BlockVector(list, this.#ids, calls, this.#opened.push(position), this.#pendingCount + 1);
-    if (before.status !== 'pending') return new BlockVector(list, this.#ids, calls, this.#opened, this.#pendingCount);
+    if (before.status === block.status) return this.#with(list, calls, this.#opened, this.#pendingCount);
+    if (block.status === 'pending') return this.#with(list, calls, this.#opened.push(position), this.#pendingCount + 1);
+    if (before.status !== 'pending') return this.#with(list, calls, this.#opened, this.#pendingCount);
     const pendingCount = this.#pendingCount - 1;
-    return new BlockVector(list, this.#ids, calls, pruned(this.#opened, list, pendingCount), pendingCount);
+    return this.#with(list, calls, pruned(this.#opened, list, pendingCount), pendingCount);
   }
 
-  /** A vector without the block of this id. Its cost grows with the length: removals are rare. */
+  /** A vector without the block of this id. */
   remove(id: string): BlockVector {
     const position = this.positionOf(id);
-    return position < 0 ? this : BlockVector.from(this.#list.toJSON().toSpliced(position, 1));
+    const before = this.#list.at(position);
+    if (before === undefined) return this;
+    const pendingCount = before.status === 'pending' ? this.#pendingCount - 1 : this.#pendingCount;
+    if (position === this.#list.length - 1)
+      return this.#with(this.#list.pop(), this.#calls, this.#opened, pendingCount);
+    const holes = this.#holes + 1;
+    const list = this.#list.set(position, undefined);
+    if (holes > MIN_HOLES && holes > list.length / 3)
+      return BlockVector.from(list.toJSON().flatMap((block) => block ?? []));
+    return this.#with(list, this.#calls, this.#opened, pendingCount, holes);
   }
 
   /** The positions of the pending blocks, in order; its cost does not grow with the complete ones. */
@@ -153,17 +182,40 @@ export class BlockVector implements BlockList {
   }
 
   toJSON(): ConversationBlock[] {
-    return this.#list.toJSON();
+    const blocks = this.#list.toJSON();
+    return this.#holes === 0 ? (blocks as ConversationBlock[]) : blocks.flatMap((block) => block ?? []);
   }
 
   [Symbol.iterator](): Iterator<ConversationBlock> {
-    return this.#list[Symbol.iterator]();
+    return this.#holes === 0
+      ? (this.#list as VersionedArray<ConversationBlock>)[Symbol.iterator]()
+      : this.toJSON()[Symbol.iterator]();
+  }
+
+  /** The last block: pages follow it while it streams, so it must be found without a look at the others. */
+  #last(): ConversationBlock | undefined {
+    let position = this.#list.length - 1;
+    while (position >= 0 && this.#list.at(position) === undefined) position--;
+    return this.#list.at(position);
+  }
+
+  #with(
+    list: VersionedArray<ConversationBlock | undefined>,
+    calls: PositionIndex | undefined,
+    opened: List<number>,
+    pendingCount: number,
+    holes: number = this.#holes,
+  ): BlockVector {
+    return new BlockVector(list, this.#ids, calls, opened, pendingCount, holes);
   }
 
   #indexOfIds(): PositionIndex {
     const ids = new PositionIndex();
     let position = 0;
-    for (const block of this.#list) ids.add(block.id, position++);
+    for (const block of this.#list) {
+      if (block) ids.add(block.id, position);
+      position++;
+    }
     return ids;
   }
 
@@ -175,7 +227,11 @@ export class BlockVector implements BlockList {
   }
 }
 
-function pruned(opened: List<number>, list: VersionedArray<ConversationBlock>, pendingCount: number): List<number> {
+function pruned(
+  opened: List<number>,
+  list: VersionedArray<ConversationBlock | undefined>,
+  pendingCount: number,
+): List<number> {
   if (opened.length <= 2 * pendingCount + 32) return opened;
   if (pendingCount === 0) return List.empty();
   return List.from(opened.filter((position) => list.at(position)?.status === 'pending'));

@@ -1,30 +1,42 @@
 import type { ConversationBlock } from './blocks.ts';
-import type { ConversationEvent } from './events.ts';
-import { findBlock } from './selectors.ts';
+import { type ConversationEvent, MAIN_CONVERSATION, type SubagentSpawned } from './events.ts';
 import type { SessionConversationState, SubagentState } from './state.ts';
 import { isOpen, subagentBlockId } from './subagent.ts';
 
-/** Converts a state to events that reduce to the same blocks and subagents, for a file or for a reader that connects late. */
+/**
+ * Converts a state to events that reduce to the same state, for a file or for a reader that connects late.
+ *
+ *     subagents, in their order ─▶ the blocks that show them, removed ─▶ the blocks of every conversation, in their order
+ *
+ * A spawn creates a block where the conversation ends at that moment. The blocks follow as they are, so those are removed first.
+ */
 export function conversationToEvents(state: SessionConversationState): ConversationEvent[] {
   const events: ConversationEvent[] = [];
-  // First the blocks of every conversation, in order; then the parents.
+  const ids = new Set(state.subagents.map(({ toolUseId }) => toolUseId));
+  const created = new Set([MAIN_CONVERSATION]);
+  const later: SubagentState[] = [];
+  for (const subagent of state.subagents) {
+    created.add(subagent.toolUseId);
+    // A spawn creates a parent that does not exist yet, and an agent id that is also a call's claims that call's subagent.
+    const isComplete = created.has(subagent.parentConversationId) && !ids.has(subagent.agentId ?? '');
+    if (!isComplete) later.push(subagent);
+    events.push(isComplete ? spawned(subagent) : bareSpawn(subagent));
+  }
+  for (const subagent of later) {
+    const { agentId: _, ...unlinked } = subagent;
+    events.push(spawned(unlinked));
+  }
+  // Without its parent's id, which may be the agent's id, too: the subagent stays where it is.
+  for (const subagent of later) {
+    if (subagent.agentId !== undefined) events.push({ ...bareSpawn(subagent), agentId: subagent.agentId });
+  }
+  for (const subagent of state.subagents) if (!isOpen(subagent)) events.push(completed(subagent));
+  for (const { toolUseId, parentConversationId } of state.subagents) {
+    const blockId = subagentBlockId(toolUseId);
+    events.push({ type: 'block:removed', conversationId: parentConversationId, timestamp: '', blockId });
+  }
   for (const block of state.blocks) events.push(upsert(block));
   for (const { blocks } of state.subagents) for (const block of blocks) events.push(upsert(block));
-  for (const subagent of state.subagents) events.push(spawned(subagent, timeOf(subagent, state)));
-  for (const subagent of state.subagents) {
-    if (!isOpen(subagent)) events.push(completed(subagent, timeOf(subagent, state)));
-  }
-  for (const subagent of state.subagents) {
-    // A spawn creates the subagent's block; where that was removed, it must be removed again.
-    if (!shownBlock(subagent, state)) {
-      events.push({
-        type: 'block:removed',
-        conversationId: subagent.parentConversationId,
-        timestamp: '',
-        blockId: subagentBlockId(subagent.toolUseId),
-      });
-    }
-  }
   return events;
 }
 
@@ -32,12 +44,17 @@ function upsert(block: ConversationBlock): ConversationEvent {
   return { type: 'block:upsert', conversationId: block.conversationId, timestamp: block.timestamp, block };
 }
 
-function spawned(subagent: SubagentState, timestamp: string): ConversationEvent {
+/** Creates a subagent below main, where a later spawn moves it to its parent. */
+function bareSpawn({ toolUseId, blocks }: SubagentState): SubagentSpawned {
+  return { type: 'subagent:spawned', conversationId: MAIN_CONVERSATION, timestamp: startOf({ blocks }), toolUseId };
+}
+
+function spawned(subagent: SubagentState): ConversationEvent {
   const { toolUseId, agentId, prompt, name, description } = subagent;
   return {
     type: 'subagent:spawned',
     conversationId: subagent.parentConversationId,
-    timestamp,
+    timestamp: startOf(subagent),
     toolUseId,
     ...(agentId !== undefined && { agentId }),
     ...(prompt !== undefined && { prompt }),
@@ -46,12 +63,12 @@ function spawned(subagent: SubagentState, timestamp: string): ConversationEvent 
   };
 }
 
-function completed(subagent: SubagentState, timestamp: string): ConversationEvent {
+function completed(subagent: SubagentState): ConversationEvent {
   const { toolUseId, output, durationMs, status } = subagent;
   return {
     type: 'subagent:completed',
     conversationId: subagent.parentConversationId,
-    timestamp,
+    timestamp: startOf(subagent),
     toolUseId,
     status: status === 'success' ? 'completed' : 'error',
     ...(output !== undefined && { output }),
@@ -59,11 +76,6 @@ function completed(subagent: SubagentState, timestamp: string): ConversationEven
   };
 }
 
-/** The start of a subagent: the time of the block that shows it. */
-function timeOf(subagent: SubagentState, state: SessionConversationState): string {
-  return shownBlock(subagent, state)?.timestamp ?? subagent.blocks.at(0)?.timestamp ?? '';
-}
-
-function shownBlock(subagent: SubagentState, state: SessionConversationState): ConversationBlock | undefined {
-  return findBlock(state, subagentBlockId(subagent.toolUseId), subagent.parentConversationId);
+function startOf({ blocks }: Pick<SubagentState, 'blocks'>): string {
+  return blocks.at(0)?.timestamp ?? '';
 }

@@ -21,7 +21,7 @@ export function appendDelta(copy: WorkingCopy, event: BlockDelta): void {
   if (conversation === NONE) return;
   const blocks = copy.blocks(conversation);
   const position = blocks.positionOf(event.blockId);
-  const block = blocks.at(position);
+  const block = blocks.blockAt(position);
   if (position < 0 || block?.status !== 'pending') return;
   switch (block.type) {
     case 'assistant_text':
@@ -53,15 +53,20 @@ export function settlePending(copy: WorkingCopy, event: SessionIdle): void {
   if (conversation === NONE) return;
   const status: BlockStatus = event.reason === 'interrupted' || event.reason === 'failed' ? 'error' : 'complete';
   let blocks = copy.blocks(conversation);
+  const results: ConversationBlock[] = [];
   for (const position of blocks.pendingPositions()) {
-    const block = blocks.at(position);
+    const block = blocks.blockAt(position);
     if (block === undefined) continue;
     if (block.type === 'subagent') {
       const agent = copy.subagent(copy.find(block.toolUseId));
       if (agent && isOpen(agent)) continue;
     }
-    blocks = blocks.set(position, { ...block, status });
+    const settled: ConversationBlock = { ...block, status };
+    blocks = blocks.set(position, settled);
+    if (settled.type === 'tool_result') results.push(settled);
   }
+  // A result that ends closes its call, as one that arrives ended does.
+  for (const result of results) blocks = paired(blocks, result);
   copy.setBlocks(conversation, blocks);
 }
 
@@ -82,7 +87,7 @@ export function findOrCreateConversation(copy: WorkingCopy, conversationId: stri
 /** The blocks with `block` added or replaced, by the rules of D43; the same list when nothing changes (D48). */
 export function withBlock(blocks: BlockVector, block: ConversationBlock): BlockVector {
   const position = blocks.positionOf(block.id);
-  const before = position < 0 ? undefined : blocks.at(position);
+  const before = position < 0 ? undefined : blocks.blockAt(position);
   if (before === undefined)
     return paired(blocks.push(block.type === 'tool_use' ? closedByResult(blocks, block) : block), block);
   if (before.type !== block.type) return blocks;
@@ -98,7 +103,7 @@ export function withBlock(blocks: BlockVector, block: ConversationBlock): BlockV
 function paired(blocks: BlockVector, block: ConversationBlock): BlockVector {
   if (block.type !== 'tool_result' || block.status === 'pending') return blocks;
   const position = blocks.positionOfCall(block.toolUseId);
-  const call = blocks.at(position);
+  const call = blocks.blockAt(position);
   if (position < 0 || call === undefined) return blocks;
   const status: BlockStatus = block.isError ? 'error' : 'complete';
   return call.status === status ? blocks : blocks.set(position, { ...call, status });

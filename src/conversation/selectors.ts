@@ -58,7 +58,7 @@ export function pendingBlocks(state: SessionConversationState, conversationId?: 
       : [copy.find(conversationId)].filter((p) => p !== NONE);
   return positions.flatMap((position) => {
     const blocks = copy.blocks(position);
-    return blocks.pendingPositions().flatMap((at) => blocks.at(at) ?? []);
+    return blocks.pendingPositions().flatMap((at) => blocks.blockAt(at) ?? []);
   });
 }
 

@@ -68,6 +68,14 @@ export class VersionedArray<T> implements Iterable<T> {
     return this.#supersede(items, index, before);
   }
 
+  /** An array without its last item. */
+  pop(): VersionedArray<T> {
+    const items = this.#own();
+    if (this.#isDue()) return new VersionedArray(items.slice(0, -1), 0);
+    const before = items.pop();
+    return this.#supersede(items, items.length, before);
+  }
+
   toJSON(): T[] {
     return this.#own().slice();
   }
@@ -103,7 +111,7 @@ export class VersionedArray<T> implements Iterable<T> {
     const items = (newest.#items ?? []).slice(0, this.length);
     for (let version = path.pop(); version; version = path.pop()) {
       const index = version.#changedAt;
-      if (index >= 0 && index < items.length) items[index] = version.#before as T;
+      if (index >= 0 && index < this.length) items[index] = version.#before as T;
     }
     this.#items = items;
     this.#newer = undefined;

@@ -1,6 +1,7 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import type { ErrorCode } from './errors.ts';
 import type { CallRef, ConversationMessage, MediaPart, TextPart } from './messages.ts';
+import type { SourceDescribedFields, SourceRecordedFields, SourceReplacedFields } from './source-events.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -278,6 +279,9 @@ export type HistorySummarized = EventEnvelope & {
   readonly usage?: Usage;
 };
 
+/** An event of an imported session, whose log holds the records of another agent (D75). */
+export type SourceEvent = EventEnvelope & (SourceDescribedFields | SourceRecordedFields | SourceReplacedFields);
+
 /** The events that Holdfast itself writes and folds. */
 export type BuiltInEvent =
   | SessionDescribed
@@ -303,7 +307,8 @@ export type BuiltInEvent =
   | EvaluationSuperseded
   | AdapterCaptured
   | HistoryCurated
-  | HistorySummarized;
+  | HistorySummarized
+  | SourceEvent;
 
 /** Only for the compiler. */
 declare const own: unique symbol;
@@ -363,6 +368,9 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'adapter/captured': true,
   'history/curated': true,
   'history/summarized': true,
+  'source/described': true,
+  'source/recorded': true,
+  'source/replaced': true,
 };
 
 const TYPES: ReadonlyMap<string, string> = new Map(Object.keys(BUILT_IN).map((type) => [type, type]));

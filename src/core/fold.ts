@@ -116,6 +116,8 @@ export function createFold(
     apply,
     applyToSlices,
     applyAll(state, events) {
+      const [only] = events;
+      if (events.length === 1 && only) return apply(state, only);
       if (byType.has('message/recorded') || byType.has('tool/started')) return events.reduce(apply, state);
       let current = state;
       for (let i = 0; i < events.length; ) {

@@ -46,11 +46,12 @@ export function inboxOf(items: Iterable<InboxItem>): Inbox {
 /** Queueing the same input again changes nothing. */
 export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
   const { seq, at, inputId: id, mode, content, by } = event;
-  if (inbox.items.has(id)) return inbox;
-  const item: InboxItem = { id, seq, at, mode, ...(by !== undefined && { by }), status: 'queued', content };
+  const item: InboxItem = { id, seq, at, mode, status: 'queued', content, ...(by !== undefined && { by }) };
+  const items = inbox.items.add(item);
+  if (items === inbox.items) return inbox;
   const last = inbox.items.length;
   const first = inbox.queued === 0 ? last : inbox.first;
-  return { items: inbox.items.put(item), first, last, queued: inbox.queued + 1 };
+  return { items, first, last, queued: inbox.queued + 1 };
 }
 
 export function withdrawInput(inbox: Inbox, { inputId }: InputWithdrawn): Inbox {

@@ -51,6 +51,16 @@ export class KeyedList<T> implements Iterable<T> {
       const items = this.items.set(at, item);
       return items === this.items ? this : new KeyedList(items, this.#keyOf, this.#index);
     }
+    return this.#pushed(key, item);
+  }
+
+  /** A list with `item` at the end; the same list if it has an item with that key. */
+  add(item: T): KeyedList<T> {
+    const key = this.#keyOf(item);
+    return this.has(key) ? this : this.#pushed(key, item);
+  }
+
+  #pushed(key: string, item: T): KeyedList<T> {
     const newest = this.#index.size === this.items.length;
     const index = newest ? this.#index : new Map(this.items.map((other, i) => [this.#keyOf(other), i]));
     index.set(key, this.items.length);

@@ -7,9 +7,12 @@ export type KnownOptions<Options> = { readonly [Name in keyof Options]-?: true }
 
 /** Throws `INVALID_ARGUMENT` for an option that the function does not have, and suggests the nearest existing name. */
 export function refuseUnknownOptions<Options>(what: string, given: unknown, known: KnownOptions<Options>): void {
-  if (typeof given !== 'object' || given === null) return;
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || Object.hasOwn(known, name)) continue;
+  if (given === undefined) return;
+  if (typeof given !== 'object' || given === null) {
+    throw new HoldfastError('INVALID_ARGUMENT', `the options of ${what} are an object, not ${String(given)}`);
+  }
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name) || (given as Readonly<Record<string, unknown>>)[name] === undefined) continue;
     const nearest = nearestName(name, Object.keys(known));
     const advice = nearest ? `did you mean "${nearest}"?` : `there are: ${Object.keys(known).sort().join(', ')}`;
     throw new HoldfastError('INVALID_ARGUMENT', `${what} has no option "${name}"; ${advice}`);

@@ -115,6 +115,9 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return event.refused ? refuse(record, event, event.refused) : record;
     case 'message/interrupted':
     case 'session/described':
+    case 'source/described':
+    case 'source/recorded': // its messages are a view through the source's parser (D75)
+    case 'source/replaced':
       return record;
     default:
       return event satisfies never;

@@ -1,6 +1,13 @@
 import { type ApprovalDeadlines, earliestDeadline, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
 import { type CallState, type Evaluation, hasResult, isDecided } from './evaluations.ts';
-import { type BuiltInEvent, isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
+import {
+  type BuiltInEvent,
+  isBuiltInEvent,
+  type SessionEvent,
+  type SourceEvent,
+  type SuspendReason,
+} from './events.ts';
+import { followSource, type SourceSummary } from './source-summary.ts';
 
 /**
  * One row of a list of sessions, folded from the log. A store holds it beside the log so that listing need not read every log; it can
@@ -15,6 +22,8 @@ export interface SessionSummary {
   readonly status?: 'running' | 'suspended' | 'completed' | 'failed' | 'superseded';
   readonly evaluationId?: string;
   readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
+  /** The source of an imported session; absent for a session of our own (D75). */
+  readonly source?: SourceSummary;
   /**
    * The work that a runner could do now: continue the open evaluation, act on a person's decision, carry out a request to resume
    * (D73), or start with a queued input (D61).
@@ -55,7 +64,7 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
 
 /** Counts the queued inputs; they are work unless an evaluation blocks them (D61). */
 function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
-  const { queued: before = 0, queuedSinceStop: beforeSince = 0, work, ...rest } = summary;
+  const { queued: before = 0, queuedSinceStop: beforeSince = 0, work } = summary;
   const queued = Math.max(0, before + queuedBy(event));
   const stopped = stoppedAt(summary);
   const isSince =
@@ -63,7 +72,11 @@ function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummar
   const isStop = event.type === 'evaluation/cancel-requested' && stopped === event.seq;
   const since = stopped === undefined || isStop ? 0 : Math.max(0, beforeSince + (isSince ? queuedBy(event) : 0));
   const now = work === undefined || work === 'input' ? inputWork(summary, queued, since) : work;
-  if (queued === before && since === beforeSince && now === work) return summary;
+  if (since === beforeSince && now === work) {
+    if (queued === before) return summary;
+    if (queued > 0) return { ...summary, queued }; // one input more or less: every send comes here
+  }
+  const { queued: _, queuedSinceStop: __, work: ___, ...rest } = summary;
   return {
     ...rest,
     ...(queued > 0 && { queued }),
@@ -157,9 +170,37 @@ function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
     }
     case 'tool/started':
       return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
+    case 'source/described':
+    case 'source/recorded':
+    case 'source/replaced':
+      return withSource(before, event);
     default:
       return before;
   }
+}
+
+/** Adds what an event says about the source. A title that was given to the session itself is kept. */
+function withSource(summary: SessionSummary, event: SourceEvent): SessionSummary {
+  const source = followSource(summary.source, event);
+  if (event.type !== 'source/described') return { ...summary, source };
+  const { architecture, path, title, cwd, createdAt, messages } = event;
+  const { title: before, ...rest } = summary;
+  const isOwn = before !== undefined && before !== summary.source?.title;
+  const shown = isOwn ? before : title;
+  const isFirst = summary.source === undefined;
+  return {
+    ...rest,
+    ...(shown !== undefined && { title: shown }),
+    ...(isFirst && { tags: ['imported', architecture], ...(createdAt !== undefined && { createdAt }) }),
+    metadata: {
+      ...summary.metadata,
+      architecture,
+      path,
+      ...(cwd !== undefined && { cwd }),
+      ...(messages !== undefined && { messages }),
+    },
+    source,
+  };
 }
 
 /** A restore into an empty session brings its evaluations (D21); the newest of the main conversation sets the status. */

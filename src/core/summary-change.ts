@@ -17,7 +17,9 @@ function fieldsRead(event: SessionEvent): string | undefined {
 function builtInFields(event: BuiltInEvent): unknown {
   switch (event.type) {
     case 'session/described':
-    case 'session/forked': {
+    case 'session/forked':
+    case 'source/described':
+    case 'source/replaced': {
       const { at: _, ...fields } = event;
       return fields;
     }
@@ -34,6 +36,10 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'history/curated':
     case 'history/summarized':
       return undefined;
+    case 'source/recorded': {
+      const { type, file, generation, offset, bytes, stamp, redacted, erased } = event;
+      return [type, file, generation, offset, bytes, stamp, redacted, erased !== undefined];
+    }
     case 'input/queued':
     case 'input/withdrawn':
       return [event.type, event.type === 'input/withdrawn' && event.queuedSeq];

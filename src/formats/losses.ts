@@ -44,3 +44,8 @@ export class LossReport {
     return [...this.#losses.values()];
   }
 }
+
+/** Codec options that count what is lost in a report. */
+export function onLossOf(report: LossReport): FormatOptions {
+  return { onLoss: ({ what, why, id }) => report.add(what, why, id) };
+}

@@ -56,11 +56,12 @@ export function pairCalls(
 ): readonly ConversationMessage[] {
   const results = new CallResults();
   let nearest: AssistantMessage | undefined;
+  let asked: ReadonlySet<string> = new Set();
   for (const message of messages) {
-    if (message.role === 'assistant') nearest = message;
-    else if (message.role === 'tool') {
-      results.add(message, nearest && asks(nearest, message.toolCallId) ? nearest : undefined);
-    }
+    if (message.role === 'assistant') {
+      nearest = message;
+      asked = new Set(callsOf(message).map(({ callId }) => callId));
+    } else if (message.role === 'tool') results.add(message, asked.has(message.toolCallId) ? nearest : undefined);
   }
   const paired = messages.flatMap((message): readonly ConversationMessage[] => {
     if (message.role === 'tool') return [];
@@ -98,7 +99,8 @@ export function missingResult(
     isError: true,
     ...{ evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
   };
-  missing.set(asking, new Map([...(missing.get(asking) ?? []), [call.callId, result]]));
+  const results = missing.get(asking) ?? new Map<string, ToolMessage>();
+  missing.set(asking, results.set(call.callId, result));
   return result;
 }
 

@@ -5,6 +5,9 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import { openFile, openFileSync } from './safe-files.ts';
 
+/** Long lines are read in steps of this size. */
+const MAX_CHUNK = 16 * 1024 * 1024;
+
 /** A piece of a buffer. */
 export interface Chunk {
   readonly buffer: Buffer;
@@ -63,14 +66,19 @@ class Chunks {
   read(fd: number, rest: Chunk): Chunk {
     const kept = rest.end - rest.start;
     const left = Math.max(0, fstatSync(fd).size - this.#offset);
-    // At least as many bytes as are kept, so that a long line is not copied once per chunk.
-    const wanted = Math.min(Math.max(this.#size, kept), left);
-    if (this.#buffer.length < kept + wanted) this.#buffer = Buffer.allocUnsafeSlow(kept + wanted);
+    // About as many bytes as are kept, so that a long line is not copied once per chunk.
+    const wanted = Math.min(Math.max(this.#size, Math.min(kept, MAX_CHUNK)), left);
+    const needed = kept + wanted;
+    // After a long line the buffer shrinks again.
+    const fits = this.#buffer.length >= needed && this.#buffer.length <= Math.max(4 * needed, this.#size);
+    // Room for a long line is taken at once: the system provides only what is used, and outgrown buffers are freed late.
+    if (!fits) this.#buffer = Buffer.allocUnsafeSlow(needed > MAX_CHUNK ? 4 * needed : needed);
     const buffer = this.#buffer;
     rest.buffer.copy(buffer, 0, rest.start, rest.end);
     const bytesRead = wanted === 0 ? 0 : readSync(fd, buffer, kept, wanted, this.#offset);
     this.#offset += bytesRead;
-    return { buffer, start: 0, end: kept + bytesRead };
+    const end = kept + bytesRead;
+    return { buffer: buffer.subarray(0, end), start: 0, end };
   }
 }
 

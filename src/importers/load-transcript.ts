@@ -12,8 +12,8 @@ export interface LoadedTranscript<A extends string = Architecture> {
 }
 
 /**
- * Loads a session of Claude Code (its JSONL file, with its subagents' files) or of OpenCode (an export, the database, a storage
- * folder). `readTranscript` reads sessions that may not fit into memory.
+ * Loads a session of Claude Code or Codex (its JSONL file, with its subagents' files and those of a fork's past) or of OpenCode (an
+ * export, the database, a storage folder). `readTranscript` reads sessions that may not fit into memory.
  */
 export function loadTranscript(path: string, options: TranscriptOptions = {}): Promise<LoadedTranscript> {
   return loadWith(TRANSCRIPT_SOURCES, path, options);

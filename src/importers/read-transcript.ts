@@ -13,6 +13,8 @@ import { TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources
  */
 export interface TranscriptReading extends AsyncIterable<ConversationEvent> {
   readonly diagnostics: TranscriptDiagnostics;
+  /** The same events in batches, for `reduceConversationEvents`: an event by itself costs a promise. */
+  batches(): AsyncIterable<readonly ConversationEvent[]>;
 }
 
 /**
@@ -35,6 +37,7 @@ export function readWith(
   };
   return {
     [Symbol.asyncIterator]: () => flat(readBatches(sources, path, options, onDiagnostics)),
+    batches: () => readBatches(sources, path, options, onDiagnostics),
     get diagnostics() {
       return report();
     },

@@ -1,11 +1,15 @@
 /**
  * Reads other programs' files safely. A file found below a root is opened only if it is a regular file whose real path is below that
- * root. Symbolic links are not followed, and ids from files or callers never become part of a path unchecked.
+ * root. Symbolic links are not followed, neither as the file nor as a folder on the way to it, and ids from files or callers never become part
+ * of a path unchecked. Every error is a `HoldfastError`.
  */
-import { closeSync, constants, type Dirent, fstatSync, openSync } from 'node:fs';
+import { constants as bufferConstants } from 'node:buffer';
+import { closeSync, constants, type Dirent, fstatSync, openSync, readSync, realpathSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
-import { sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { HoldfastError, messageOf } from '../core/errors.ts';
+import { isRecord } from '../core/message-problem.ts';
+import type { ReportProblem } from './search-problem.ts';
 
 /** Whether an id may be part of a file's name: no separators, no dots. */
 export function isSafeId(id: string): boolean {
@@ -23,30 +27,63 @@ export function checkSessionId(id: string): string {
 
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Opens a regular file for reading; throws when the path is a symbolic link. */
+/** Opens a regular file for reading; throws when the path is or contains a symbolic link. */
 export async function openFile(path: string): Promise<FileHandle> {
-  const handle = await open(path, FOR_READING);
+  const handle = await open(path, FOR_READING).catch((error: unknown) => {
+    throw cannotRead(path, error);
+  });
   try {
-    if ((await handle.stat()).isFile()) return handle;
+    if (!(await handle.stat()).isFile()) throw notRegular(path);
+    checkRealPath(path);
+    return handle;
   } catch (error) {
     await handle.close();
-    throw error;
+    throw cannotRead(path, error);
   }
-  await handle.close();
-  throw notRegular(path);
 }
 
 /** `openFile`, synchronously; returns a file descriptor. */
 export function openFileSync(path: string): number {
-  const fd = openSync(path, FOR_READING);
-  if (fstatSync(fd).isFile()) return fd;
-  closeSync(fd);
-  throw notRegular(path);
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, FOR_READING);
+    if (!fstatSync(fd).isFile()) throw notRegular(path);
+    checkRealPath(path);
+    return fd;
+  } catch (error) {
+    if (fd !== undefined) closeSync(fd);
+    throw cannotRead(path, error);
+  }
+}
+
+/** A folder on the way may have become a link since it was listed; the opened file is then another one. */
+function checkRealPath(path: string): void {
+  if (realpathSync.native(path) === path) return;
+  throw new HoldfastError('INVALID_ARGUMENT', `${path} leads elsewhere through a symbolic link; name the real path`);
 }
 
 /** The error for devices, pipes and the like. */
 export function notRegular(path: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', `${path} is not a regular file; name a transcript`);
+}
+
+/** The error for a file that the system does not let us read. */
+function cannotRead(path: string, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const isMissing = isRecord(error) && error.code === 'ENOENT';
+  return isMissing
+    ? new HoldfastError('CONVERSATION_NOT_FOUND', `there is no ${path}: it may have been deleted meanwhile`, {
+        cause: error,
+      })
+    : new HoldfastError('INVALID_ARGUMENT', `${path} cannot be read: ${messageOf(error)}; check its permissions`, {
+        cause: error,
+      });
+}
+
+/** Whether an error says that the system did not let us read a file, or that the file is gone. */
+export function isUnreadable(error: unknown): boolean {
+  const cause = error instanceof HoldfastError ? error.cause : error;
+  return isRecord(cause) && typeof cause.syscall === 'string';
 }
 
 /** The first bytes of a file as text, one character per byte. */
@@ -61,10 +98,25 @@ export async function readHead(path: string, bytes: number): Promise<string> {
   }
 }
 
-/** The whole text of a file. */
+/** `readHead`, synchronously: for many small files, a round trip to Node's thread pool takes longer than the reading. */
+export function readHeadSync(path: string, bytes: number): string {
+  const fd = openFileSync(path);
+  try {
+    const head = Buffer.alloc(bytes);
+    return head.toString('latin1', 0, readSync(fd, head, 0, bytes, 0));
+  } catch (error) {
+    throw cannotRead(path, error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The whole text of a file. Throws `INVALID_ARGUMENT` for a file that is too large for one text, without reading it. */
 export async function readText(path: string): Promise<string> {
   const handle = await openFile(path);
   try {
+    const { size } = await handle.stat();
+    if (size > bufferConstants.MAX_STRING_LENGTH) throw new Error(`it has ${size} bytes`);
     return await handle.readFile('utf8');
   } catch (error) {
     throw new HoldfastError(
@@ -102,13 +154,32 @@ async function isBelow(root: string, path: string): Promise<boolean> {
   }
 }
 
-/** The entries of a directory without its symbolic links, by name; none when it cannot be read. */
-export async function listDirectory(path: string): Promise<readonly Dirent[]> {
+/**
+ * The entries of a directory without its symbolic links, by name; none when it cannot be read or is itself a symbolic link. `report`
+ * receives the directory if it cannot be read, and the entries whose names are not UTF-8.
+ */
+export async function listDirectory(path: string, report?: ReportProblem): Promise<readonly Dirent[]> {
   try {
+    checkRealPath(path);
     const entries = await readdir(path, { withFileTypes: true });
+    if (report && entries.some(({ name }) => name.includes(REPLACED))) await reportNames(path, report);
     return entries.filter((entry) => !entry.isSymbolicLink()).sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch {
+  } catch (error) {
+    const isMissing = isRecord(error) && error.code === 'ENOENT';
+    if (!isMissing) report?.({ code: 'unreadable', path, message: messageOf(error) });
     return [];
+  }
+}
+
+/** Stands for bytes that are not UTF-8. A name may also contain it as it is. */
+const REPLACED = '\uFFFD';
+
+async function reportNames(path: string, report: ReportProblem): Promise<void> {
+  for (const name of await readdir(path, { encoding: 'buffer' })) {
+    const text = name.toString('utf8');
+    if (Buffer.from(text).equals(name)) continue;
+    const message = `the name ${JSON.stringify(text)} is not UTF-8; rename it to read it`;
+    report({ code: 'name-not-utf8', path: join(path, text), message });
   }
 }
 
@@ -122,6 +193,16 @@ export async function resolvePath(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    throw new HoldfastError('CONVERSATION_NOT_FOUND', `there is no ${path}: ${messageOf(error)}`, { cause: error });
+    const hint = path.startsWith('~') ? '; "~" is not expanded: use homedir() of node:os' : '';
+    const why = `there is no ${path}: ${messageOf(error)}${hint}`;
+    throw new HoldfastError('CONVERSATION_NOT_FOUND', why, { cause: error });
   }
+}
+
+/** The real path that a path has once it exists: that of the nearest folder above it that does, and the missing names. */
+export async function resolveMissing(path: string): Promise<string> {
+  const above = dirname(resolve(path));
+  return await realpath(path).catch(async () =>
+    above === resolve(path) ? above : join(await resolveMissing(above), basename(path)),
+  );
 }

@@ -1,7 +1,10 @@
 import type { ConversationEvent } from '../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../transcripts/diagnostics.ts';
+import type { Json } from '../transcripts/json-access.ts';
 import type { RawTranscript } from '../transcripts/raw-transcript.ts';
 import type { TranscriptFormat } from '../transcripts/transcript-format.ts';
+
+import type { ReportProblem } from './search-problem.ts';
 
 /** A file, or a folder with the names of its subfolders. The path contains no symbolic links. */
 export type FileOrFolder =
@@ -26,7 +29,9 @@ export interface FoundSession {
   readonly updatedAt?: string;
   /** The size of its file; absent where sessions share one. */
   readonly bytes?: number;
-  /** Messages of OpenCode, lines of the user and the assistant of Claude Code; absent for very large files. */
+  /**
+   * Messages of OpenCode, lines of the user and the assistant of Claude Code, prompts and texts of Codex; absent for very large files.
+   */
   readonly messages?: number;
   readonly subagents: number;
 }
@@ -36,6 +41,52 @@ export interface FoundSession {
  * not searched further.
  */
 export type FindSessions = (item: FileOrFolder) => Promise<readonly FoundSession[] | undefined>;
+
+/** A file of a session. */
+export interface SessionFile {
+  /** Its path relative to the folder of the session's main file, with `/` as separator. */
+  readonly name: string;
+  readonly path: string;
+  /** An `other` file belongs to the session and is not read by its format: spilled output, side requests. */
+  readonly role: 'main' | 'subagent' | 'meta' | 'other';
+  /** The subagent that the file belongs to. */
+  readonly agentId?: string;
+}
+
+/** Returns the files of a session, the main file first. */
+export type ListFiles = (place: TranscriptPlace) => Promise<readonly SessionFile[]>;
+
+/** The rows of a session: of its main conversation, or of one of its descendants. */
+export interface SessionRows {
+  readonly id: string;
+  /** Changes whenever a row changes; absent when only reading them shows that. */
+  readonly stamp?: string;
+}
+
+/** A session whose records are rows. */
+export interface FoundRows {
+  readonly found: FoundSession;
+  /** The main conversation first. */
+  readonly members: readonly SessionRows[];
+}
+
+/** One row as JSON: about the session itself, or one of its messages. */
+export type RowRecord = {
+  readonly type: 'session' | 'message';
+  readonly info: Json;
+  readonly [field: string]: unknown;
+};
+
+/**
+ * Sessions whose records are rows of a database, or many small files.
+ *
+ * Contract: `info.id` identifies a row; reading again returns a changed row under the same id. `close` ends every reading.
+ */
+export interface RowsReader {
+  list(): readonly FoundRows[];
+  read(memberId: string): Iterable<RowRecord>;
+  close(): Promise<void>;
+}
 
 /** Receives a function that reports what has been read so far. */
 export type OnDiagnostics = (diagnostics: () => TranscriptDiagnostics) => void;
@@ -52,8 +103,12 @@ export interface TranscriptSource {
   readonly innerFolders: readonly string[];
   /** Returns the place of the sessions that a caller's path names; `undefined` when it is not one of the agent's. */
   detect(item: FileOrFolder): Promise<TranscriptPlace | undefined>;
-  /** Starts a search. The returned function may remember what it reads until the search ends. */
-  startSearch(): FindSessions;
+  /** Starts a search. The returned function may remember what it reads until the search ends; `report` receives what it could not read. */
+  startSearch(report: ReportProblem): FindSessions;
+  /** Starts a listing of the files of sessions, as `startSearch` does. Absent: a session is the file of its place. */
+  startListing?(report: ReportProblem): ListFiles;
+  /** Opens sessions whose records are not lines of files; `undefined` when the path holds none. */
+  openRows?(item: FileOrFolder): Promise<RowsReader | undefined>;
   /** Reads a session into memory, in the form that its format takes. */
   load(place: TranscriptPlace): Promise<RawTranscript>;
   /** Reads a session as batches of events. Calls `onDiagnostics` before the first batch. */

@@ -1,6 +1,7 @@
 /** The list of transcript sources: the agents whose files can be found and read. `transcripts/transcript-formats.ts` lists their formats. */
 import type { Architecture } from '../transcripts/transcript-formats.ts';
 import { claudeSource } from './claude/claude-source.ts';
+import { codexSource } from './codex/codex-source.ts';
 import { openCodeSource } from './opencode/opencode-source.ts';
 import type { TranscriptSource } from './transcript-source.ts';
 
@@ -10,6 +11,7 @@ export type TranscriptSources<A extends string = Architecture> = { readonly [N i
 /** Each agent's source, in the order in which they are tried. Claude Code is last: it accepts files that no other source detects. */
 export const TRANSCRIPT_SOURCES: TranscriptSources = {
   opencode: openCodeSource,
+  codex: codexSource,
   'claude-sdk': claudeSource,
 };
 

@@ -28,7 +28,10 @@ export async function askModel(run: Run, turn: number): Promise<void> {
   checkBudget(run, turn);
   const { answer, events } = await answerOf(run, turn);
   const heard = plainCopy(answer, { lenient: true });
-  const recorded = answerEvent(run, turn, (heard.value ?? {}) as ModelResponse);
+  const response = (heard.value ?? {}) as ModelResponse;
+  const { recordProviderMetadata: setting } = run;
+  const metadata = setting ? await recordedMetadata(response.providerMetadata, setting) : undefined;
+  const recorded = answerEvent(run, turn, response, metadata);
   const { message } = recorded;
   const own = callsOf(message);
   if (own.length === 0) {
@@ -50,10 +53,14 @@ export async function askModel(run: Run, turn: number): Promise<void> {
 }
 
 /** The event of a response. Throws `EVENT_INVALID` when it is malformed: a model may be third-party code. */
-function answerEvent(run: Run, turn: number, answer: ModelResponse): AnswerRecorded {
+function answerEvent(
+  run: Run,
+  turn: number,
+  answer: ModelResponse,
+  providerMetadata: AssistantMessage['providerMetadata'],
+): AnswerRecorded {
   const evaluation = currentEvaluation(run);
   const toolCalls = distinctIds(answer.toolCalls ?? [], turn);
-  const providerMetadata = recordedMetadata(answer.providerMetadata, run.recordProviderMetadata);
   const message: AssistantMessage = {
     ...messageBase(evaluation, { sequence: evaluation.nextSequence, turn }, nowOf(run)),
     role: 'assistant',

@@ -2,6 +2,7 @@ import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../core/e
 import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
 import { type Model, ModelError } from '../ports/model.ts';
+import { refuseImported } from '../session/imported.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
@@ -52,6 +53,7 @@ export async function evaluateInSession(
   options: EvaluateOptions,
 ): Promise<EvaluationResponse<unknown>> {
   checkOptions(options);
+  refuseImported(session);
   const lease = await holdLease(session.store, session.id, {
     clock: session.clock,
     ttlMs: settings.leaseTtlMs,

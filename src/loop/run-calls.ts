@@ -1,4 +1,4 @@
-import { findCall, hasResult } from '../core/evaluations.ts';
+import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
 import type { NewEvent, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
@@ -40,7 +40,8 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
       start?.guard(state);
     };
     // A result that this process knows must not become unknown because a store is busy or full for a moment.
-    const options = { now: running === 0, plain, discarded, guard, untilStored: true };
+    const syncLater = !start && staged.length === 0 && mayRunAgain(run, planned.call) && ({ syncLater: true } as const);
+    const options = { now: running === 0, plain, discarded, guard, untilStored: true, ...syncLater };
     return record(run, recorded, endsDrafts ? { ...options, endsDrafts } : options);
   };
   const settle = async (planned: PlannedCall, done: Done, start: Start | undefined): Promise<void> => {
@@ -103,6 +104,11 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   if (!first || (await hasDecision(run, waiting))) return;
   const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   throw new Suspension(first.result.reason, first.result.message, { pending });
+}
+
+/** Whether a resume would run the call again if its result was lost, without a person's decision (D18). */
+function mayRunAgain({ prompt }: Run, { name, effect }: CallState): boolean {
+  return effect !== 'once' && prompt.tools.find((tool) => tool.name === name)?.effect !== 'once';
 }
 
 /** The call ended without a result of this run: the next append ends its draft. */

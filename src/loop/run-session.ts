@@ -7,6 +7,7 @@ import type { UserMessage } from '../core/messages.ts';
 import { newestRunnable, planRun, type RunStep } from '../core/run-plan.ts';
 import { getPendingToolCalls } from '../core/views.ts';
 import type { Lease } from '../ports/store.ts';
+import { refuseImported } from '../session/imported.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
@@ -30,6 +31,7 @@ export async function runSession<Output>(
   given: RunOptions,
 ): Promise<RunResult<Output>> {
   const run = newSessionRun(given);
+  refuseImported(run.session);
   const lease = await takeLease(settings, run);
   if ('inTheWay' in lease) return { status: 'busy', responses: [], lease: lease.inTheWay };
   const { session } = run;

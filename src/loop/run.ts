@@ -133,7 +133,11 @@ export async function record(
   const takesDrafts = !options.background && run.staleDrafts.size > 0;
   const endsDrafts = takesDrafts ? [...run.staleDrafts, ...(options.endsDrafts ?? [])] : options.endsDrafts;
   try {
-    const appending: LoopAppendOptions = { ...options, fence: run.fence, ...(endsDrafts && { endsDrafts }) };
+    const appending: LoopAppendOptions = {
+      ...(resumed ? withoutLateSync(options) : options),
+      fence: run.fence,
+      ...(endsDrafts && { endsDrafts }),
+    };
     await appendForLoop(run.session, all as readonly { readonly type: string }[], appending);
     if (takesDrafts) run.staleDrafts.clear();
   } catch (error) {
@@ -144,6 +148,11 @@ export async function record(
     if (!isRefusedEvent(why) && !(why instanceof PlanChanged)) run.aborter.abort(why);
     throw why;
   }
+}
+
+/** What a resume did must not be lost, even if what it is recorded with may be. */
+function withoutLateSync<T extends LoopAppendOptions>({ syncLater: _, ...options }: T): Omit<T, 'syncLater'> {
+  return options;
 }
 
 /** The error of a run whose lease was taken over: then its new holder has changed the plan, not a person. */

@@ -51,6 +51,11 @@ export interface AppendOptions extends IncarnationOption {
   readonly callContents?: CallContents;
   /** Drafts that end with this append: removed in the same transaction. */
   readonly endsDrafts?: readonly string[];
+  /**
+   * The append may resolve before it is synced: a crash of the process cannot undo it, a power failure can. The store syncs it with its
+   * next commit, or at the end of this turn of the event loop if there is none. A store may ignore this option.
+   */
+  readonly syncLater?: true;
 }
 
 /** Options of `Store.read`. */

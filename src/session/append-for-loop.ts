@@ -8,6 +8,8 @@ export interface LoopKnowledge {
   readonly plain?: number | undefined;
   /** This many of the first events were dispatched by a tool that failed: slices that roll back skip them (D21). */
   readonly discarded?: number;
+  /** If a power failure undoes the append, a resume does its work again: the append need not wait for the disk. */
+  readonly syncLater?: true;
 }
 
 /** Options of an append by the loop. */

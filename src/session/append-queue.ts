@@ -4,6 +4,7 @@ import type { SessionState } from '../core/fold.ts';
 import type { AppendOptions, CallContents, ContentWrite, Store } from '../ports/store.ts';
 import { callContentsOf } from './call-contents.ts';
 import type { AcceptedEvents } from './event-intake.ts';
+import { refuseMixed } from './imported.ts';
 import { MessagePlaces } from './message-places.ts';
 import { StaleTransaction } from './run-transaction.ts';
 
@@ -32,7 +33,7 @@ export interface AppendTarget {
 export type AppendGuard = (state: SessionState) => void;
 
 /** How an append is made. */
-export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts'> {
+export interface AppendEntryOptions extends Pick<AppendOptions, 'fence' | 'endsDrafts' | 'syncLater'> {
   /** The entry is refused unless the log ends at this seq right before it. */
   readonly after?: number;
   readonly guard?: AppendGuard | undefined;
@@ -107,9 +108,14 @@ export class AppendQueue {
     now = false,
   ): Promise<{ readonly seq: number }> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, contents, exact, options, resolve, reject });
+      const entry = { events, contents, exact, options, resolve, reject };
       const atOnce = now && ++this.#atOnce % MAX_AT_ONCE !== 0;
-      this.#running ??= this.#run(atOnce);
+      if (atOnce && !this.#running && isAlone(entry)) {
+        this.#running = this.#run([entry]);
+        return;
+      }
+      this.#waiting.push(entry);
+      this.#running ??= this.#run(undefined, atOnce);
       if (atOnce) this.#stopGathering();
     });
   }
@@ -119,10 +125,10 @@ export class AppendQueue {
     while (this.#running) await this.#running;
   }
 
-  async #run(now: boolean): Promise<void> {
-    await (now ? undefined : this.#gather()); // even then, appends of the same microtask share the commit
-    while (this.#waiting.length > 0) {
-      const batch = this.#takeBatch();
+  /** Appends `first`, or else what waits at the end of this turn, or of this microtask with `now`; then what has come to wait meanwhile. */
+  async #run(first: readonly Entry[] | undefined, now = false): Promise<void> {
+    if (!first) await (now ? undefined : this.#gather()); // even then, appends of the same microtask share the commit
+    for (let batch = first ?? this.#takeBatch(); batch.length > 0; batch = this.#takeBatch()) {
       try {
         await this.#append(batch, batch[0]?.options.fence);
       } catch (error) {
@@ -157,12 +163,10 @@ export class AppendQueue {
     let pauses = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const attempt: Attempt = unanswered ?? this.#prepare(ready);
-      const { id, expectedSeq, entries, events, callContents } = attempt;
+      const { expectedSeq, entries, events } = attempt;
       if (events.length === 0) return;
       try {
-        const { incarnation } = this.#target;
-        const options = { id, expectedSeq, incarnation, ...(fence !== undefined && { fence }) };
-        const { seq } = await store.append(sessionId, events, withBesides(options, entries, callContents));
+        const { seq } = await store.append(sessionId, events, this.#optionsOf(attempt, fence));
         // Others' events came before ours if the append was repeated: they are folded first.
         while (this.#target.state().seq < seq - events.length) await this.#readUp(this.#target.state().seq + 1);
         this.#committed(entries, events, seq);
@@ -192,6 +196,18 @@ export class AppendQueue {
     );
   }
 
+  /** How the store appends the entries: with what they store outside their events. Most store nothing there. */
+  #optionsOf({ id, expectedSeq, entries, callContents }: Attempt, fence: number | undefined): AppendOptions {
+    const { incarnation } = this.#target;
+    const [only] = entries;
+    const options: { -readonly [Key in keyof AppendOptions]: AppendOptions[Key] } = { id, expectedSeq, incarnation };
+    if (fence !== undefined) options.fence = fence;
+    if (entries.length === 1 ? only?.options.syncLater : entries.every((entry) => entry.options.syncLater)) {
+      options.syncLater = true;
+    }
+    return callContents || entries.some(keepsMore) ? withBesides(options, entries, callContents) : options;
+  }
+
   /** Waits after an error that may pass, if an entry must be stored; throws any other. */
   async #outlast(entries: readonly Entry[], error: unknown, pauses: number): Promise<void> {
     if (!entries.some(({ options }) => options.untilStored) || !isPassing(error)) throw error;
@@ -201,7 +217,7 @@ export class AppendQueue {
   /** The entries that may still be written after the folded events; the others are rejected (D12). */
   #prepare(ready: readonly Entry[]): Attempt {
     const state = this.#target.state();
-    const places = new MessagePlaces(state);
+    const places = ready.length > 1 || ready[0]?.events.some(isMessage) ? new MessagePlaces(state) : undefined;
     const entries: Entry[] = [];
     let { seq } = state;
     for (const entry of ready) {
@@ -209,7 +225,8 @@ export class AppendQueue {
         const { after, guard } = entry.options;
         if (after !== undefined && after !== seq) throw new StaleTransaction();
         guard?.(state);
-        places.take(entry.events);
+        refuseMixed(this.#target.sessionId, state, entry.events);
+        places?.take(entry.events);
         entries.push(entry);
         seq += entry.events.length;
       } catch (error) {
@@ -242,13 +259,16 @@ export class AppendQueue {
   }
 }
 
-/** Adds what entries that are committed together keep outside their events. Most keep nothing. */
+function isMessage({ type }: NewEvent): boolean {
+  return type === 'message/recorded';
+}
+
+/** Adds what entries that are committed together store outside their events. */
 function withBesides(
   options: AppendOptions,
   entries: readonly Entry[],
   callContents: CallContents | undefined,
 ): AppendOptions {
-  if (!callContents && !entries.some(keepsMore)) return options;
   const contents: ContentWrite[] = [];
   let before = 0;
   for (const entry of entries) {

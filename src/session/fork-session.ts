@@ -7,6 +7,7 @@ import { checkSessionId } from '../core/session-id.ts';
 import { type Upcasters, upcastLogged } from '../core/upcast.ts';
 import type { ForkOptions, Store } from '../ports/store.ts';
 import { closingResults } from './close-calls.ts';
+import { refuseImported } from './imported.ts';
 import type { AnySession } from './session.ts';
 
 /**
@@ -17,6 +18,7 @@ export async function forkSession(
   session: AnySession,
   options: { readonly id?: string; readonly at?: number; readonly upcasters: Upcasters | undefined },
 ): Promise<string> {
+  refuseImported(session); // its copy would be a second session of one source
   const { store, incarnation } = session;
   const id = options.id ?? `${session.id.slice(0, 490)}-fork-${randomUUID().slice(0, 8)}`.toWellFormed();
   checkSessionId(id);

@@ -17,8 +17,11 @@ export interface InboxAccess {
   readonly id: string;
   readonly state: () => SessionState;
   readonly refresh: () => Promise<void>;
-  /** Checks, redacts and dates events, and moves large content out of them. */
-  readonly accept: (event: { readonly type: string; readonly [field: string]: unknown }) => AcceptedEvents;
+  /** Checks, redacts and dates an event, and moves large content out of it. `plain`: as in `EventIntake.accept`. */
+  readonly accept: (
+    event: { readonly type: string; readonly [field: string]: unknown },
+    plain?: number,
+  ) => AcceptedEvents;
   readonly append: (accepted: AcceptedEvents, guard: AppendGuard) => Promise<{ readonly seq: number }>;
 }
 
@@ -40,6 +43,8 @@ export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'wa
 
 const SEND: KnownOptions<SendOptions> = { id: true, mode: true, by: true };
 const MAX_ID_LENGTH = 200;
+/** An upper bound for the characters of an input's event beside its content. */
+const ENVELOPE = 1024;
 
 /** Appends an input. The same id again returns the first; with another text it is `KEY_REUSED` (D61). */
 export async function sendInput(
@@ -51,13 +56,12 @@ export async function sendInput(
   const { id: inputId = uniqueId('in_'), mode = 'next', by } = options;
   checkId(inputId);
   if (mode !== 'next' && mode !== 'steer') throw invalid(`mode is 'next' or 'steer', not ${String(mode)}`);
-  const content = contentOf(input);
-  const accepted = access.accept({ type: 'input/queued', inputId, mode, content, ...(by !== undefined && { by }) });
-  const [event] = accepted.events;
+  const accepted = acceptInput(access, input, inputId, mode, by);
+  const [queued] = accepted.events;
   const isNew = (state: SessionState): boolean => {
     const known = state.record.inbox.items.get(inputId);
     if (!known) return true;
-    refuseOtherText(access.id, state, known, (event as InputQueued).content);
+    refuseOtherText(access.id, state, known, (queued as InputQueued).content);
     return false;
   };
   try {
@@ -69,10 +73,30 @@ export async function sendInput(
     await access.refresh(); // it may have been placed since
   }
   const state = access.state();
-  const item = state.record.inbox.items.get(inputId);
+  const { items } = state.record.inbox;
+  const newest = items.items.at(-1);
+  const item = newest?.id === inputId ? newest : items.get(inputId);
   if (!item) throw new Error(`input ${inputId} is not in the log`);
   const waitsFor = item.status === 'queued' ? inputObstacle(state, item) : undefined;
   return { id: inputId, seq: item.seq, mode: item.mode, status: item.status, ...(waitsFor && { waitsFor }) };
+}
+
+/** The event of an input, ready to be appended. That of a text is made here, of texts that were checked: it needs no copy. */
+function acceptInput(
+  { accept }: InboxAccess,
+  input: string | InputContent,
+  inputId: string,
+  mode: InputMode,
+  by: string | undefined,
+): AcceptedEvents {
+  if (typeof input === 'string' && input !== '' && by === undefined) {
+    return accept(
+      { type: 'input/queued', inputId, mode, content: [{ type: 'text', text: input }] },
+      input.length + ENVELOPE,
+    );
+  }
+  const content = contentOf(input);
+  return accept({ type: 'input/queued', inputId, mode, content, ...(by !== undefined && { by }) });
 }
 
 /** Takes a queued input back. False when it was placed already. */

@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
 import { systemClock } from '../stores/system-clock.ts';
 import type { LoopAppendOptions, LoopKnowledge } from './append-for-loop.ts';
-import { AppendQueue } from './append-queue.ts';
+import { type AppendEntryOptions, AppendQueue } from './append-queue.ts';
 import { resolveContents, restoredContents, sha256 } from './contents.ts';
 import { eraseMessage } from './erase-message.ts';
 import { EventIntake } from './event-intake.ts';
@@ -61,6 +61,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
+  #inbox: InboxAccess | undefined;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
   /** This handle commits nothing more: readers that follow it have received its last event. */
@@ -165,7 +166,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   #append(
     events: readonly AnyEvent[],
-    options: SessionAppendOptions,
+    options: AppendEntryOptions,
     { now, plain, discarded = 0 }: LoopKnowledge,
   ): Promise<{ readonly seq: number }> {
     try {
@@ -180,21 +181,23 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   }
 
   send(input: string | InputContent, options: SendOptions = {}): Promise<SentInput> {
+    this.#inbox ??= this.#inboxAccess();
     return sendInput(this.#inbox, input, options);
   }
 
   withdraw(inputId: string, options: { readonly by?: string } = {}): Promise<boolean> {
+    this.#inbox ??= this.#inboxAccess();
     return withdrawInput(this.#inbox, inputId, options);
   }
 
-  get #inbox(): InboxAccess {
+  #inboxAccess(): InboxAccess {
     return {
       id: this.id,
       state: () => this.state,
       refresh: () => this.refresh(),
-      accept: (event) => {
+      accept: (event, plain) => {
         this.#assertWritable();
-        return this.#intake.accept([event]);
+        return this.#intake.accept([event], plain);
       },
       append: (accepted, guard) => {
         noteAppend(this.store, this.id);

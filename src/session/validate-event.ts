@@ -60,6 +60,9 @@ const fields =
 const CALL = { evaluationId: text, turn: isCount, callId: text, attempt: optional(isCount) };
 const calls: Check = (value) => Array.isArray(value) && value.every(fields(CALL));
 const EFFECTS = new Set<unknown>(['read', 'idempotent', 'once']);
+const RANGE = { offset: isCount, bytes: isCount, hash: text };
+const FILE_ROLES = new Set<unknown>(['main', 'subagent', 'meta', 'other']);
+const ENCODINGS = new Set<unknown>(['utf8', 'base64', 'zstd', 'deflate']);
 const settlement: Check = (value) => isRecord(value) && (value.rerun === true || 'result' in value);
 
 /** What the fold reads of each built-in event. */
@@ -145,6 +148,29 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     refused: optional(fields({ model: text, maxTokens: isCount })),
   },
   'history/summarized': { evaluationId: text, key: text, text, usage: optional(isUsage) },
+  'source/described': {
+    architecture: text,
+    sessionId: text,
+    path: text,
+    layout: (value) => value === 'files' || value === 'rows',
+    title: optional(text),
+    cwd: optional(text),
+    createdAt: optional(text),
+    messages: optional(isCount),
+  },
+  'source/recorded': {
+    ...RANGE,
+    file: text,
+    role: (value) => FILE_ROLES.has(value),
+    agentId: optional(text),
+    generation: isCount,
+    encoding: (value) => ENCODINGS.has(value),
+    data: optional(text),
+    content: optional(text),
+    stamp: optional(text),
+    erased: optional((value) => Array.isArray(value) && value.every(fields({ ...RANGE, record: optional(text) }))),
+  },
+  'source/replaced': { file: text, generation: isCount },
 };
 
 const CHECKS = Object.fromEntries(

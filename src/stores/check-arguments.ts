@@ -32,13 +32,15 @@ export function checkCount(what: string, value: number, least = 0): void {
   }
 }
 
+const NONE: readonly never[] = [];
+
 /** Throws `INVALID_ARGUMENT` unless the arguments of `append` are valid. */
 export function checkAppend(sessionId: string, count: number, options: AppendOptions): void {
   checkSessionId(sessionId);
   checkId('an append id', options.id);
   checkCount('expectedSeq', options.expectedSeq);
   if (options.fence !== undefined) checkCount('fence', options.fence);
-  for (const { event, hash } of options.contents ?? []) {
+  for (const { event, hash } of options.contents ?? NONE) {
     checkId('a hash', hash);
     checkCount('the event of a content', event);
     if (event >= count) {
@@ -48,7 +50,7 @@ export function checkAppend(sessionId: string, count: number, options: AppendOpt
       );
     }
   }
-  for (const { call } of options.callContents?.put ?? []) checkId('a call', call);
+  for (const { call } of options.callContents?.put ?? NONE) checkId('a call', call);
   if (count === 0) {
     throw new HoldfastError('INVALID_ARGUMENT', 'an append needs at least one event; do not append an empty list');
   }

@@ -23,7 +23,7 @@ import {
   snapshotBeyondLog,
   storeClosed,
 } from './refusals.ts';
-import { DEFAULT_HITS, matchText, parseQuery, searchableText } from './search-text.ts';
+import { DEFAULT_HITS, matchTexts, parseQuery, searchableTexts } from './search-text.ts';
 import { listPage } from './session-listing.ts';
 import { systemClock } from './system-clock.ts';
 import { Watchers } from './watchers.ts';
@@ -219,10 +219,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const each of sessions.values()) {
         if (sessionId !== undefined && each.id !== sessionId) continue;
         for (const event of each.read(0, each.seq, each.seq)) {
-          const said = searchableText(event);
-          const excerpt = said && matchText(said.text, terms);
-          if (!said || excerpt === undefined) continue;
-          hits.push({ sessionId: each.id, seq: event.seq, at: event.at, role: said.role, excerpt });
+          const texts = searchableTexts(event, (name) => contents.get(name)?.text);
+          const found = matchTexts(texts, terms).map((hit) => ({
+            sessionId: each.id,
+            seq: event.seq,
+            at: event.at,
+            ...hit,
+          }));
+          hits.push(...found.reverse());
         }
       }
       return hits.reverse().slice(0, limit);

@@ -1,5 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
+import { recordText } from '../transcripts/record-text.ts';
+import { recordedBytes } from './source-bytes.ts';
 
 /**
  * The rules of search for every store: which text of an event is searched, what a word is, when a query matches, and what a hit
@@ -54,6 +56,46 @@ export function searchableText(event: SessionEvent): SearchableText | undefined 
     ...listOf<(typeof content)[number]>(content).map((part) => (part?.type === 'text' ? part.text : undefined)),
     ...calls.flatMap((call) => [call?.name, call?.arguments]),
   ]);
+}
+
+/**
+ * The searchable texts of an event, in order: one for a message, one for each record of an imported session (D75). `contentOf` reads an
+ * external content of the event's session; records in a content that is missing or damaged have no text.
+ */
+export function searchableTexts(
+  event: SessionEvent,
+  contentOf: (name: string) => string | undefined,
+): readonly SearchableText[] {
+  if (event.type !== 'source/recorded') {
+    const said = searchableText(event);
+    return said ? [said] : [];
+  }
+  if (event.role === 'other') return []; // what it holds is in the main file, or no conversation
+  try {
+    const bytes = recordedBytes(event, contentOf);
+    const lines = bytes?.toString('utf8').split('\n') ?? [];
+    return lines.flatMap((line) => recordText(line) ?? []);
+  } catch {
+    return [];
+  }
+}
+
+/** The text around the first hit in each of an event's texts that match, from the last text to the first: a search shows the newest first. */
+export function matchTexts(
+  texts: readonly SearchableText[],
+  terms: readonly SearchTerm[],
+): readonly { readonly role: string; readonly excerpt: string }[] {
+  return texts.toReversed().flatMap(({ role, text }) => {
+    const excerpt = mayMatch(text, terms) ? matchText(text, terms) : undefined;
+    return excerpt === undefined ? [] : [{ role, excerpt }];
+  });
+}
+
+/** Whether a text can match: splitting a text into words takes far longer than looking for one. */
+function mayMatch(text: string, terms: readonly SearchTerm[]): boolean {
+  if (!ASCII.test(text)) return true;
+  const lower = text.toLowerCase();
+  return terms.every(({ words }) => words.every((word) => lower.includes(word)));
 }
 
 /** Stores accept malformed messages: the value may not be a list. */

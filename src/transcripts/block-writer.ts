@@ -156,6 +156,11 @@ export class BlockWriter {
     return this.latestCallId(conversationId, toolUseId);
   }
 
+  /** Whether a conversation has a call with this id. */
+  knowsCall(conversationId: string, toolUseId: string): boolean {
+    return this.#ledgers.get(conversationId)?.calls.has(toolUseId) === true;
+  }
+
   /** The block id of the call that a result with this tool use id belongs to. */
   latestCallId(conversationId: string, toolUseId: string): string {
     const uses = this.#ledgers.get(conversationId)?.calls.get(toolUseId)?.uses ?? 1;
@@ -268,16 +273,23 @@ export class BlockWriter {
     for (const id of [...ledger.open]) {
       const block = ledger.blocks.get(id);
       if (block === undefined) continue;
+      if ((block.type === 'assistant_text' || block.type === 'thinking') && block.content.trim() === '') {
+        this.remove(conversationId, id, at); // it ended before it said anything
+        continue;
+      }
       const status = block.type === 'tool_use' || reason !== 'completed' ? 'error' : 'complete';
       this.upsert({ ...block, status }, at);
     }
     this.#events.push({ type: 'session:idle', conversationId, timestamp: at, reason });
   }
 
-  /** Ends everything at the end of the source. A background subagent continues after a run that completed. */
-  settleAll(reason: EndReason, at: string): void {
+  /**
+   * Ends everything at the end of the source. `endsBackground`: background subagents end, too. They continue after a run that completed, but
+   * not after the stream that reports them.
+   */
+  settleAll(reason: EndReason, at: string, endsBackground: boolean = reason !== 'completed'): void {
     for (const [toolUseId, agent] of this.#agents) {
-      if (!agent.running || (agent.background && reason === 'completed')) continue;
+      if (!agent.running || (agent.background && !endsBackground)) continue;
       this.complete(agent.conversationId, toolUseId, { status: 'failed' }, at);
     }
     for (const { conversationId, open } of this.#ledgers.values()) {

@@ -12,6 +12,11 @@ export type ProblemCode =
   | 'rewind'
   | 'too-deep'
   | 'unlinked-subagent'
+  | 'missing-history'
+  | 'history-cycle'
+  | 'unknown-layout'
+  | 'torn-compression'
+  | 'unreadable-file'
   | 'not-a-transcript';
 
 /** One kind of problem: how often it occurred, and where first. */

@@ -4,7 +4,8 @@
  *
  *     assistant (its lines, one message) ─▶ results as they came ─▶ what the user typed meanwhile
  *
- * A call that never got a result gets one that says so.
+ * A call that never got a result gets one that says so. A result may also come before its call, or after other messages: it is put where
+ * it belongs. What no provider would take is left out or renamed: blank texts, thoughts that nothing follows, ids with odd characters.
  */
 import type {
   AssistantMessage,
@@ -15,9 +16,13 @@ import type {
   ToolCall,
   UserMessage,
 } from '../core/messages.ts';
+import { API_RULES } from '../formats/api-rules.ts';
 import { ImportedMessages, type ImportOptions } from '../formats/imported-messages.ts';
+import type { FormatOptions } from '../formats/losses.ts';
 import { hasContent } from '../formats/message-parts.ts';
-import { NO_RESULT } from '../formats/placeholders.ts';
+import { EMPTY_FAILURE, NO_RESULT } from '../formats/placeholders.ts';
+import { renameCalls } from '../formats/rename-calls.ts';
+import { LEFT_OUT } from './left-out.ts';
 
 /** The fields of imported messages that only our log has, and where to start. */
 export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'> {
@@ -26,6 +31,8 @@ export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'
    * Default: `start`.
    */
   readonly from?: 'start' | 'compaction';
+  /** Receives what the messages leave out or hold in another way: reasoning, notices, instructions, calls without a result. */
+  readonly onLoss?: FormatOptions['onLoss'];
 }
 
 type AssistantPart = AssistantMessage['content'][number];
@@ -39,28 +46,50 @@ interface Result {
   readonly isError: boolean;
 }
 
+/** A call, and the number of parts that the model wrote before it. */
+interface Asked {
+  readonly call: ToolCall;
+  readonly partsBefore: number;
+  result?: Result;
+}
+
 interface Answer {
   readonly id: string;
   readonly createdAt: string;
   readonly parts: AssistantPart[];
-  readonly calls: { readonly call: ToolCall; readonly partsBefore: number; result?: Result }[];
+  readonly calls: Map<string, Asked>;
+  /** The calls that wait for a result. */
+  open: number;
 }
 
 export class MessageBuilder {
   readonly #imported: ImportedMessages;
-  readonly #ids = new Set<string>();
+  readonly #onLoss: FormatOptions['onLoss'];
+  /** The ids of the messages, and how often each was used. */
+  readonly #ids = new Map<string, number>();
+  /** The results whose calls were not read yet. */
+  readonly #early = new Map<string, Result>();
+  /** Where the results are that say that there is none, by call. */
+  readonly #unknown = new Map<string, number>();
   #answer: Answer | undefined;
   /** What the user said while calls were open. */
   #waiting: { readonly id: string; readonly createdAt: string; readonly content: readonly UserPart[] }[] = [];
 
-  constructor({ from: _, ...options }: ImportedMessagesOptions) {
+  constructor({ from: _, onLoss, ...options }: ImportedMessagesOptions) {
+    this.#onLoss = onLoss;
     this.#imported = new ImportedMessages({ promptNs: 'import', promptKey: 'transcript', ...options });
   }
 
-  user(id: string, createdAt: string, content: readonly UserPart[]): void {
-    if (!content.some(hasContent)) return;
+  user(id: string, createdAt: string, given: readonly UserPart[]): void {
+    const content = given.filter(hasContent);
+    if (content.length === 0) return;
     this.#waiting.push({ id, createdAt, content });
-    if (!this.#answer?.calls.some(isOpen)) this.#close();
+    if (!this.#answer?.open) this.#close();
+  }
+
+  /** Reports something of the transcript that no message holds. */
+  leaveOut(what: keyof typeof LEFT_OUT, id: string): void {
+    this.#onLoss?.({ what, why: LEFT_OUT[what], id });
   }
 
   /** A part of the assistant's message with this id. */
@@ -71,35 +100,58 @@ export class MessageBuilder {
   /** A call of the assistant's message with this id. */
   call(messageId: string, createdAt: string, call: ToolCall): void {
     const answer = this.#answerOf(messageId, createdAt);
-    if (answer.calls.some((known) => known.call.callId === call.callId)) return;
-    answer.calls.push({ call, partsBefore: answer.parts.length });
+    const { callId } = call;
+    if (answer.calls.has(callId)) return;
+    const result = call.providerExecuted ? undefined : this.#early.get(callId);
+    if (result) this.#early.delete(callId);
+    answer.calls.set(callId, { call, partsBefore: answer.parts.length, ...(result && { result }) });
+    if (!result && !call.providerExecuted) answer.open++;
   }
 
-  /** What came of a call; a result that no open call waits for is left out. */
-  result(callId: string, result: Result): void {
-    const asked = this.#answer?.calls.find((known) => known.call.callId === callId && isOpen(known));
-    if (asked) asked.result = result;
+  /** What came of a call: of the open response, of an earlier one that has no result yet, or of one that comes later. */
+  result(callId: string, given: Result): void {
+    const content = given.content.filter(hasContent);
+    const isSilentFailure = given.isError && content.length === 0;
+    if (isSilentFailure) {
+      this.#onLoss?.({ what: 'empty error', why: `"${EMPTY_FAILURE}" stands in its place`, id: callId });
+    }
+    const result = { ...given, content: isSilentFailure ? [{ type: 'text' as const, text: EMPTY_FAILURE }] : content };
+    const asked = this.#answer?.calls.get(callId);
+    const place = this.#unknown.get(callId);
+    if (this.#answer && asked) {
+      if (asked.result || asked.call.providerExecuted) return;
+      asked.result = result;
+      this.#answer.open--;
+    } else if (place === undefined) this.#early.set(callId, result);
+    else {
+      const message = this.#imported.messages[place];
+      if (message?.role !== 'tool') return;
+      this.#unknown.delete(callId);
+      this.#imported.messages[place] = { ...message, ...result, id: this.#unique(result.id) };
+    }
   }
 
   /** A call that the provider ran, now with its result. */
   provided(call: ToolCall): void {
-    const calls = this.#answer?.calls ?? [];
-    const index = calls.findIndex(
-      ({ call: { callId, providerExecuted } }) => callId === call.callId && providerExecuted,
-    );
-    const asked = calls[index];
-    if (asked) calls[index] = { ...asked, call };
+    const asked = this.#answer?.calls.get(call.callId);
+    if (asked?.call.providerExecuted) this.#answer?.calls.set(call.callId, { ...asked, call });
   }
 
   finish(): readonly ConversationMessage[] {
     this.#close();
-    return this.#imported.messages;
+    for (const id of this.#unknown.keys()) {
+      this.#onLoss?.({ what: 'missing result', why: `"${NO_RESULT}" stands in its place`, id });
+    }
+    for (const id of this.#early.keys()) {
+      this.#onLoss?.({ what: 'tool result', why: 'its call is not in the conversation, or has a result', id });
+    }
+    return renameCalls(this.#imported.messages, API_RULES.openai, { onLoss: this.#onLoss }); // the strictest rules
   }
 
   #answerOf(id: string, createdAt: string): Answer {
     if (this.#answer?.id === id) return this.#answer;
     this.#close();
-    this.#answer = { id, createdAt, parts: [], calls: [] };
+    this.#answer = { id, createdAt, parts: [], calls: new Map(), open: 0 };
     return this.#answer;
   }
 
@@ -117,19 +169,25 @@ export class MessageBuilder {
 
   #writeAnswer({ id, createdAt, parts, calls }: Answer): void {
     // Blank texts say nothing and are refused by providers; so is a thought that led to nothing.
-    const content = parts.filter(hasContent);
-    if (calls.length === 0 && content.every((part) => part.type === 'reasoning')) return;
-    const toolCalls = calls.map(({ call, partsBefore }): ToolCall => {
-      const after = parts.slice(0, partsBefore).filter(hasContent).length;
-      return after === content.length ? call : { ...call, after };
-    });
+    let end = parts.findLastIndex((part) => part.type !== 'reasoning' && hasContent(part)) + 1;
+    for (const { partsBefore } of calls.values()) end = Math.max(end, partsBefore);
+    const content = parts.slice(0, end).filter(hasContent);
+    for (const part of parts.slice(end)) if (part.type === 'reasoning') this.leaveOut('reasoning', id);
+    if (calls.size === 0 && content.length === 0) return;
+    const toolCalls: ToolCall[] = [];
+    let [seen, after] = [0, 0];
+    for (const { call, partsBefore } of calls.values()) {
+      for (; seen < partsBefore; seen++) if (hasContent(parts[seen] as AssistantPart)) after++;
+      toolCalls.push(after === content.length ? call : { ...call, after });
+    }
     this.#imported.push({
       ...{ id: this.#unique(id), createdAt, providerMessageId: id, role: 'assistant', content },
       ...(toolCalls.length > 0 && { toolCalls }),
     });
-    for (const { call, result } of calls) {
+    for (const { call, result } of calls.values()) {
       if (call.providerExecuted) continue;
       const { callId, name } = call;
+      if (result === undefined) this.#unknown.set(callId, this.#imported.messages.length);
       this.#imported.push({
         id: this.#unique(result?.id ?? `${id}/${callId}`),
         createdAt: result?.createdAt ?? createdAt,
@@ -143,15 +201,16 @@ export class MessageBuilder {
   }
 
   #unique(id: string): string {
-    let unique = id;
-    for (let n = 2; this.#ids.has(unique); n++) unique = `${id}#${n}`;
-    this.#ids.add(unique);
-    return unique;
+    const known = this.#ids.get(id);
+    if (known === undefined) {
+      this.#ids.set(id, 1);
+      return id;
+    }
+    let n = known + 1;
+    while (this.#ids.has(`${id}#${n}`)) n++;
+    this.#ids.set(id, n).set(`${id}#${n}`, 1);
+    return `${id}#${n}`;
   }
-}
-
-function isOpen(asked: Answer['calls'][number]): boolean {
-  return asked.result === undefined && asked.call.providerExecuted === undefined;
 }
 
 /** A thought with the data that its provider wants back, for the model that wrote it. */

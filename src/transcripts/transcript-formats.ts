@@ -1,14 +1,16 @@
 /** The list of transcript formats. `importers/transcript-sources.ts` lists the code that finds and reads the files of each. */
 import { HoldfastError } from '../core/errors.ts';
 import { claudeFormat } from './claude/claude-format.ts';
+import { codexFormat } from './codex/codex-format.ts';
 import { openCodeFormat } from './opencode/opencode-format.ts';
 import type { TranscriptFormat } from './transcript-format.ts';
 
 /** The agents whose transcripts can be read. */
-export type Architecture = 'claude-sdk' | 'opencode';
+export type Architecture = 'claude-sdk' | 'codex' | 'opencode';
 
 const FORMATS: { readonly [A in Architecture]: TranscriptFormat } = {
   'claude-sdk': claudeFormat,
+  codex: codexFormat,
   opencode: openCodeFormat,
 };
 

@@ -1,33 +1,40 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { conversationToEvents, isConversationEvent, type SessionConversationState } from '../../src/conversation.ts';
+import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
+import { claudeSession, fixture, openCodeSession, realSession } from '../transcripts/fixtures.ts';
 import { anyEvent } from './arbitraries.ts';
-import { plain, stateAfter } from './builders.ts';
+import { stateAfter } from './builders.ts';
 
-/** Subagents by id: their order of arrival does not matter. */
-function content(state: SessionConversationState): unknown {
-  const { blocks, subagents } = plain(state);
-  return { blocks, subagents: subagents.toSorted((a, b) => (a.toolUseId < b.toolUseId ? -1 : 1)) };
+/** The state again, from its events. */
+function again(state: SessionConversationState): SessionConversationState {
+  const events = conversationToEvents(state);
+  for (const event of events) expect(isConversationEvent(event)).toBe(true);
+  return stateAfter(...events);
 }
 
-/** What sources write: a subagent’s block is never replaced directly, and a result is never pending. */
-const event = anyEvent.filter(
-  (e) =>
-    e.type !== 'block:upsert' ||
-    !(e.block.id.startsWith('subagent:') || (e.block.type === 'tool_result' && e.block.status === 'pending')),
-);
+describe('a state that is converted to events and reduced again is the same state', () => {
+  test('after any events', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+        const state = stateAfter(...events);
+        expect(JSON.stringify(again(state))).toBe(JSON.stringify(state));
+      }),
+      { numRuns: 1000 },
+    );
+  });
 
-test('a state that is converted to events and reduced again is the same state', () => {
-  fc.assert(
-    fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-      const state = stateAfter(...events);
-      // An agent with the id of another agent’s call cannot be distinguished from it.
-      const names = new Set(state.subagents.map((subagent) => subagent.toolUseId));
-      fc.pre(!state.subagents.some(({ agentId }) => agentId !== undefined && names.has(agentId)));
-      const written = conversationToEvents(state);
-      for (const event of written) expect(isConversationEvent(event)).toBe(true);
-      expect(content(stateAfter(...written))).toEqual(content(state));
-    }),
-    { numRuns: 1000 },
-  );
+  test.for([
+    ...['nested', 'subbg', 'parallel', 'fork-killmcp', 'long-6'].map(
+      (folder) => [folder, 'claude-sdk', claudeSession(folder)] as const,
+    ),
+    ['the real session', 'claude-sdk', realSession()] as const,
+    ['progress lines', 'claude-sdk', fixture('claude-code-2.1.38', 'subagent.jsonl.gz')] as const,
+    ...['serve-nested', 'serve-resume-kill', 'sub'].map(
+      (folder) => [folder, 'opencode', openCodeSession(folder)] as const,
+    ),
+  ])('%s', ([, architecture, raw]) => {
+    const { state } = parseTranscript(architecture, raw);
+    expect(JSON.stringify(again(state))).toBe(JSON.stringify(state));
+  });
 });

@@ -5,7 +5,7 @@ import { VersionedArray } from '../../src/conversation/versioned-array.ts';
 const step = fc.record({
   /** The version to continue from; mostly the newest. */
   back: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(200) }),
-  act: fc.constantFrom('push', 'push', 'set', 'set', 'read', 'list'),
+  act: fc.constantFrom('push', 'push', 'set', 'set', 'pop', 'read', 'list'),
   index: fc.nat(500),
 });
 
@@ -22,6 +22,9 @@ function checkAgainstArrays(steps: readonly { back: number; act: string; index: 
     else if (act === 'push' || model.length === 0) {
       versions.push(version.push(++next));
       models.push([...model, next]);
+    } else if (act === 'pop') {
+      versions.push(version.pop());
+      models.push(model.slice(0, -1));
     } else {
       versions.push(version.set(index % model.length, ++next));
       models.push(model.with(index % model.length, next));

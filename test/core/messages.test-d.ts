@@ -127,6 +127,9 @@ describe('an event narrows by its type', () => {
         case 'adapter/captured':
         case 'history/curated':
         case 'history/summarized':
+        case 'source/described':
+        case 'source/recorded':
+        case 'source/replaced':
           return 'other';
         default:
           return one satisfies never;

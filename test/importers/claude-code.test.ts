@@ -9,10 +9,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
 import { asks, call, says, text } from '../transcripts/claude-builders.ts';
-import { claudeSession, linesOf, plain, realSession, textOfLines } from '../transcripts/fixtures.ts';
+import { CLAUDE_RUNS, claudeSession, linesOf, plain, realSession, textOfLines } from '../transcripts/fixtures.ts';
 import { copyOf, folder, stateOfReading, write, writeRealSession } from './places.ts';
 
 async function load(path: string, sessionId?: string): Promise<ReturnType<typeof plain>> {
@@ -80,6 +81,18 @@ describe('the layouts of Claude Code', () => {
 });
 
 describe('readTranscript', () => {
+  test('batches have the same events, and the same diagnostics', async () => {
+    const path = writeRealSession(folder());
+    const reading = readTranscript(path);
+    const single: ConversationEvent[] = [];
+    for await (const event of reading) single.push(event);
+    const { diagnostics } = reading;
+    const batched: ConversationEvent[] = [];
+    for await (const events of reading.batches()) batched.push(...events);
+    expect(batched).toEqual(single);
+    expect(reading.diagnostics).toEqual(diagnostics);
+  });
+
   test.for(['sub', 'nested', 'subbg', 'long-6', 'killmcp-both'])(
     'I8: reading event by event gives the state that loading gives: %s',
     async (name) => {
@@ -261,18 +274,7 @@ describe('findTranscripts', () => {
     ]);
   });
 
-  test.for([
-    'plain',
-    'thinking',
-    'tools',
-    'parallel',
-    'sub',
-    'nested',
-    'subbg',
-    'resume-killmcp',
-    'fork-killmcp',
-    'long-6',
-  ])('the message count of %s equals the number of its user and assistant lines', async (name) => {
+  test.for(CLAUDE_RUNS)('the message count of %s equals the number of its user and assistant lines', async (name) => {
     const root = copyOf(`claude-code-2.1.325/${name}`);
     const [found] = await findTranscripts(root);
     const lines = linesOf(readFileSync(sessionFile(root), 'utf8'));

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { findTranscripts, loadTranscript, readTranscript } from '../../src/transcripts.ts';
 import { fixture, openCodeSession, plain } from '../transcripts/fixtures.ts';
-import { folder, stateOfReading, write, writeDatabase } from './places.ts';
+import { type Exported, folder, stateOfReading, write, writeDatabase, writeStorage } from './places.ts';
 
 const NESTED = 'ses_e1f4c47a4ffeU70Kil2kXlLZqM';
 
@@ -15,28 +15,6 @@ async function load(path: string, sessionId?: string): Promise<ReturnType<typeof
   const { architecture, raw } = await loadTranscript(path, sessionId === undefined ? {} : { sessionId });
   expect(architecture).toBe('opencode');
   return plain(parseTranscript(architecture, raw).state);
-}
-
-interface Exported {
-  readonly info: { readonly id: string };
-  readonly messages: readonly {
-    readonly info: { readonly id: string };
-    readonly parts: readonly { readonly id: string }[];
-  }[];
-}
-
-/** Writes sessions as OpenCode stored them before 1.2. */
-function writeStorage(root: string, exports: readonly string[]): string {
-  for (const text of exports) {
-    const { info, messages } = JSON.parse(text) as Exported;
-    write(root, { [`session/global/${info.id}.json`]: JSON.stringify(info) });
-    for (const message of messages) {
-      write(root, { [`message/${info.id}/${message.info.id}.json`]: JSON.stringify(message.info) });
-      for (const part of message.parts)
-        write(root, { [`part/${message.info.id}/${part.id}.json`]: JSON.stringify(part) });
-    }
-  }
-  return root;
 }
 
 const nested = (): string[] => {

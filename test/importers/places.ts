@@ -51,9 +51,45 @@ export function writeDatabase(root: string): string {
   return path;
 }
 
+/** What `opencode export` prints. */
+export interface Exported {
+  readonly info: { readonly id: string };
+  readonly messages: readonly {
+    readonly info: { readonly id: string };
+    readonly parts: readonly { readonly id: string }[];
+  }[];
+}
+
+/** Writes sessions as OpenCode stored them before 1.2. */
+export function writeStorage(root: string, exports: readonly string[]): string {
+  for (const text of exports) {
+    const { info, messages } = JSON.parse(text) as Exported;
+    write(root, { [`session/global/${info.id}.json`]: JSON.stringify(info) });
+    for (const message of messages) {
+      write(root, { [`message/${info.id}/${message.info.id}.json`]: JSON.stringify(message.info) });
+      for (const part of message.parts)
+        write(root, { [`part/${message.info.id}/${part.id}.json`]: JSON.stringify(part) });
+    }
+  }
+  return root;
+}
+
 /** Reads a transcript and reduces its events. */
 export async function stateOfReading(path: string, options?: TranscriptOptions): Promise<SessionConversationState> {
   let state = createConversationState();
   for await (const event of readTranscript(path, options)) state = reduceConversation(state, event);
   return state;
+}
+
+const NOBODY = 65_534;
+
+/** Runs something as a user who may not read everything: permissions do not stop the superuser. */
+export async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    return await work();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 }

@@ -4,11 +4,14 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { ConversationBlock } from '../../src/conversation/blocks.ts';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { findWith } from '../../src/importers/find-transcripts.ts';
+import { importWith } from '../../src/importers/kept/import-transcripts.ts';
+import { restoreTranscript } from '../../src/importers/kept/restore-transcript.ts';
 import { loadWith } from '../../src/importers/load-transcript.ts';
 import { readWith } from '../../src/importers/read-transcript.ts';
 import { readText } from '../../src/importers/safe-files.ts';
 import { readLoaded, type TranscriptSource } from '../../src/importers/transcript-source.ts';
 import { TRANSCRIPT_SOURCES, type TranscriptSources } from '../../src/importers/transcript-sources.ts';
+import { memoryStore } from '../../src/stores/memory.ts';
 import { blockBase } from '../../src/transcripts/block-base.ts';
 import { DiagnosticsCollector } from '../../src/transcripts/diagnostics.ts';
 import { asObject, asText, parseJson } from '../../src/transcripts/json-access.ts';
@@ -131,6 +134,16 @@ describe('a third transcript format', () => {
       async (name) => (await loadWith(SOURCES, join(root, `${name}.json`))).architecture,
     );
     expect(await Promise.all(architectures)).toEqual(['parrot', 'claude-sdk', 'opencode']);
+  });
+
+  test('its sessions are imported into a store and restored as they were, like those of the other agents', async () => {
+    const store = memoryStore();
+    const root = write(folder(), FILES);
+    expect(await importWith(SOURCES, store, { paths: [root] })).toMatchObject({ sessions: 3, problems: [] });
+    expect(await importWith(SOURCES, store, { paths: [root] })).toMatchObject({ sessions: 0, unchanged: 3 });
+    const path = join(folder(), 'chat.parrot');
+    expect(await restoreTranscript(store, 'parrot:polly', path)).toEqual([path]);
+    expect(await readText(path)).toBe(TEXT);
   });
 
   test('a list of sources that lacks a named agent does not compile', () => {

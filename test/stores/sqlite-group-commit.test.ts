@@ -1,27 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
-import { Database, type SqliteParameters, type Statement } from '../../src/stores/sqlite/driver.ts';
+import type { Database } from '../../src/stores/sqlite/driver.ts';
 import { RefusedAfterWriting, WriteQueue } from '../../src/stores/sqlite/write-queue.ts';
 import { temporaryDatabase } from './support/temporary.ts';
-
-/** A connection that records the statements that are run with `run`. */
-class TracedDatabase extends Database {
-  readonly statements: string[] = [];
-
-  override prepare<P extends SqliteParameters = [], R = unknown>(sql: string): Statement<P, R> {
-    const statement = super.prepare<P, R>(sql);
-    const { statements } = this;
-    return new Proxy(statement, {
-      get(target, name: keyof Statement) {
-        if (name !== 'run') return target[name].bind(target);
-        return (...parameters: unknown[]) => {
-          statements.push(sql);
-          return Reflect.apply(target.run, target, parameters);
-        };
-      },
-    });
-  }
-}
+import { TracedDatabase } from './support/traced-database.ts';
 
 /** A database with one table, and a record of the statements. */
 function tracedDatabase(path = temporaryDatabase()): { readonly database: Database; readonly statements: string[] } {
@@ -72,15 +54,15 @@ test('a session that writes alone does not wait for the end of the turn; beside 
   const { database, statements } = tracedDatabase();
   const queue = new WriteQueue(database, 'test', 1000);
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
-  await queue.submit(() => insert.run(0), 'a');
+  await queue.submit(() => insert.run(0), { writer: 'a' });
   let turned = false;
   setImmediate(() => {
     turned = true;
   });
-  await queue.submit(() => insert.run(1), 'a');
+  await queue.submit(() => insert.run(1), { writer: 'a' });
   expect(turned).toBe(false);
-  await Promise.all(['b', 'c', 'b'].map((writer, i) => queue.submit(() => insert.run(2 + i), writer)));
-  await Promise.all(['a', 'b'].map((writer, i) => queue.submit(() => insert.run(5 + i), writer)));
+  await Promise.all(['b', 'c', 'b'].map((writer, i) => queue.submit(() => insert.run(2 + i), { writer })));
+  await Promise.all(['a', 'b'].map((writer, i) => queue.submit(() => insert.run(5 + i), { writer })));
   expect(count(statements, 'COMMIT')).toBe(4);
 });
 
@@ -92,7 +74,7 @@ test('timers and input are served while a session writes alone, however fast its
   setTimeout(() => {
     fired = true;
   }, 1);
-  while (!fired) await queue.submit(() => read.get(), 'a'); // would never end
+  while (!fired) await queue.submit(() => read.get(), { writer: 'a' }); // would never end
 });
 
 test('a rejection fails only its own work, before or after writing (D51)', async () => {
@@ -182,7 +164,7 @@ test('long work makes progress beside a session that writes without a pause', as
   const insert = database.prepare<[number]>('INSERT INTO numbers VALUES (?)');
   let isOver = false;
   const writing = (async () => {
-    for (let n = 0; !isOver; n++) await queue.submit(() => insert.run(n), 'one');
+    for (let n = 0; !isOver; n++) await queue.submit(() => insert.run(n), { writer: 'one' });
   })();
   await queue.submitAlone(() => {});
   isOver = true;
@@ -224,7 +206,7 @@ test('long work gets a third of the time beside a session that writes without a 
   };
   let isOver = false;
   const writing = (async () => {
-    while (!isOver) await queue.submit(take('writer', 1), 'one');
+    while (!isOver) await queue.submit(take('writer', 1), { writer: 'one' });
   })();
   for (let n = 0; n < 6; n++) await queue.submitAlone(take('slice', 5));
   isOver = true;

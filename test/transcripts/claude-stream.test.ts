@@ -256,7 +256,7 @@ describe('subagents in the stream', () => {
 
   test('a background subagent continues after the result of its call, and after the run', () => {
     const launched = returns('r', 't', 'launched', { tool_use_result: { isAsync: true, agentId: 'a1' } });
-    const during = run([INIT, spawned, launched, DONE]);
+    const during = run([INIT, spawned, launched, DONE], false);
     expect(during.blocks).toMatchObject([{ status: 'pending' }]);
     expect(during.subagents).toMatchObject([{ status: 'running', agentId: 'a1' }]);
     const notification = {

@@ -73,7 +73,7 @@ describe('damaged files', () => {
   });
 
   test('an unknown architecture is INVALID_ARGUMENT', () => {
-    expect(() => parseTranscript('copilot' as never, '')).toThrow(/'claude-sdk' or 'opencode'/);
+    expect(() => parseTranscript('copilot' as never, '')).toThrow(/'claude-sdk' or 'codex' or 'opencode'/);
   });
 });
 
@@ -93,7 +93,10 @@ describe('the tree of lines', () => {
     ];
     const state = parse([...first, ...second, ...again]);
     expect(contents(state)).toEqual(['One', 'Answer one', 'Two, better', 'Yes']);
-    expect(problems(state)).toEqual([['rewind', 1]]);
+    expect(problems(state)).toEqual([
+      ['rewind', 1],
+      ['superseded-line', 4],
+    ]);
   });
 
   test('a prompt whose parent was not read supersedes an earlier one with the same parent', () => {
@@ -123,7 +126,7 @@ describe('the tree of lines', () => {
     expect(contents(state)).toEqual(['One', 'Answer one', 'Two, better', 'Yes']);
     expect(problems(state)).toEqual([
       ['rewind', 1],
-      ['superseded-line', 1],
+      ['superseded-line', 5],
     ]);
   });
 
@@ -138,23 +141,14 @@ describe('the tree of lines', () => {
       { type: 'system', subtype: 'turn_duration', uuid: 's1', parentUuid: 'r2', sessionId: 's', timestamp: at() },
       asks('p3', 'Three', { parentUuid: 'r1' }),
     ]);
-    expect(state.blocks.map(({ id }) => id)).toEqual([
-      'p1',
-      'm1:0',
-      'p2',
-      'c',
-      'd',
-      'result:c',
-      'result:d',
-      's1',
-      'p3',
-    ]);
+    expect(state.blocks.map(({ id }) => id)).toEqual(['p1', 'm1:0', 'p2', 'c', 'd', 'result:c', 'result:d', 'p3']);
     expect(problems(state)).toEqual([]);
   });
 
   test('several roots, which compactions create, are one conversation', () => {
-    const state = parse([...first, asks('p9', 'After', { parentUuid: null })]);
-    expect(contents(state)).toEqual(['One', 'Answer one', 'After']);
+    const boundary = { type: 'system', subtype: 'compact_boundary', uuid: 'b', parentUuid: null, content: 'Compacted' };
+    const state = parse([...first, { ...boundary, timestamp: at() }, asks('p9', 'After', { parentUuid: null })]);
+    expect(contents(state)).toEqual(['One', 'Answer one', 'Compacted', 'After']);
   });
 });
 
@@ -214,9 +208,6 @@ describe('compactions', () => {
 
 describe('texts with the user’s role that no user typed', () => {
   test.for([
-    ['<command-name>/compact</command-name>', 'system', 'command'],
-    ['<local-command-stdout>Compacted</local-command-stdout>', 'system', 'command_output'],
-    ['<local-command-caveat>Caveat</local-command-caveat>', 'system', 'command_caveat'],
     ['<system-reminder>Be nice</system-reminder>', 'system', 'reminder'],
     ['[Request interrupted by user for tool use]', 'system', 'interrupted'],
     ['<task-notification><task-id>b1</task-id></task-notification>', 'system', 'task_notification'],

@@ -32,7 +32,33 @@ const HOSTILE = [
   ']]><script>',
   '```\n</pre><script>alert(1)</script>\n```',
   '`<b onclick=alert(1)>`',
+  '[click](javascript:alert(1)) and <a href="javascript:alert(1)">here</a>',
+  '![](https://evil.example/pixel.png) <img src="https://evil.example/pixel.png">',
+  '<svg><script>alert(1)</script><image href="https://evil.example/x"/></svg>',
+  '<body onload=alert(1)><input autofocus onfocus=alert(1)>',
+  '</style></title></summary></dl><base href="https://evil.example/">',
+  '| a | b |\n| --- | --- |\n| <script>alert(1)</script> | `</td><script>` |',
+  '# <script>alert(1)</script>\n**<b onclick=alert(1)>**',
 ];
+
+const CALLS = 'Bash Read Write Edit MultiEdit apply_patch Grep WebFetch TodoWrite Task AskUserQuestion mcp__a__b'.split(
+  ' ',
+);
+
+/** Input that every known tool finds its fields in. */
+function inputOf(said: string): Record<string, unknown> {
+  const edit = { old_string: said, new_string: `${said}\n${said}` };
+  const fields = 'command file_path content pattern path glob url prompt query description subagent_type input'.split(
+    ' ',
+  );
+  return {
+    ...Object.fromEntries(fields.map((name) => [name, said])),
+    ...edit,
+    edits: [edit],
+    todos: [{ content: said, status: said }],
+    questions: [{ question: said }],
+  };
+}
 
 /** A conversation in which every text, of every kind, is the same. */
 function everywhere(said: string): SessionConversationState {
@@ -53,6 +79,8 @@ function everywhere(said: string): SessionConversationState {
     upsert(call('c', { toolName: said, input: { [said]: said } })),
     upsert(result('c', { output: said, isError: true })),
     upsert(call('d', { toolName: said, inputText: said })),
+    ...CALLS.map((toolName, i) => upsert(call(`k${i}`, { toolName, input: inputOf(said) }))),
+    ...CALLS.map((_, i) => upsert(result(`k${i}`, { output: said }))),
     spawned('s', { prompt: said, subagentType: said, description: said }),
     upsert(text('x', said), 's'),
     completed('s', { output: said }),
@@ -66,7 +94,7 @@ function everywhere(said: string): SessionConversationState {
 }
 
 const TAGS =
-  'html head meta title style body main h1 h2 section article header b time details summary span em div pre code figure img p footer'.split(
+  'html head meta title style body main h1 h2 dl dt dd section article header b time details summary span small em div pre code ul li table thead tbody tr th td figure img p'.split(
     ' ',
   );
 const ATTRIBUTES = 'lang charset http-equiv content name class datetime data-status open src alt'.split(' ');
@@ -89,7 +117,11 @@ function markup(document: string): { tags: Set<string>; attributes: Set<string>;
 
 describe('HTML', () => {
   test.for(HOSTILE)('%j is shown as text wherever it occurs', (said) => {
-    const { content } = exportConversation(everywhere(said), { format: 'html', title: said });
+    const { content } = exportConversation(everywhere(said), {
+      format: 'html',
+      title: said,
+      about: { project: said, agent: said, version: said, session: said, branch: said },
+    });
     const { tags, attributes, sources } = markup(content);
     expect([...tags].filter((tag) => !TAGS.includes(tag))).toEqual([]);
     expect([...attributes].filter((name) => !ATTRIBUTES.includes(name))).toEqual([]);
@@ -159,18 +191,19 @@ describe('Markdown', () => {
     const m = makeMessages();
     const messages = [
       m.user('Fix it', { createdAt: '2026-01-01T10:00:00.000Z' }),
-      m.assistant('Reading', [toolCall('c1', '{"path":"a"}')], { createdAt: '2026-01-01T10:00:01.000Z' }),
-      m.tool('c1', 'text with ``` in it'),
+      m.assistant('Reading', [toolCall('c1', '{"path":"a","mode":"text"}')], { createdAt: '2026-01-01T10:00:01.000Z' }),
+      m.tool('c1', 'text with ``` in it', { createdAt: '2026-01-01T10:00:02.000Z' }),
     ];
     expect(exportConversation(messages, { format: 'markdown', title: 'A *fix*' }).content).toBe(
       [
-        '# A *fix*',
-        '## User · 2026-01-01 10:00:00',
+        '# A \\*fix\\*',
+        '- Time: 2026-01-01 10:00:00 to 10:00:02 UTC\n- Totals: 1 turn · 1 call',
+        '## User · 10:00:00',
         'Fix it',
-        '## Assistant · 2026-01-01 10:00:01',
+        '## Assistant · 10:00:01',
         'Reading',
-        '**Tool** `read`',
-        '```json\n{\n  "path": "a"\n}\n```',
+        '### Read `a` · 10:00:01',
+        '`mode: text`',
         '**Result**',
         '````\ntext with ``` in it\n````\n',
       ].join('\n\n'),
@@ -180,7 +213,7 @@ describe('Markdown', () => {
   test('the output of a tool cannot end its own fence', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('`', '``', '```', '````', '\n', 'a', ' '), { maxLength: 20 }), (pieces) => {
-        const output = pieces.join('');
+        const output = `x${pieces.join('')}x`;
         const { content } = exportConversation(stateOf([upsert(result('c', { output }))]), { format: 'markdown' });
         const fence = /\*\*Result\*\*\n\n(`+)\n/.exec(content)?.[1] ?? '';
         expect(output.match(/`+/g)?.every((run) => run.length < fence.length) ?? true).toBe(true);
@@ -190,14 +223,62 @@ describe('Markdown', () => {
   });
 });
 
-test.for(['markdown', 'html'] as const)('%s of long texts of signs and lines', (format) => {
-  for (const output of ['` '.repeat(200_000), `x${'\n'.repeat(400_000)}y`, '~'.repeat(400_000)]) {
-    const { content } = exportConversation(stateOf([upsert(result('c', { output })), upsert(text('t', output))]), {
-      format,
-    });
-    expect(content.length).toBeGreaterThan(output.length);
-  }
-});
+const HOSTILE_PIECES = [
+  ...[
+    '` ',
+    '\n',
+    '~',
+    '# ',
+    '#',
+    '**',
+    '| ',
+    '|',
+    '- ',
+    ' ',
+    '>',
+    '> ',
+    '[',
+    ']: ',
+    '```\n',
+    '| --- ',
+    '=',
+    'a|b\n-|-\n',
+  ],
+  ...['<command-args>', '<local-command-stdout>', '*** Add File: a\n', '\\', '![](', '`'],
+];
+
+test.for(['markdown', 'html'] as const)(
+  'the cost of %s of long texts of signs and lines grows with their length',
+  (format) => {
+    const state = (length: number, piece: string) => {
+      const said = `- ${piece.repeat(Math.ceil(length / piece.length))}x`;
+      const command = {
+        subtype: 'command',
+        content: `<command-name>/x</command-name>${said}`,
+      } as Partial<ConversationBlock>;
+      const input = { file_path: 'a', old_string: said, new_string: `${said}\n${said}` };
+      return stateOf([
+        upsert(result('c', { output: said })),
+        upsert(text('t', said)),
+        upsert(notice('n', '', command)),
+        upsert(call('e', { toolName: 'Edit', input })),
+        upsert(call('p', { toolName: 'apply_patch', input: said })),
+      ]);
+    };
+    for (const piece of HOSTILE_PIECES) {
+      const [short, long] = [state(5000, piece), state(80_000, piece)];
+      const cost = (given: SessionConversationState): number => {
+        const before = process.cpuUsage();
+        exportConversation(given, { format });
+        const { user, system } = process.cpuUsage(before);
+        return user + system;
+      };
+      let ratio = Number.POSITIVE_INFINITY;
+      for (let i = 0; i < 5 && ratio > 48; i++) ratio = Math.min(ratio, cost(long) / Math.max(cost(short), 200));
+      expect(ratio, JSON.stringify(piece)).toBeLessThan(100);
+    }
+  },
+);
 
 describe('JSON and JSONL lose nothing', () => {
   const m = makeMessages();

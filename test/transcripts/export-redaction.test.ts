@@ -102,10 +102,10 @@ test('removes fields of JSON in a text', () => {
     {
       arguments: '{"password":"[redacted secret-field]","content":"fine"}',
       plain: '{ "content": "fine" }',
-      broken: '{ "password": "hunter2"',
+      broken: '{ "password": "[redacted secret-field]"',
     },
   );
-  expect(redactor.counts).toEqual({ 'secret-field': 1 });
+  expect(redactor.counts).toEqual({ 'secret-field': 2 });
 });
 
 test.for([

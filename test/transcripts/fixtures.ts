@@ -15,6 +15,21 @@ export const FIXTURES: string = join(import.meta.dirname, '../fixtures');
 /** The one large real session. */
 export const REAL_SESSION = '4d5611e5-241a-462a-8d15-5122611a9569';
 
+/** The runs of Claude Code 2.1.325. */
+export const CLAUDE_RUNS: readonly string[] = [
+  'plain',
+  'thinking',
+  'tools',
+  'parallel',
+  'sub',
+  'nested',
+  'subbg',
+  'killmcp-both',
+  'resume-killmcp',
+  'fork-killmcp',
+  'long-6',
+];
+
 /** A fixture's text; gzipped ones are unpacked. */
 export function fixture(...path: string[]): string {
   const file = join(FIXTURES, ...path);

@@ -9,7 +9,15 @@ import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts'
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';
-import { claudeSession, fixture, type Line, openCodeSession, realSession, textOfLines } from './fixtures.ts';
+import {
+  CLAUDE_RUNS,
+  claudeSession,
+  fixture,
+  type Line,
+  openCodeSession,
+  realSession,
+  textOfLines,
+} from './fixtures.ts';
 
 const claude = (lines: readonly Line[], options?: ImportedMessagesOptions): readonly ConversationMessage[] =>
   transcriptToMessages('claude-sdk', textOfLines(lines), options);
@@ -25,19 +33,7 @@ function outline(messages: readonly ConversationMessage[]): string[] {
 
 describe('I4: imported messages can be sent to any model', () => {
   const sessions: readonly (readonly [string, Architecture, RawTranscript])[] = [
-    ...[
-      'plain',
-      'thinking',
-      'tools',
-      'parallel',
-      'sub',
-      'nested',
-      'subbg',
-      'killmcp-both',
-      'resume-killmcp',
-      'fork-killmcp',
-      'long-6',
-    ].map((folder) => [folder, 'claude-sdk', claudeSession(folder)] as const),
+    ...CLAUDE_RUNS.map((folder) => [folder, 'claude-sdk', claudeSession(folder)] as const),
     ...['short.jsonl', 'tool_heavy.jsonl', 'subagent.jsonl.gz'].map(
       (name) => [name, 'claude-sdk', fixture('claude-code-2.1.38', name)] as const,
     ),

@@ -1,4 +1,5 @@
 /** Damages real lines in every way that files and hostile authors do; the same for the same seed. */
+import { asks, at, call, returns, says } from './claude-builders.ts';
 import {
   claudeSession,
   claudeStream,
@@ -26,11 +27,54 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T;
 }
 
+/** The next seed of a series: each input has its own, so that one that fails can be repeated alone. */
+export function seedOf(series: number, index: number): number {
+  return (Math.imul(series, 0x9e3779b1) + index) >>> 0;
+}
+
 /** Short lines, so that many thousands of inputs can be made of them. */
 const short = (lines: readonly Line[]): Line[] => lines.filter((line) => JSON.stringify(line).length < 1500);
 const folders = ['thinking', 'tools', 'parallel', 'nested', 'subbg', 'resume-killmcp'];
 
+/** Lines as people have them: queued texts, rewinds, collected tasks, attachments. */
+const WILD: readonly Line[] = [
+  asks('w1', 'First', { parentUuid: null }),
+  says('w2', 'mw2', call('cw'), { parentUuid: 'w1' }),
+  { type: 'queue-operation', operation: 'enqueue', content: 'And this', sessionId: 's', timestamp: at() },
+  returns('w3', 'cw', '', { parentUuid: 'w2' }),
+  { type: 'queue-operation', operation: 'remove', sessionId: 's', timestamp: at() },
+  says('w4', 'mw4', { type: 'thinking', thinking: '', signature: 'x' }, { parentUuid: 'w3' }),
+  says('w5', 'mw4', call('tw', 'Task', { prompt: 'Work' }), { parentUuid: 'w4' }),
+  returns('w6', 'tw', 'launched', { parentUuid: 'w5', toolUseResult: { isAsync: true, agentId: 'x' } }),
+  says('w7', 'mw7', call('ow', 'TaskOutput', { task_id: 'x' }), { parentUuid: 'w6' }),
+  returns('w8', 'ow', [], {
+    parentUuid: 'w7',
+    toolUseResult: { task: { task_id: 'x', status: 'completed', output: 'Ok' } },
+  }),
+  {
+    type: 'system',
+    subtype: 'compact_boundary',
+    uuid: 'w9',
+    logicalParentUuid: 'w8',
+    parentUuid: null,
+    timestamp: at(),
+  },
+  asks('w10', 'In short', { parentUuid: 'w9', isCompactSummary: true }),
+  asks('w11', 'Again', { parentUuid: 'w1' }),
+  asks('w12', 'From the start', { parentUuid: null }),
+  asks('w13', '<teammate-message teammate_id="a">Hi</teammate-message>', { parentUuid: 'w12' }),
+  {
+    type: 'attachment',
+    uuid: 'w14',
+    parentUuid: 'w13',
+    timestamp: at(),
+    attachment: { type: 'file', filename: 'a', content: 'x' },
+  },
+];
+
 export const CLAUDE_LINES: readonly Line[] = short([
+  ...WILD,
+  ...WILD.toReversed(),
   ...linesOf(fixture('claude-code-2.1.38/short.jsonl')),
   ...linesOf(fixture('claude-code-2.1.38/tool_heavy.jsonl')),
   ...folders.flatMap((folder) => {
@@ -84,6 +128,20 @@ export function someLines(random: Random, pool: readonly Line[], most: number): 
     random() < 0.6 ? pool.slice(start, start + count) : Array.from({ length: count }, () => pick(random, pool));
   if (random() < 0.3) lines.splice(Math.floor(random() * lines.length), 0, pick(random, lines));
   return lines;
+}
+
+/** Lines in their order, shuffled, with some twice, without some, or cut off. */
+export function damageOrder(random: Random, lines: readonly Line[]): readonly Line[] {
+  const how = random();
+  if (how < 0.5) return lines;
+  if (how < 0.65)
+    return lines
+      .map((line) => ({ line, key: random() }))
+      .sort((a, b) => a.key - b.key)
+      .map(({ line }) => line);
+  if (how < 0.8) return lines.flatMap((line) => (random() < 0.3 ? [line, line] : [line]));
+  if (how < 0.9) return lines.filter(() => random() < 0.7);
+  return lines.slice(0, Math.floor(random() * lines.length));
 }
 
 /** Replaces, removes, renames or nests something in a value. */

@@ -251,4 +251,28 @@ describe('sessions of OpenCode', () => {
     expect(both.blocks).toMatchObject([{ id: 'error:m', type: 'error', subtype: 'APIError', content: 'Overloaded' }]);
     expect(alone.blocks).toMatchObject([{ type: 'error', content: 'Overloaded' }]);
   });
+
+  test.for([
+    ['before', true],
+    ['after', false],
+  ] as const)('an abort is shown once, when the error of the session comes %s that of the message', ([, isFirst]) => {
+    const error = { name: 'MessageAbortedError', data: { message: 'Aborted' } };
+    const ofSession = event('session.error', { sessionID: 's', error });
+    const ofMessage = message('s', 'm', 'assistant', { error });
+    const events = isFirst ? [ofSession, ofMessage] : [ofMessage, ofSession];
+    const once = [busy('s'), message('s', 'm'), ...events, idle('s')];
+    expect(run(once).blocks.map(({ type, content }) => [type, content])).toEqual([['error', 'Aborted']]);
+    // The next run of the session may fail without a message.
+    const again = event('session.error', { sessionID: 's', error: { name: 'ProviderAuthError', data: {} } });
+    expect(run([...once, busy('s'), again, idle('s')]).blocks).toHaveLength(2);
+  });
+
+  test('a text that ends blank becomes no block, and neither does one that a kill cut off before its first word', () => {
+    const ended = part('s', 'm', 'p', text(' \n', { start: CREATED, end: CREATED + 5 }));
+    expect(run([message('s', 'm'), part('s', 'm', 'p', text('')), ended]).blocks).toEqual([]);
+    expect(run([message('s', 'm'), ended]).blocks).toEqual([]);
+    expect(
+      run([message('s', 'm'), part('s', 'm', 'p', { type: 'reasoning', text: '', time: { start: CREATED } })]).blocks,
+    ).toEqual([]);
+  });
 });

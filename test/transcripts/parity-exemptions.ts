@@ -23,7 +23,6 @@ export const EXEMPTIONS: readonly Exemption[] = [
       return line.type === 'user' && !isNotification && blocks.every((block) => block.type === 'text');
     },
   },
-  { name: 'system lines', line: (line) => line.type === 'system' && line.sessionId !== undefined },
   { name: 'model: "<synthetic>"', line: (line) => asObject(line.message)?.model === '<synthetic>' },
   { name: 'toolDenialKind', line: (line) => line.toolDenialKind !== undefined },
   {

@@ -5,31 +5,35 @@ import { claudeFormat } from '../../transcripts/claude/claude-format.ts';
 import { convertInOrder } from '../../transcripts/claude/convert-in-order.ts';
 import { ClaudeTranscript } from '../../transcripts/claude/transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
-import { readOnDemand, readOpened } from '../chunk-reader.ts';
+import { type ChunkReader, readOnDemand, readOpened } from '../chunk-reader.ts';
+import { inBatches } from '../event-batches.ts';
 import { readText } from '../safe-files.ts';
+import type { ReportProblem } from '../search-problem.ts';
 import type { OnDiagnostics, TranscriptSource } from '../transcript-source.ts';
 import { FileCursor } from './file-cursor.ts';
-import { findAgentFiles, readMeta, type SharedFolders } from './session-files.ts';
+import { findAgentFiles, listSessionFiles, readMeta, type SharedFolders } from './session-files.ts';
 import { summarizeSession } from './summarize-session.ts';
 
 const CHUNK = 1024 * 1024;
 /** A session can have hundreds of subagents, and all their files are read at once. */
 const AGENT_CHUNK = 256 * 1024;
-/** How many events are read before they are passed on. */
-const BATCH = 64;
 
 export const claudeSource: TranscriptSource = {
   format: claudeFormat,
   innerFolders: ['subagents', 'tool-results'],
   detect: async ({ kind, path }) => (kind === 'file' && extname(path) !== '.json' ? { path } : undefined),
-  startSearch() {
+  startSearch(report) {
     const folders: SharedFolders = new Map();
     return async ({ kind, path }) => {
       const name = basename(path);
       if (kind !== 'file' || !name.endsWith('.jsonl') || name.startsWith('agent-')) return undefined;
-      const session = await summarizeSession(path, folders);
+      const session = await summarizeSession(path, folders, report);
       return session && [session];
     };
+  },
+  startListing(report) {
+    const folders: SharedFolders = new Map();
+    return ({ path }) => listSessionFiles(path, report, folders);
   },
   load: ({ path }) => loadSession(path),
   read: ({ path }, onDiagnostics) => readSession(path, onDiagnostics),
@@ -38,13 +42,19 @@ export const claudeSource: TranscriptSource = {
 async function loadSession(path: string): Promise<RawTranscript> {
   const main = await readText(path);
   const subagents: SubagentTranscript[] = [];
-  for (const file of await findAgentFiles(path)) {
+  const skip: ReportProblem = ({ path: skipped }) => {
+    subagents.push({ id: basename(skipped, '.jsonl'), transcript: '', unreadable: true });
+  };
+  for (const file of await findAgentFiles(path, skip)) {
+    const { agentId, runId } = file;
     const meta = await readMeta(dirname(path), file);
-    subagents.push({
-      id: file.agentId,
-      transcript: await readText(file.path),
-      ...(meta !== undefined && { meta }),
-    });
+    try {
+      const transcript = await readText(file.path);
+      const more = { ...(meta !== undefined && { meta }), ...(runId !== undefined && { runId }) };
+      subagents.push({ id: agentId, transcript, ...more });
+    } catch {
+      subagents.push({ id: agentId, transcript: '', unreadable: true });
+    }
   }
   return subagents.length === 0 ? main : { main, subagents };
 }
@@ -54,24 +64,30 @@ async function* readSession(path: string, onDiagnostics: OnDiagnostics): AsyncGe
   onDiagnostics(() => transcript.diagnostics);
   const cursors = [new FileCursor(transcript, transcript.open({}), await readOpened(path, CHUNK))];
   try {
-    for (const file of await findAgentFiles(path)) {
+    const skip: ReportProblem = ({ path: skipped }) => transcript.reportUnreadable(basename(skipped, '.jsonl'));
+    for (const file of await findAgentFiles(path, skip)) {
+      const { agentId, runId } = file;
       const meta = await readMeta(dirname(path), file);
-      const opened = transcript.open({ agentId: file.agentId, meta });
-      cursors.push(new FileCursor(transcript, opened, readOnDemand(file.path, AGENT_CHUNK)));
+      const chunks = untilUnreadable(readOnDemand(file.path, AGENT_CHUNK), () => transcript.reportUnreadable(agentId));
+      cursors.push(new FileCursor(transcript, transcript.open({ agentId, meta, runId }), chunks));
     }
-    let batch: ConversationEvent[] = [];
-    for (const step of convertInOrder(transcript, cursors)) {
-      if (step instanceof Promise) {
-        await step;
-        continue;
-      }
-      for (const event of step.events) batch.push(event);
-      if (batch.length < BATCH) continue;
-      yield batch;
-      batch = [];
-    }
-    yield batch;
+    yield* inBatches(convertInOrder(transcript, cursors));
   } finally {
     for (const cursor of cursors) await cursor.close();
   }
+}
+
+/** A reader that ends where its file can no longer be read, instead of ending the whole session: the file may be deleted meanwhile. */
+function untilUnreadable(reader: ChunkReader, onUnreadable: () => void): ChunkReader {
+  return {
+    async next(rest) {
+      try {
+        return await reader.next(rest);
+      } catch {
+        onUnreadable();
+        return rest;
+      }
+    },
+    close: () => reader.close(),
+  };
 }

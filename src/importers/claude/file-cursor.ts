@@ -5,8 +5,9 @@
 import type { ClaudeCursor } from '../../transcripts/claude/convert-in-order.ts';
 import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
 import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
-import { NoiseFilter, PREFIX_LENGTH } from '../../transcripts/claude/transcript-line.ts';
+import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from '../../transcripts/claude/transcript-line.ts';
 import type { Chunk, ChunkReader } from '../chunk-reader.ts';
+import { NoiseHead } from './noise-head.ts';
 
 const NEWLINE = 10;
 /** Longer lines are skipped: no message is that long, and it would not fit into memory. */
@@ -20,6 +21,8 @@ export class FileCursor implements ClaudeCursor {
   readonly #file: OpenedFile;
   readonly #chunks: ChunkReader;
   readonly #noise = new NoiseFilter();
+  /** The head of the last line of noise: most follow another of the same kind. */
+  #lastNoise: NoiseHead | undefined;
   #chunk: Chunk = NOTHING;
   /** Where the next line starts in the chunk. */
   #start = 0;
@@ -36,7 +39,10 @@ export class FileCursor implements ClaudeCursor {
 
   /** Moves to the next entry; false at the end. Returns a promise only when the chunk is used up. */
   advance(): boolean | Promise<boolean> {
-    return this.#scan() ?? this.#readOn();
+    const rest = this.#file.rest.shift();
+    if (rest === undefined) return this.#scan() ?? this.#readOn();
+    this.head = rest;
+    return true;
   }
 
   async close(): Promise<void> {
@@ -76,15 +82,30 @@ export class FileCursor implements ClaudeCursor {
       return false;
     }
     const { buffer } = this.#chunk;
-    const prefix = isTorn ? '' : buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
-    const noise = this.#noise.kindOf(prefix);
-    if (noise !== undefined) {
-      this.#transcript.skip(this.#file, noise);
-      return false;
-    }
+    if (!isTorn && this.#isNoise(start, end)) return false;
     const text = buffer.toString('utf8', start, end);
     this.head = this.#transcript.read(this.#file, text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, isTorn);
     return this.head !== undefined;
+  }
+
+  /** Skips a line of noise; false for any other. */
+  #isNoise(start: number, end: number): boolean {
+    const { buffer } = this.#chunk;
+    const last = this.#lastNoise;
+    if (last?.matches(buffer, start, end)) {
+      this.#transcript.skip(this.#file, last.kind);
+      return true;
+    }
+    const prefix = buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
+    const kind = this.#noise.kindOf(prefix);
+    if (kind === undefined) return false;
+    if (kind === 'agent') {
+      const tail = buffer.toString('latin1', Math.max(start, end - TAIL_LENGTH), end);
+      return this.#transcript.skipProgress(this.#file, tail);
+    }
+    this.#lastNoise = NoiseHead.of(prefix, kind.noise);
+    this.#transcript.skip(this.#file, kind.noise);
+    return true;
   }
 
   /** Reads the last line, which has no newline. */
@@ -92,7 +113,7 @@ export class FileCursor implements ClaudeCursor {
     const start = this.#start;
     const { end } = this.#chunk;
     this.#start = end;
-    if (start < end && this.#take(start, end, true)) return true;
+    if ((start < end || this.#isTooLong) && this.#take(start, end, true)) return true;
     this.head = undefined;
     return false;
   }

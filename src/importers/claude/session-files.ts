@@ -1,59 +1,135 @@
 /** The files of one Claude Code session: the main one, and those of its subagents below or beside it. */
-import { basename, dirname, join } from 'node:path';
-import { isCompactionRun } from '../../transcripts/claude/transcript.ts';
-import { PREFIX_LENGTH, parseLine } from '../../transcripts/claude/transcript-line.ts';
+import { existsSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { messageOf } from '../../core/errors.ts';
+import { entryOfLine } from '../../transcripts/claude/entry.ts';
+import { isWarmup } from '../../transcripts/claude/line-content.ts';
+import { isSideRequest } from '../../transcripts/claude/transcript.ts';
+import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { asName, type Json } from '../../transcripts/json-access.ts';
-import { isSafeId, listDirectory, openFile, readFileBelow } from '../safe-files.ts';
+import { isSafeId, listDirectory, openFile, readFileBelow, readHeadSync } from '../safe-files.ts';
+import type { ReportProblem } from '../search-problem.ts';
+import type { SessionFile } from '../transcript-source.ts';
 
 /** A subagent's file. */
 interface AgentFile {
   readonly agentId: string;
   readonly path: string;
+  /** The run of the workflow that the subagent belongs to. */
+  readonly runId?: string;
 }
 
 /** Workflows keep their subagents a few folders down; Claude Code nests no deeper. */
 const MAX_DEPTH = 4;
 const MAX_META_BYTES = 1024 * 1024;
 const SAMPLE_BYTES = 64 * 1024;
+/** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */
+const MAX_SAMPLE_BYTES = 16 * 1024 * 1024;
+/** A sample with this many lines shows what the file is. */
+const ENOUGH_LINES = 16;
+const HEAD_BYTES = 4096;
+/** Claude Code writes the role of a line within its first bytes. */
+const ROLE_BYTES = 1024;
 const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const NEWLINE = 10;
 
 /** For folders that many sessions share: the subagents' files in each, by session. Read once per search. */
 export type SharedFolders = Map<string, Promise<ReadonlyMap<string, readonly AgentFile[]>>>;
 
-/** The subagents' files of the session whose main file is `path`, without those of compaction runs. */
-export async function findAgentFiles(path: string, folders: SharedFolders = new Map()): Promise<readonly AgentFile[]> {
+/**
+ * The subagents' files of the session whose main file is `path`, without those of requests that the program makes for itself. `report` receives
+ * those that cannot be read.
+ */
+export async function findAgentFiles(
+  path: string,
+  report: ReportProblem,
+  folders: SharedFolders = new Map(),
+): Promise<readonly AgentFile[]> {
   const directory = dirname(path);
   const name = basename(path, '.jsonl');
-  const below = await agentFilesBelow(join(directory, name, 'subagents'), MAX_DEPTH);
-  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path, folders);
+  const below = await agentFilesBelow(join(directory, name, 'subagents'), MAX_DEPTH, report);
+  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path, folders, report);
   const known = new Set(below.map(({ agentId }) => agentId));
   return [...below, ...beside.filter(({ agentId }) => !known.has(agentId))];
 }
 
-/** The `.meta.json` beside a subagent's file. */
-export async function readMeta(root: string, { path }: AgentFile): Promise<string | undefined> {
-  return await readFileBelow(root, path.replace(/\.jsonl$/, '.meta.json'), MAX_META_BYTES);
+/**
+ * All files of the session whose main file is `path`: the main file, each subagent's file with its `.meta.json`, and what else is in the
+ * session's folder: spilled output, compaction runs.
+ */
+export async function listSessionFiles(
+  path: string,
+  report: ReportProblem,
+  folders: SharedFolders,
+): Promise<readonly SessionFile[]> {
+  const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
+  const files: SessionFile[] = [{ name: basename(path), path, role: 'main' }];
+  for (const { agentId, path: file } of await findAgentFiles(path, report, folders)) {
+    files.push({ name: nameOf(file), path: file, role: 'subagent', agentId });
+    const meta = metaPath(file);
+    const isThere = await lstat(meta)
+      .then((found) => found.isFile())
+      .catch(() => false);
+    if (isThere) files.push({ name: nameOf(meta), path: meta, role: 'meta', agentId });
+  }
+  const known = new Set(files.map((file) => file.path));
+  for (const file of await filesBelow(path.replace(/\.jsonl$/, ''), MAX_DEPTH + 1, report)) {
+    if (!known.has(file)) files.push({ name: nameOf(file), path: file, role: 'other' });
+  }
+  return files;
 }
 
-/** The first or the last lines of a file: the complete lines within a sample of fixed size. */
+async function filesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly string[]> {
+  if (!existsSync(directory)) return []; // most sessions have none: faster than an error
+  const found: string[] = [];
+  for (const entry of await listDirectory(directory, report)) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, report)));
+    else if (entry.isFile()) found.push(path);
+  }
+  return found;
+}
+
+/** The `.meta.json` beside a subagent's file. */
+export async function readMeta(root: string, { path }: AgentFile): Promise<string | undefined> {
+  return await readFileBelow(root, metaPath(path), MAX_META_BYTES);
+}
+
+function metaPath(path: string): string {
+  return path.replace(/\.jsonl$/, '.meta.json');
+}
+
+/** The first or the last lines of a file: the complete lines within a sample, which grows where lines are long. */
 export async function sampleLines(path: string, where: 'head' | 'tail' = 'head'): Promise<readonly Json[]> {
   const handle = await openFile(path);
   try {
     const { size } = await handle.stat();
-    const from = where === 'head' ? 0 : Math.max(0, size - SAMPLE_BYTES);
-    const buffer = Buffer.alloc(Math.min(SAMPLE_BYTES, size - from));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, from);
-    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-    if (from > 0) lines.shift();
-    if (from + bytesRead < size) lines.pop();
-    return lines.flatMap((line): readonly Json[] => {
-      const parsed = parseLine(line);
-      return parsed === undefined ? [] : [parsed.line];
-    });
+    for (let bytes = SAMPLE_BYTES; ; bytes *= 4) {
+      const from = where === 'head' ? 0 : Math.max(0, size - bytes);
+      const buffer = Buffer.alloc(Math.min(bytes, size - from));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, from);
+      const lines = linesIn(buffer.toString('utf8', 0, bytesRead), from === 0, from + bytesRead >= size);
+      if (bytes >= size || bytes >= MAX_SAMPLE_BYTES || isEnough(lines, where)) return lines;
+    }
   } finally {
     await handle.close();
   }
+}
+
+/** The lines in a piece of a file; those that are cut at its ends are left out. */
+function linesIn(text: string, isStart: boolean, isEnd: boolean): readonly Json[] {
+  const lines = text.split('\n');
+  if (!isStart) lines.shift();
+  if (!isEnd) lines.pop();
+  return lines.flatMap((line) => parseLine(line)?.lines ?? []);
+}
+
+/** Whether a sample holds what a summary needs: the session and its first prompt, or its last time. */
+function isEnough(lines: readonly Json[], where: 'head' | 'tail'): boolean {
+  if (lines.length >= ENOUGH_LINES) return true;
+  if (where === 'tail') return lines.some((line) => asName(line.timestamp) !== undefined);
+  return sessionIdOf(lines) !== undefined && lines.some((line) => line.type === 'user');
 }
 
 /**
@@ -69,7 +145,7 @@ export async function countMessages(path: string): Promise<number | undefined> {
     for (let start = 0; start < buffer.length; ) {
       const newline = buffer.indexOf(NEWLINE, start);
       const end = newline < 0 ? buffer.length : newline;
-      const prefix = buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
+      const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
       if (isMessage(prefix)) count++;
       start = end + 1;
     }
@@ -94,14 +170,26 @@ export function sessionIdOf(lines: readonly Json[]): string | undefined {
   return undefined;
 }
 
-async function agentFilesBelow(directory: string, depth: number): Promise<readonly AgentFile[]> {
-  const found: AgentFile[] = [];
-  for (const entry of await listDirectory(directory)) {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory() && depth > 0) found.push(...(await agentFilesBelow(path, depth - 1)));
-    else if (entry.isFile()) found.push(...agentFileOf(path));
+/** Whether a file without the id of a session in its first lines is Claude Code's: its messages name their parents. */
+export async function isClaudeFile(path: string, head: readonly Json[]): Promise<boolean> {
+  if (head.length > 0) return head.some((line) => 'parentUuid' in line && asName(line.type) !== undefined);
+  const handle = await openFile(path);
+  try {
+    const { size } = await handle.stat();
+    if (size <= MAX_SAMPLE_BYTES) return false; // all of it was read
+    // The first line is too long for a sample: its fields are before or after its content.
+    for (const from of [0, size - HEAD_BYTES]) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, from);
+      if (/"parentUuid":(?:null|")/.test(buffer.toString('latin1', 0, bytesRead))) return true;
+    }
+    return false;
+  } finally {
+    await handle.close();
   }
-  return found;
+}
+
+async function agentFilesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly AgentFile[]> {
+  return (await filesBelow(directory, depth, report)).flatMap((path) => agentFileOf(path, report));
 }
 
 /** The old layout: all sessions of a project share one folder, and a subagent's lines name their session. */
@@ -109,10 +197,11 @@ async function agentFilesBeside(
   directory: string,
   mainPath: string,
   folders: SharedFolders,
+  report: ReportProblem,
 ): Promise<readonly AgentFile[]> {
   let folder = folders.get(directory);
   if (!folder) {
-    folder = agentFilesBySession(directory);
+    folder = agentFilesBySession(directory, report);
     folders.set(directory, folder);
   }
   const bySession = await folder;
@@ -120,20 +209,54 @@ async function agentFilesBeside(
   return bySession.get(sessionIdOf(await sampleLines(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
 }
 
-async function agentFilesBySession(directory: string): Promise<ReadonlyMap<string, readonly AgentFile[]>> {
-  const entries = (await listDirectory(directory)).filter((entry) => entry.isFile());
+async function agentFilesBySession(
+  directory: string,
+  report: ReportProblem,
+): Promise<ReadonlyMap<string, readonly AgentFile[]>> {
   const found = new Map<string, AgentFile[]>();
-  for (const file of entries.flatMap((entry) => agentFileOf(join(directory, entry.name)))) {
-    const sessionId = sessionIdOf(await sampleLines(file.path));
-    if (sessionId === undefined) continue;
-    const files = found.get(sessionId);
-    if (files) files.push(file);
-    else found.set(sessionId, [file]);
+  const reportAgents: ReportProblem = (problem) => {
+    if (basename(problem.path).startsWith('agent-')) report(problem);
+  };
+  for (const entry of await listDirectory(directory, reportAgents)) {
+    const files = entry.isFile() ? agentFileOf(join(directory, entry.name), report) : [];
+    for (const file of files) {
+      const sessionId = sessionIdOf(await sampleOrReport(file.path, report));
+      if (sessionId === undefined) continue;
+      const known = found.get(sessionId);
+      if (known) known.push(file);
+      else found.set(sessionId, [file]);
+    }
   }
   return found;
 }
 
-function agentFileOf(path: string): readonly AgentFile[] {
+/** The subagent's file at a path; none for other files, and for the threads that the program starts for itself. */
+function agentFileOf(path: string, report: ReportProblem): readonly AgentFile[] {
   const agentId = /^agent-(.+)\.jsonl$/.exec(basename(path))?.[1];
-  return agentId === undefined || !isSafeId(agentId) || isCompactionRun(agentId) ? [] : [{ agentId, path }];
+  if (agentId === undefined || !isSafeId(agentId) || isSideRequest(agentId)) return [];
+  try {
+    // One that has a `.meta.json` was started by a call, whatever its prompt is.
+    if (isWarmupHead(readHeadSync(path, HEAD_BYTES)) && !existsSync(metaPath(path))) return [];
+  } catch (error) {
+    report({ code: 'unreadable', path, message: messageOf(error) });
+    return [];
+  }
+  const runId = /[/\\]workflows[/\\](wf_[^/\\]+)[/\\]/.exec(path)?.[1];
+  return [{ agentId, path, ...(runId !== undefined && { runId }) }];
+}
+
+/** Whether a file starts with the prompt that warms up an agent. */
+function isWarmupHead(head: string): boolean {
+  const [line] = parseLine(head.split('\n', 1)[0] ?? '')?.lines ?? [];
+  return line !== undefined && isWarmup(entryOfLine(line));
+}
+
+/** The first lines of a file; none, with a report, when it cannot be read. */
+async function sampleOrReport(path: string, report: ReportProblem): Promise<readonly Json[]> {
+  try {
+    return await sampleLines(path);
+  } catch (error) {
+    report({ code: 'unreadable', path, message: messageOf(error) });
+    return [];
+  }
 }

@@ -8,9 +8,17 @@ import { listDirectory, readFileBelow } from '../safe-files.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The descendants of an exported session whose exports are found. */
-export async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly SubagentTranscript[]> {
+export async function findChildExports(
+  path: string,
+  main: OpenCodeExport,
+): Promise<readonly (SubagentTranscript & { readonly path: string })[]> {
   const directory = dirname(path);
-  const candidates: { readonly id: string; readonly parentId: string; readonly transcript: string }[] = [];
+  const candidates: {
+    readonly id: string;
+    readonly parentId: string;
+    readonly transcript: string;
+    readonly path: string;
+  }[] = [];
   for (const folder of [directory, join(directory, 'children')]) {
     for (const entry of await listDirectory(folder)) {
       if (!entry.isFile() || !entry.name.endsWith('.json')) continue;
@@ -19,18 +27,18 @@ export async function findChildExports(path: string, main: OpenCodeExport): Prom
       const id = asName(info?.id);
       const parentId = asName(info?.parentID);
       if (transcript !== undefined && id !== undefined && parentId !== undefined) {
-        candidates.push({ id, parentId, transcript });
+        candidates.push({ id, parentId, transcript, path: join(folder, entry.name) });
       }
     }
   }
   const known = new Set([asName(main.info.id) ?? '']);
-  const found: SubagentTranscript[] = [];
+  const found: (SubagentTranscript & { readonly path: string })[] = [];
   for (let before = -1; before < found.length; ) {
     before = found.length;
-    for (const { id, parentId, transcript } of candidates) {
+    for (const { id, parentId, transcript, path: file } of candidates) {
       if (known.has(id) || !known.has(parentId)) continue;
       known.add(id);
-      found.push({ id, transcript });
+      found.push({ id, transcript, path: file });
     }
   }
   return found;

@@ -1,9 +1,10 @@
-/** OpenCode's SQLite database, opened read-only. One transaction serves the whole reading, so that it sees one snapshot. */
+/** OpenCode's SQLite database, read through a private copy. One transaction serves the whole reading, so that it sees one snapshot. */
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { Database } from '../../stores/sqlite/driver.ts';
 import { openForeignDatabase } from '../../stores/sqlite/open-database.ts';
 import { asObject, type Json, parseJson } from '../../transcripts/json-access.ts';
 import type { OpenCodeExportMessage } from '../../transcripts/opencode/export.ts';
+import { copyDatabase } from './private-copy.ts';
 import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
 
 /** How many messages are in memory at a time. */
@@ -11,16 +12,28 @@ const PAGE = 100;
 
 const decoder = new TextDecoder();
 
+/** Columns differ between versions: only these are always there. */
 interface SessionRow {
   readonly id: string;
   readonly parent_id: string | null;
   readonly title: string | null;
   readonly directory: string | null;
-  readonly revert: string | null;
   readonly time_created: number;
   readonly time_updated: number;
   readonly messages: number;
+  readonly [column: string]: unknown;
 }
+
+/** Columns that an export holds under another name, or parsed. */
+const TEXT_COLUMNS: Readonly<Record<string, string>> = {
+  slug: 'slug',
+  project_id: 'projectID',
+  path: 'path',
+  version: 'version',
+  agent: 'agent',
+  cost: 'cost',
+};
+const JSON_COLUMNS: readonly string[] = ['revert', 'permission', 'model', 'metadata'];
 
 interface DataRow {
   readonly id: string;
@@ -31,14 +44,24 @@ interface DataRow {
 
 /** Opens a database of OpenCode's. Throws `STORE_CORRUPT` when it is not one. */
 export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSessions> {
-  const database = await openForeignDatabase(path);
+  const copy = await copyDatabase(path);
+  const corrupt = (error: unknown): HoldfastError =>
+    new HoldfastError('STORE_CORRUPT', `${path} cannot be read as OpenCode's database: ${messageOf(error)}`, {
+      cause: error,
+    });
+  const database = await openForeignDatabase(copy.path).catch(async (error: unknown) => {
+    await copy.remove();
+    throw corrupt(error);
+  });
+  const close = async (): Promise<void> => {
+    database.close();
+    await copy.remove();
+  };
   const guarded = <T>(work: () => T): T => {
     try {
       return work();
     } catch (error) {
-      throw new HoldfastError('STORE_CORRUPT', `${path} cannot be read as OpenCode's database: ${messageOf(error)}`, {
-        cause: error,
-      });
+      throw corrupt(error);
     }
   };
   try {
@@ -49,15 +72,14 @@ export async function openOpenCodeDatabase(path: string): Promise<OpenCodeSessio
       checkLayout(database);
     });
   } catch (error) {
-    database.close();
+    await close();
     throw error;
   }
   return {
     list: () => guarded(() => listSessions(database)),
+    stamps: () => guarded(() => readStamps(database)),
     read: (session) => ({ info: session.info, messages: readMessages(database, session.id, guarded) }),
-    close: async () => {
-      database.close();
-    },
+    close,
   };
 }
 
@@ -68,26 +90,56 @@ function checkLayout(database: Database): void {
 }
 
 function listSessions(database: Database): readonly OpenCodeSession[] {
-  const columns = database.prepareValue<[], string>(`SELECT name FROM pragma_table_info('session')`).all();
   const rows = database
     .prepare<[], SessionRow>(
-      `SELECT id, parent_id, title, directory, ${columns.includes('revert') ? 'revert' : 'NULL AS revert'},
-         time_created, time_updated, (SELECT count(*) FROM message WHERE session_id = session.id) AS messages
+      `SELECT *, (SELECT count(*) FROM message WHERE session_id = session.id) AS messages
        FROM session ORDER BY time_created, id`,
     )
     .all();
-  return rows.map((row) => {
-    const revert = row.revert === null ? undefined : asObject(parseJson(row.revert));
-    const info: Json = {
-      id: row.id,
-      ...(row.parent_id !== null && { parentID: row.parent_id }),
-      title: row.title,
-      directory: row.directory,
-      time: { created: row.time_created, updated: row.time_updated },
-      ...(revert && { revert }),
-    };
-    return { id: row.id, parentId: row.parent_id ?? undefined, info, messages: row.messages };
-  });
+  return rows.map((row) => ({
+    id: row.id,
+    parentId: row.parent_id ?? undefined,
+    info: infoOf(row),
+    messages: row.messages,
+  }));
+}
+
+/** A session as an export holds it: `opencode import` needs more of it than a listing. */
+function infoOf(row: SessionRow): Json {
+  const info: Record<string, unknown> = { id: row.id, ...(row.parent_id !== null && { parentID: row.parent_id }) };
+  for (const [column, name] of Object.entries(TEXT_COLUMNS)) if (row[column] != null) info[name] = row[column];
+  for (const name of JSON_COLUMNS) {
+    const value = typeof row[name] === 'string' ? parseJson(row[name]) : undefined;
+    if (value !== undefined && value !== null) info[name] = value;
+  }
+  return {
+    ...info,
+    title: row.title,
+    directory: row.directory,
+    time: { created: row.time_created, updated: row.time_updated },
+  };
+}
+
+/** OpenCode sets `time_updated` of every row that it changes; counts show what it removed. */
+function readStamps(database: Database): ReadonlyMap<string, string> {
+  const hasTimes = ['message', 'part'].every((table) =>
+    database
+      .prepareValue<[string], string>('SELECT name FROM pragma_table_info(?)')
+      .all(table)
+      .includes('time_updated'),
+  );
+  if (!hasTimes) return new Map();
+  const stamps = new Map<string, string>();
+  for (const table of ['message', 'part']) {
+    const rows = database
+      .prepare<[], { readonly id: string; readonly stamp: string }>(
+        `SELECT session_id AS id, count(*) || '/' || max(time_updated) || '/' || sum(octet_length(data)) AS stamp
+         FROM ${table} GROUP BY session_id`,
+      )
+      .all();
+    for (const { id, stamp } of rows) stamps.set(id, `${stamps.get(id) ?? ''}${table} ${stamp};`);
+  }
+  return stamps;
 }
 
 /** A session's messages in order, a page at a time. */

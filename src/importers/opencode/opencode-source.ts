@@ -1,33 +1,46 @@
 /** The sessions of OpenCode: in its database (since 1.2), in a storage folder (before), or exported to a JSON file. */
 import { stat } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, join, relative, sep } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
 import { openCodeFormat } from '../../transcripts/opencode/opencode-format.ts';
 import { OpenCodeTranscript } from '../../transcripts/opencode/transcript-events.ts';
 import type { RawTranscript } from '../../transcripts/raw-transcript.ts';
 import { checkSessionId, readHead, readText } from '../safe-files.ts';
+import type { ReportProblem } from '../search-problem.ts';
 import {
   type FileOrFolder,
   type FoundSession,
   type OnDiagnostics,
   readLoaded,
+  type SessionFile,
   type TranscriptPlace,
   type TranscriptSource,
 } from '../transcript-source.ts';
 import { findChildExports } from './child-exports.ts';
 import { openOpenCodeDatabase } from './database.ts';
+import { rowsOf } from './rows.ts';
 import { familyOf, type OpenCodeSessions } from './sessions.ts';
 import { openOpenCodeStorage } from './storage.ts';
 import { summarizeExport, summarizeSessions } from './summarize-sessions.ts';
 
+/** What `opencode export` prints, and a list of messages alone. */
+const EXPORT_HEAD = /^(?:\xEF\xBB\xBF)?\s*(?:\{\s*"(?:info|messages)"|\[\s*\{\s*"(?:info|parts)")\s*:/;
+const EXPORT_HEAD_BYTES = 256;
 const SQLITE_MAGIC = 'SQLite format 3\0';
 
 export const openCodeSource: TranscriptSource = {
   format: openCodeFormat,
   innerFolders: [],
   detect: detectSessions,
-  startSearch: () => findSessions,
+  startSearch: (report) => (item) => findSessions(item, report),
+  startListing: () => listExport,
+  async openRows(item) {
+    const isSource = item.kind === 'file' ? isDatabaseName(item.path) : hasStorage(item.subfolders);
+    if (!isSource) return undefined;
+    const sessions = await openSessions(item.path);
+    return sessions && rowsOf(item.path, sessions);
+  },
   async load(place) {
     const sessions = await openSessions(place.path);
     if (sessions === undefined) return await loadExport(place.path);
@@ -39,15 +52,18 @@ export const openCodeSource: TranscriptSource = {
   read: readSession,
 };
 
-async function findSessions(item: FileOrFolder): Promise<readonly FoundSession[] | undefined> {
+async function findSessions(item: FileOrFolder, report: ReportProblem): Promise<readonly FoundSession[] | undefined> {
   const { path } = item;
   const summarize = (sessions: OpenCodeSessions): readonly FoundSession[] => summarizeSessions(path, sessions);
   if (item.kind === 'folder') {
-    if (!item.subfolders.has('session') || !item.subfolders.has('message')) return undefined;
+    if (!hasStorage(item.subfolders)) return undefined;
     return await withSessions(openOpenCodeStorage(path), summarize);
   }
-  if (/^opencode.*\.db$/.test(basename(path))) return await withSessions(await openOpenCodeDatabase(path), summarize);
-  return path.endsWith('export.json') ? await summarizeExport(path) : undefined;
+  if (isDatabaseName(path)) return await withSessions(await openOpenCodeDatabase(path), summarize);
+  if (extname(path) !== '.json') return undefined;
+  if (EXPORT_HEAD.test(await readHead(path, EXPORT_HEAD_BYTES))) return await summarizeExport(path, report);
+  // The usual name alone: it may be another program's file, and is no problem then.
+  return path.endsWith('export.json') ? await summarizeExport(path, () => {}) : undefined;
 }
 
 async function detectSessions({ kind, path }: FileOrFolder): Promise<TranscriptPlace | undefined> {
@@ -97,7 +113,9 @@ async function loadExport(path: string): Promise<RawTranscript> {
   const text = await readText(path);
   const main = parseExport(text);
   const children = main === undefined ? [] : await findChildExports(path, main);
-  return children.length === 0 ? text : { main: text, subagents: children };
+  return children.length === 0
+    ? text
+    : { main: text, subagents: children.map(({ id, transcript }) => ({ id, transcript })) };
 }
 
 function combineExports(main: OpenCodeExport | undefined, children: readonly OpenCodeExport[]): RawTranscript {
@@ -106,6 +124,27 @@ function combineExports(main: OpenCodeExport | undefined, children: readonly Ope
   if (children.length === 0) return text(main);
   const subagents = children.map((child) => ({ id: String(child.info.id), transcript: text(child) }));
   return { main: text(main), subagents };
+}
+
+function hasStorage(subfolders: ReadonlySet<string>): boolean {
+  return subfolders.has('session') && subfolders.has('message');
+}
+
+function isDatabaseName(path: string): boolean {
+  return /^opencode.*\.db$/.test(basename(path));
+}
+
+/** An export and those of its children that are beside it. */
+async function listExport({ path }: TranscriptPlace): Promise<readonly SessionFile[]> {
+  const main = parseExport(await readText(path));
+  const children = main === undefined ? [] : await findChildExports(path, main);
+  const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
+  return [
+    { name: basename(path), path, role: 'main' },
+    ...children.map((child) => ({
+      ...({ name: nameOf(child.path), path: child.path, role: 'subagent', agentId: child.id } as const),
+    })),
+  ];
 }
 
 async function isStorage(path: string): Promise<boolean> {

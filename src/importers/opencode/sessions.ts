@@ -18,13 +18,22 @@ export interface OpenCodeSession {
 export interface OpenCodeSessions {
   list(): readonly OpenCodeSession[];
   read(session: OpenCodeSession): OpenCodeExport;
+  /** A text for each session that changes whenever a row of it changes. */
+  stamps?(): ReadonlyMap<string, string>;
   close(): Promise<void>;
 }
 
 /** A session and all its descendants, the session first. */
 export function familyOf(opened: OpenCodeSessions, sessionId: string | undefined): readonly OpenCodeSession[] {
   const sessions = opened.list();
-  const main = chooseSession(sessions, sessionId);
+  return withDescendants(sessions, chooseSession(sessions, sessionId));
+}
+
+/** A session of a list and all its descendants, the session first. */
+export function withDescendants(
+  sessions: readonly OpenCodeSession[],
+  main: OpenCodeSession,
+): readonly OpenCodeSession[] {
   const family = [main];
   const known = new Set([main.id]);
   for (const member of family) {

@@ -1,8 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { asName, asText } from '../../transcripts/json-access.ts';
 import { parseExport } from '../../transcripts/opencode/export.ts';
 import { isoTime, timeField } from '../../transcripts/opencode/time.ts';
 import { readFileBelow } from '../safe-files.ts';
+import type { ReportProblem } from '../search-problem.ts';
 import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
 import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
@@ -25,8 +27,17 @@ export function summarizeSessions(path: string, sessions: OpenCodeSessions): rea
   );
 }
 
-/** Summarizes an exported session; `undefined` for the export of a child. */
-export async function summarizeExport(path: string): Promise<readonly FoundSession[] | undefined> {
+/** Summarizes an exported session; `undefined` for the export of a child. `report` receives an export that is too large. */
+export async function summarizeExport(
+  path: string,
+  report: ReportProblem,
+): Promise<readonly FoundSession[] | undefined> {
+  const { size } = await stat(path);
+  if (size > MAX_EXPORT_BYTES) {
+    const why = `it has ${size} bytes, and exports of more than ${MAX_EXPORT_BYTES} are not read`;
+    report({ code: 'too-large', path, message: `${why}; name OpenCode's own database instead` });
+    return undefined;
+  }
   const exported = parseExport((await readFileBelow(dirname(path), path, MAX_EXPORT_BYTES)) ?? '');
   const id = asName(exported?.info.id);
   if (exported === undefined || id === undefined || asName(exported.info.parentID) !== undefined) return undefined;

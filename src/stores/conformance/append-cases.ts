@@ -49,6 +49,18 @@ export const appendCases: readonly Case[] = [
     },
   },
   {
+    name: 'an append that may be synced later is read, counted and recognized like any other',
+    async check({ store }) {
+      const late = { id: 'a', expectedSeq: 0, syncLater: true } as const;
+      assert.deepEqual(await store.append('s', [note(1)], late), { seq: 1 });
+      assert.deepEqual(await readNotes(store, 's'), [1]);
+      assert.deepEqual(await store.append('s', [note(1)], late), { seq: 1 });
+      await refused(store.append('s', [note(2)], { ...late, id: 'b' }), 'SESSION_CONFLICT');
+      assert.deepEqual(await store.append('s', [note(2)], { id: 'c', expectedSeq: 1 }), { seq: 2 });
+      assert.deepEqual(await readNotes(store, 's'), [1, 2]);
+    },
+  },
+  {
     name: 'an unknown session has no events, and its head has the incarnation of its first append',
     async check({ store }) {
       assert.deepEqual(await store.head('nobody'), { incarnation: 1, seq: 0, revision: 0 });

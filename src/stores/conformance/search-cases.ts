@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NewEvent } from '../../core/events.ts';
+import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { SearchOptions, Store } from '../../ports/store.ts';
+import { encodeBytes } from '../source-bytes.ts';
 import { type Case, leaseOn, note, refused, said, searchIn } from './harness.ts';
 
 /** The events that a query finds, as `session/seq`, in the store's order. */
@@ -61,7 +62,49 @@ const QUERIES: readonly (readonly [query: string, hits: readonly number[]])[] = 
   ['\ud83d fox', [1, 5]],
 ];
 
+/** Records of an imported session, in their event or as external content of it. */
+function records(texts: readonly string[], name?: string): { readonly event: NewEvent; readonly data: string } {
+  const line = (text: string): string =>
+    `${JSON.stringify({ type: 'user', message: { role: 'user', content: text } })}\n`;
+  const bytes = Buffer.from(texts.map(line).join(''));
+  const { encoding, data } = encodeBytes(bytes);
+  const place = { file: 'f', role: 'main', generation: 1, offset: 0, bytes: bytes.length, hash: '' } as const;
+  const event: NewEvent = {
+    type: 'source/recorded',
+    at: '2026-01-01T00:00:00.000Z',
+    ...place,
+    encoding,
+    ...(name === undefined ? { data } : { content: name }),
+  };
+  return { event, data };
+}
+
 const cases: readonly Case[] = [
+  {
+    name: 'search covers each record of an imported session, also in external content, until it is erased (D75)',
+    async check({ store }) {
+      const inline = records(['alpha one', 'beta two', 'alpha three', 'no JSON follows']);
+      const external = records([...Array.from({ length: 300 }, (_, i) => `gamma${i} one`), 'delta'], 'sha256:records');
+      const contents = [{ event: 1, hash: 'sha256:records', text: external.data }];
+      await store.append('s', [inline.event, external.event], { id: 'a', expectedSeq: 0, contents });
+      const hits = async (query: string, options?: SearchOptions) =>
+        (await searchIn(store, query, options)).map(({ seq, role, excerpt }) => [seq, role, excerpt]);
+      assert.deepEqual(await hits('alpha'), [
+        [1, 'user', '⟦alpha⟧ three'],
+        [1, 'user', '⟦alpha⟧ one'],
+      ]);
+      assert.deepEqual(await hits('alpha', { limit: 1 }), [[1, 'user', '⟦alpha⟧ three']]);
+      assert.deepEqual(await hits('alpha beta'), [], 'words of two records');
+      assert.deepEqual(await hits('gamma7 one'), [[2, 'user', '⟦gamma7⟧ ⟦one⟧']]);
+      assert.equal((await hits('one', { limit: 1000 })).length, 301);
+      const erased = records(['delta']);
+      await store.replaceEvent('s', { ...erased.event, seq: 2 } as SessionEvent, { contents: [] });
+      assert.deepEqual(await hits('gamma7'), []);
+      assert.deepEqual(await hits('delta'), [[2, 'user', '⟦delta⟧']]);
+      await store.deleteSession('s');
+      assert.deepEqual(await hits('alpha'), []);
+    },
+  },
   {
     name: 'a query finds words without case or diacritics, phrases and prefixes, and is never a syntax error (I10)',
     async check({ store }) {

@@ -61,6 +61,11 @@ export class ContentTable {
     return row && (row[0] === null ? null : (JSON.parse(row[0]) as string));
   }
 
+  /** The text; undefined also when it is missing. */
+  readReferred(key: number, hash: string): string | undefined {
+    return this.read(key, hash) ?? undefined;
+  }
+
   /** What an event refers to, with the length of each. */
   referredBy(key: number, seq: number): readonly Reference[] {
     return this.#referred.all(key, seq);

@@ -1,7 +1,8 @@
 import type { SessionEvent } from '../../core/events.ts';
 import type { SearchHit } from '../../ports/store.ts';
 import { decodeEvent } from '../encoded-event.ts';
-import { matchText, SEARCH_VERSION, type SearchTerm, searchableText, wordsOf } from '../search-text.ts';
+import { matchTexts, SEARCH_VERSION, type SearchTerm, searchableTexts, wordsOf } from '../search-text.ts';
+import type { ContentTable } from './content-table.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import { type EventTable, RECENT, type RemainingRow } from './event-table.ts';
 
@@ -38,17 +39,19 @@ interface PlacedHit {
 export class SearchIndex {
   readonly #database: Database;
   readonly #log: EventTable;
+  readonly #contents: ContentTable;
   readonly #lagging: Statement<[number, string | null, string | null], Lagging>;
   readonly #indexedSeq: ValueStatement<[number], number>;
   readonly #progress: Statement<[number, number]>;
   readonly #add: Statement<[number, number, string]>;
   readonly #remove: Statement<[number, number, string]>;
-  readonly #find: Statement<[string, number, number, number], Found>;
+  readonly #find: Statement<[string, number, number, number, number], Found>;
   readonly #version: ValueStatement<[], number>;
 
-  constructor(database: Database, events: EventTable) {
+  constructor(database: Database, events: EventTable, contents: ContentTable) {
     this.#database = database;
     this.#log = events;
+    this.#contents = contents;
     this.#lagging = database.prepare(
       `SELECT * FROM (SELECT key, id, coalesce(recent.seq, sessions.seq) AS seq, indexed_seq
          FROM sessions LEFT JOIN ${RECENT} AS recent USING (key) WHERE building_until IS NULL)
@@ -62,7 +65,7 @@ export class SearchIndex {
     this.#find = database.prepare(
       `SELECT search.rowid >> 32 AS key, search.rowid & 0xffffffff AS seq, sessions.id AS id
        FROM search CROSS JOIN sessions ON sessions.key = search.rowid >> 32
-       WHERE search MATCH ? AND search.rowid > (? << 32) AND search.rowid < (? << 32)
+       WHERE search MATCH ? AND search.rowid > (? << 32) AND search.rowid < ((? << 32) | ?)
        ORDER BY search.rowid DESC LIMIT ?`,
     );
     this.#version = database.prepareValue("SELECT value FROM counters WHERE name = 'search version'");
@@ -80,7 +83,7 @@ export class SearchIndex {
     for (const session of this.#lagging.all(0, null, null)) {
       let done = session.seq;
       for (const { seq, event } of this.#events(session.key, session.id, session.indexed_seq, session.seq)) {
-        const words = wordsIn(event);
+        const words = this.#wordsIn(session.key, event);
         if (words !== undefined) this.#add.run(session.key, seq, words);
         if (performance.now() > end && seq < session.seq) {
           done = seq;
@@ -99,8 +102,8 @@ export class SearchIndex {
     const { seq } = event;
     if (seq > (this.#indexedSeq.get(key) ?? 0)) return;
     const [before] = this.#events(key, sessionId, seq - 1, seq);
-    const old = wordsIn(before?.event);
-    const words = wordsIn(event);
+    const old = this.#wordsIn(key, before?.event);
+    const words = this.#wordsIn(key, event);
     if (old !== undefined) this.#remove.run(key, seq, old);
     if (words !== undefined) this.#add.run(key, seq, words);
   }
@@ -108,7 +111,7 @@ export class SearchIndex {
   /** In the transaction that removes an event of a deleted session, before it is gone. Its words were indexed or not. */
   forget(key: number, sessionId: string, [, seq, at, type, data]: RemainingRow, indexedSeq: number): void {
     if (seq > indexedSeq || this.#isOutdated()) return;
-    const words = wordsIn(decoded(sessionId, seq, at, type, data));
+    const words = this.#wordsIn(key, decoded(sessionId, seq, at, type, data));
     if (words !== undefined) this.#remove.run(key, seq, words);
   }
 
@@ -136,11 +139,20 @@ export class SearchIndex {
   #findIndexed(terms: readonly SearchTerm[], session: number | undefined, limit: number): readonly PlacedHit[] {
     if (this.#isOutdated()) return [];
     const query = terms.map(({ words, prefix }) => `"${words.join(' ')}"${prefix ? '*' : ''}`).join(' ');
-    const until = session === undefined ? ALL_KEYS : session + 1;
-    return this.#find.all(query, session ?? 0, until, limit).flatMap(({ key, seq, id }) => {
-      const [found] = this.#events(key, id, seq - 1, seq);
-      return hitIn(id, found?.event, terms).map((hit) => ({ key, hit }));
-    });
+    const hits: PlacedHit[] = [];
+    let end = { key: session === undefined ? ALL_KEYS : session + 1, seq: 0 };
+    // An event of many records may match as a whole without a record that does: then more events are looked at.
+    while (hits.length < limit) {
+      const found = this.#find.all(query, session ?? 0, end.key, end.seq, limit);
+      for (const { key, seq, id } of found) {
+        const [logged] = this.#events(key, id, seq - 1, seq);
+        hits.push(...this.#hitsIn(key, id, logged?.event, terms));
+      }
+      const last = found.at(-1);
+      if (last === undefined || found.length < limit) break;
+      end = last;
+    }
+    return hits.slice(0, limit);
   }
 
   /** What the index does not hold yet, found by reading it: for when the index cannot be written. */
@@ -153,7 +165,7 @@ export class SearchIndex {
       sessionId ?? null,
     )) {
       for (const { event } of this.#events(key, id, outdated ? 0 : indexed_seq, seq)) {
-        for (const hit of hitIn(id, event, terms)) hits.push({ key, hit });
+        hits.push(...this.#hitsIn(key, id, event, terms));
       }
     }
     return hits;
@@ -174,6 +186,27 @@ export class SearchIndex {
         done = seq;
       }
     }
+  }
+
+  #wordsIn(key: number, event: SessionEvent | undefined): string | undefined {
+    const texts = event ? searchableTexts(event, this.#contentOf(key)) : [];
+    return texts.length === 0 ? undefined : texts.map(({ text }) => wordsOf(text).join(' ')).join(' ');
+  }
+
+  #hitsIn(
+    key: number,
+    sessionId: string,
+    event: SessionEvent | undefined,
+    terms: readonly SearchTerm[],
+  ): readonly PlacedHit[] {
+    if (!event) return [];
+    const { seq, at } = event;
+    const found = matchTexts(searchableTexts(event, this.#contentOf(key)), terms);
+    return found.map((hit) => ({ key, hit: { sessionId, seq, at, ...hit } }));
+  }
+
+  #contentOf(key: number): (name: string) => string | undefined {
+    return (name) => this.#contents.readReferred(key, name);
   }
 
   #isOutdated(): boolean {
@@ -205,16 +238,4 @@ function decoded(sessionId: string, seq: number, at: string, type: string, data:
   } catch {
     return undefined;
   }
-}
-
-function wordsIn(event: SessionEvent | undefined): string | undefined {
-  const said = event && searchableText(event);
-  return said && wordsOf(said.text).join(' ');
-}
-
-function hitIn(sessionId: string, event: SessionEvent | undefined, terms: readonly SearchTerm[]): readonly SearchHit[] {
-  const said = event && searchableText(event);
-  const excerpt = said && matchText(said.text, terms);
-  if (!event || !said || excerpt === undefined) return [];
-  return [{ sessionId, seq: event.seq, at: event.at, role: said.role, excerpt }];
 }

@@ -40,7 +40,7 @@ const KNOWN: KnownOptions<SqliteStoreOptions> = {
 
 /**
  * Opens or creates a store in one SQLite file, the default for one machine. Any number of processes may share the file. What
- * `append` has acknowledged survives a crash of the process, of the system and of the power.
+ * `append` has acknowledged survives a crash of the process, of the system and of the power; with `syncLater`, of the power a moment later.
  */
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
   refuseUnknownOptions('sqliteStore', options, KNOWN);

@@ -21,7 +21,7 @@ import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
 import { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
-import { EventLog } from './event-log.ts';
+import { type Appended, EventLog } from './event-log.ts';
 import { EventReplacement } from './event-replacement.ts';
 import { EventTable } from './event-table.ts';
 import { FileGuard } from './file-guard.ts';
@@ -42,7 +42,7 @@ import { storeError } from './sqlite-errors.ts';
 import type { SqliteStore, SqliteStoreOptions } from './sqlite-store.ts';
 import { SummaryTable } from './summary-table.ts';
 import { emptyIfFree, emptyWriteAheadLog, stillInLog } from './write-ahead-log.ts';
-import { WriteQueue } from './write-queue.ts';
+import { type SubmitOptions, WriteQueue } from './write-queue.ts';
 
 /**
  * The store on an open connection. `placeEvery` is how many events of all sessions may wait for their places: tests set it low, so that
@@ -69,7 +69,7 @@ export function storeOnDatabase(
   const snapshots = new SnapshotTable(database);
   const contents = new ContentTable(database);
   const log = new EventLog({ sessions, events, contents, drafts, summaries });
-  const index = new SearchIndex(database, events);
+  const index = new SearchIndex(database, events, contents);
   const guard = new FileGuard(database, path);
   const queue = new WriteQueue(database, path, busyTimeoutMs, guard);
   const indexing = new BackgroundIndexing(index, queue);
@@ -117,8 +117,8 @@ export function storeOnDatabase(
     });
   }
 
-  function write<T>(work: () => T, writer?: string): Promise<T> {
-    if (!readOnly) return queue.submit(work, writer);
+  function write<T, U = T>(work: () => T, how?: SubmitOptions<T, U>): Promise<U> {
+    if (!readOnly) return queue.submit(work, how);
     throw new HoldfastError('STORE_READ_ONLY', `${path} was opened with readOnly; open it without to write`);
   }
 
@@ -150,17 +150,26 @@ export function storeOnDatabase(
   if (!readOnly && backgroundIndexing) indexing.schedule();
 
   return {
-    async append(sessionId, newEvents, appendOptions) {
-      enter();
-      checkAppend(sessionId, newEvents.length, appendOptions);
-      const encoded = newEvents.map(encodeEvent);
-      const appended = await write(() => log.append(sessionId, newEvents, encoded, appendOptions), sessionId);
-      if (appended.written) {
-        log.remember(sessionId, appended.written);
-        announce(sessionId);
-        if (backgroundIndexing) indexing.schedule();
+    // Not asynchronous itself: an append is what the store does most, and each further promise costs it.
+    append(sessionId, newEvents, appendOptions) {
+      try {
+        enter();
+        checkAppend(sessionId, newEvents.length, appendOptions);
+        const encoded = newEvents.map(encodeEvent);
+        const work = () => log.append(sessionId, newEvents, encoded, appendOptions);
+        const committed = ({ seq, written }: Appended) => {
+          if (written) {
+            log.remember(sessionId, written);
+            announce(sessionId);
+            if (backgroundIndexing) indexing.schedule();
+          }
+          return { seq };
+        };
+        const sync = appendOptions.syncLater ? 'soon' : 'now';
+        return write(work, { writer: sessionId, sync, committed, wrote: isWritten });
+      } catch (error) {
+        return Promise.reject(error);
       }
-      return { seq: appended.seq };
     },
 
     read(sessionId, readOptions = {}) {
@@ -378,4 +387,8 @@ export function storeOnDatabase(
       return readSettings(database);
     },
   };
+}
+
+function isWritten({ written }: Appended): boolean {
+  return written !== undefined;
 }

@@ -12,6 +12,9 @@ import { storeError } from './sqlite-errors.ts';
  *                  ▲                          │ locked                │ failed
  *                  └────────── pause ─────────┘                       └─▶ rolled back; each work again, by itself
  *
+ * Work whose commit may be synced later is written at once and does not wait for the disk. The next commit that waits syncs it, too;
+ * if none follows in this turn of the event loop, the queue makes one.
+ *
  * A work that is refused never fails another (D51): a refusal comes before that work has written anything. Any other error rolls the
  * whole transaction back, and then only the work that causes it fails.
  */
@@ -34,16 +37,34 @@ const LONG_ENOUGH_MS = 100;
 const LONG_WORK_MS = 100;
 const LOCK_FREE_MS: number = 1.3 * LONGEST_PAUSE_MS;
 
+/**
+ * When a commit has to be synced: before it is acknowledged, by the end of this turn of the event loop, or with any later commit, for
+ * work that is done again after a power failure.
+ */
+type Sync = 'now' | 'soon' | 'later';
+
+/** Options of `submit`. */
+export interface SubmitOptions<T, U> {
+  /** The session that the work is written for. */
+  readonly writer?: string;
+  readonly sync?: Sync;
+  /** Runs right after the commit, with what the work returned; the promise resolves with what this returns. */
+  readonly committed?: (value: T) => U;
+  /** Whether work that returned this value has changed the database. Absent: perhaps not. */
+  readonly wrote?: (value: T) => boolean;
+}
+
 interface Job {
   readonly work: () => unknown;
   /** The session that writes. */
   readonly writer: string | undefined;
-  /** Whether a power failure may undo it. */
-  readonly mayBeUndone: boolean;
+  readonly sync: Sync;
+  readonly committed: ((value: never) => unknown) | undefined;
+  readonly wrote: ((value: never) => boolean) | undefined;
   /** When waiting for a lock ends; set when the wait begins. */
   deadline?: number;
   readonly resolve: (value: unknown) => void;
-  readonly reject: (error: HoldfastError) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Outcome = { readonly value: unknown } | { readonly error: HoldfastError };
@@ -87,6 +108,8 @@ export class WriteQueue {
   readonly #begin: { run(): unknown };
   readonly #commit: { run(): unknown };
   readonly #rollback: { run(): unknown };
+  /** A change that makes a commit write something: SQLite does not sync one that changes nothing. */
+  #countSync: { run(): unknown } | undefined;
   readonly #guard: TransactionGuard | undefined;
   readonly #sync: CommitSync;
   #waiting: Job[] = [];
@@ -102,6 +125,9 @@ export class WriteQueue {
   /** How long they have worked since the lock was last left free. */
   #longWorkMs = 0;
   #lockFree: Promise<void> | undefined;
+  /** Whether a commit was acknowledged that the queue has to sync soon. */
+  #owesSync = false;
+  #syncing: NodeJS.Immediate | undefined;
 
   constructor(database: Database, path: string, busyTimeoutMs: number, guard?: TransactionGuard) {
     this.#guard = guard;
@@ -114,16 +140,16 @@ export class WriteQueue {
     this.#rollback = database.prepare('ROLLBACK');
   }
 
-  /** Resolves when what `work` wrote is durable, with what it returned. `writer` is the session that it is written for. */
-  submit<T>(work: () => T, writer?: string): Promise<T> {
-    return this.#enqueue(this.#waiting, work, writer);
+  /** Resolves with what `work` returned when it is committed and, unless `sync` is `soon`, synced. */
+  submit<T, U = T>(work: () => T, options: SubmitOptions<T, U> = {}): Promise<U> {
+    return this.#enqueue(this.#waiting, work, options);
   }
 
   /** As `submit`, in a transaction of its own and after everyone who waits: for long work, which others should not wait for. */
-  async submitAlone<T>(work: () => T, mayBeUndone = false): Promise<T> {
+  async submitAlone<T>(work: () => T, sync: Sync = 'now'): Promise<T> {
     if (this.#longWorkMs >= LONG_WORK_MS) this.#lockFree ??= this.#leaveLockFree();
     await this.#lockFree;
-    return this.#enqueue(this.#alone, work, undefined, mayBeUndone);
+    return this.#enqueue<T, T>(this.#alone, work, { sync });
   }
 
   /**
@@ -131,7 +157,7 @@ export class WriteQueue {
    * blocks neither the event loop nor other writers for that long. The next ordinary commit makes it durable, too.
    */
   submitSlice<T>(work: () => T): Promise<T> {
-    return this.submitAlone(work, true);
+    return this.submitAlone(work, 'later');
   }
 
   async #leaveLockFree(): Promise<void> {
@@ -140,22 +166,47 @@ export class WriteQueue {
     this.#lockFree = undefined;
   }
 
-  /** Resolves when nothing waits. */
+  /** Resolves when nothing waits and everything is synced, if it can be. */
   async idle(): Promise<void> {
+    while (this.#running) await this.#running;
+    this.#syncNow();
     while (this.#running) await this.#running;
   }
 
-  #enqueue<T>(lane: Job[], work: () => T, writer: string | undefined, mayBeUndone = false): Promise<T> {
+  #enqueue<T, U>(
+    lane: Job[],
+    work: () => T,
+    { writer, sync = 'now', committed, wrote }: SubmitOptions<T, U>,
+  ): Promise<U> {
     if (lane === this.#alone && lane.length === 0) this.#aloneSince = performance.now();
-    return new Promise<T>((resolve, reject) => {
-      lane.push({ work, writer, mayBeUndone, resolve: resolve as (value: unknown) => void, reject });
+    return new Promise<U>((resolve, reject) => {
+      const job: Job = { work, writer, sync, committed, wrote, resolve: resolve as (value: unknown) => void, reject };
+      // Nothing to share a commit with, and nothing to wait for.
+      if (!this.#running && this.#isAlone(writer) && this.#commitTogether([job]).length === 0) return;
+      lane.push(job);
       this.#running ??= this.#run();
     });
   }
 
+  /** Makes a commit that waits for the disk, for those before it that did not. If it fails, the next commit syncs them. */
+  #syncNow(): void {
+    clearImmediate(this.#syncing);
+    this.#syncing = undefined;
+    if (!this.#owesSync) return;
+    this.submit(() => {}).catch(() => {});
+  }
+
+  #writeSomething(): void {
+    this.#countSync ??= this.#database.prepare(
+      "INSERT INTO counters VALUES ('syncs', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+    );
+    this.#countSync.run();
+  }
+
   async #run(): Promise<void> {
     do {
-      await (this.#isAlone() ? undefined : this.#endOfTurn());
+      // Always a wait: `#running` is set by then.
+      await (this.#isAlone(this.#waiting[0]?.writer) ? undefined : this.#endOfTurn());
       const lane = this.#waiting.length > 0 && !this.#isOverdue() ? this.#waiting : this.#alone;
       const jobs = lane.splice(0, lane === this.#alone ? 1 : MAX_BATCH);
       this.#lastWriter = onlyWriter(jobs);
@@ -184,8 +235,7 @@ export class WriteQueue {
   }
 
   /** Whether no other session writes, and timers and input have not waited for long. */
-  #isAlone(): boolean {
-    const writer = this.#waiting[0]?.writer;
+  #isAlone(writer: string | undefined): boolean {
     return writer !== undefined && writer === this.#lastWriter && this.#inThisTurn++ < MAX_IN_A_TURN;
   }
 
@@ -197,8 +247,9 @@ export class WriteQueue {
 
   /** Writes the jobs and settles their promises; returns those to try again because the database is locked. */
   #commitTogether(jobs: readonly Job[]): readonly Job[] {
+    const waits = jobs.some(({ sync }) => sync === 'now');
     try {
-      this.#sync.set(jobs.every(({ mayBeUndone }) => mayBeUndone) ? 'NORMAL' : 'FULL');
+      this.#sync.set(waits ? 'FULL' : 'NORMAL');
       this.#begin.run();
     } catch (error) {
       return jobs.filter((job) => {
@@ -212,9 +263,13 @@ export class WriteQueue {
       this.#guard?.begun();
       const [only] = jobs;
       const outcomes = jobs.length === 1 && only ? [runJob(only)] : jobs.map(runJob);
+      // SQLite does not sync a commit that changes nothing, and these jobs may rely on an earlier one that is not synced yet.
+      if (waits && this.#owesSync && !hasWritten(jobs, outcomes)) this.#writeSomething();
       this.#commit.run();
       this.#sync.set('FULL');
-      for (let i = 0; i < outcomes.length; i++) settle(jobs[i], outcomes[i] as Outcome);
+      if (waits) this.#owesSync = false;
+      else if (jobs.some(({ sync }) => sync === 'soon')) this.#syncSoon();
+      for (let i = 0; i < outcomes.length; i++) settle(jobs[i] as Job, outcomes[i] as Outcome);
       return [];
     } catch (error) {
       this.#undo();
@@ -223,9 +278,16 @@ export class WriteQueue {
         for (const job of jobs) job.reject(error.refusal);
         return [];
       }
-      settle(jobs[0], { error: error instanceof RefusedAfterWriting ? error.refusal : storeError(error, this.#path) });
+      const why = error instanceof RefusedAfterWriting ? error.refusal : storeError(error, this.#path);
+      for (const job of jobs) job.reject(why);
       return [];
     }
+  }
+
+  /** Syncs at the end of this turn of the event loop what no other commit has synced by then. */
+  #syncSoon(): void {
+    this.#owesSync = true;
+    this.#syncing ??= setImmediate(() => this.#syncNow());
   }
 
   #undo(): void {
@@ -254,7 +316,15 @@ function runJob(job: Job): Outcome {
   }
 }
 
-function settle(job: Job | undefined, outcome: Outcome): void {
-  if ('error' in outcome) job?.reject(outcome.error);
-  else job?.resolve(outcome.value);
+function hasWritten(jobs: readonly Job[], outcomes: readonly Outcome[]): boolean {
+  return outcomes.some((outcome, i) => 'value' in outcome && jobs[i]?.wrote?.(outcome.value as never) === true);
+}
+
+function settle({ committed, resolve, reject }: Job, outcome: Outcome): void {
+  try {
+    if ('error' in outcome) reject(outcome.error);
+    else resolve(committed ? committed(outcome.value as never) : outcome.value);
+  } catch (error) {
+    reject(error); // the transaction is committed, and others with it
+  }
 }

@@ -6,7 +6,14 @@ import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
 import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { classifyUserText, parseTaskNotification, type TaskNotification } from './user-text.ts';
+import { apiErrorText, noticeText } from './notice-text.ts';
+import {
+  classifyUserText,
+  parseTaskNotification,
+  readableText,
+  type TaskNotification,
+  typedText,
+} from './user-text.ts';
 
 /** Lines of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -26,6 +33,22 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'api-request',
   'api-request-shape',
   'api-request-blob',
+  'pr-link',
+  'bridge-session',
+  'agent-name',
+  'agent-color',
+  'agent-setting',
+  'worktree-state',
+  'content-replacement',
+  'tag',
+  'relocated',
+  'frame-link',
+  'isolation-latch',
+  'artifact-autoreact-ledger',
+  'marble-origami-commit',
+  'marble-origami-snapshot',
+  'started',
+  'result',
 ]);
 
 export class Asides {
@@ -62,26 +85,38 @@ export class Asides {
       return;
     }
     const kind = classifyUserText(content, entry.isMeta);
-    switch (kind.kind) {
-      case 'prompt':
-        this.#writer.upsert({
-          ...base,
-          type: 'user_message',
-          content,
-          ...(attachments.length > 0 && { attachments }),
-        });
-        break;
-      case 'skill':
-        this.#writer.upsert({ ...base, type: 'skill', content });
-        break;
-      case 'notification':
-        if (!this.#notify(parseTaskNotification(content), entry.timestamp)) {
-          this.#writer.upsert({ ...base, type: 'system', subtype: 'task_notification', content });
-        }
-        break;
-      default:
-        this.#writer.upsert({ ...base, type: 'system', subtype: kind.subtype, content });
+    if (kind.kind === 'prompt') {
+      this.#addPrompt(base, content, attachments);
+      return;
     }
+    if (kind.kind === 'notification' && this.#notify(parseTaskNotification(content), entry.timestamp)) return;
+    const text = readableText(content);
+    // An attachment that the harness added, such as a document that was read.
+    const names = attachments.map(({ filename, mediaType }) => `[${filename ?? mediaType}]`);
+    const shown = [text, ...names].filter((part) => part.trim() !== '').join('\n');
+    if (shown === '') return;
+    const data = attachments.length === 0 ? {} : { data: attachments };
+    if (kind.kind === 'skill') this.#writer.upsert({ ...base, type: 'skill', content: shown, ...data });
+    else {
+      const subtype = kind.kind === 'notification' ? 'task_notification' : kind.subtype;
+      this.#writer.upsert({ ...base, type: 'system', subtype, content: shown, ...data });
+    }
+  }
+
+  /** Writes what the user typed; the contexts that the harness put before it are a block of their own. */
+  #addPrompt(base: ReturnType<typeof blockBase>, content: string, attachments: readonly Attachment[]): void {
+    const typed = typedText(content);
+    if (typed !== content && typed !== '') {
+      const context = content.trimEnd().slice(0, -typed.length).trim();
+      this.#writer.upsert({ ...base, id: `${base.id}:context`, type: 'system', subtype: 'context', content: context });
+    }
+    if (typed.trim() === '' && attachments.length === 0) return;
+    this.#writer.upsert({
+      ...base,
+      type: 'user_message',
+      content: typed,
+      ...(attachments.length > 0 && { attachments }),
+    });
   }
 
   /** Keeps a line of an unknown type unchanged (D49). */
@@ -103,13 +138,16 @@ export class Asides {
   #addSystem(entry: ClaudeEntry, conversationId: string): void {
     const { raw, subtype, timestamp } = entry;
     const base = blockBase(this.#idOf(entry, 'system'), conversationId, timestamp);
-    const content = asText(raw.content) ?? '';
     const isCompaction = subtype === 'compact_boundary';
+    const isError = subtype === 'api_error';
+    const content = isError ? apiErrorText(raw) : noticeText(raw);
+    // Most lines of the harness say nothing: a turn's duration, hooks that ran without output.
+    if (content.trim() === '' && !isCompaction) return;
     const details = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
     const data = details === undefined ? undefined : this.#kept(details, base.id);
     const block: NoticeBlock = {
       ...base,
-      type: isCompaction ? 'compaction' : subtype === 'api_error' ? 'error' : 'system',
+      type: isCompaction ? 'compaction' : isError ? 'error' : 'system',
       ...(subtype !== undefined && !isCompaction && { subtype }),
       content,
       ...(data !== undefined && { data }),

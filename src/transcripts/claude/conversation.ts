@@ -7,16 +7,18 @@
  *
  * The assistant's messages, calls and results are converted here; everything else in `asides.ts`.
  */
-import type { Attachment, BlockMessage } from '../../conversation/blocks.ts';
+import type { Attachment, BlockMessage, TextBlock } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { blockBase } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
-import { asMilliseconds, asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
 import { Asides } from './asides.ts';
-import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts, subagentOutput } from './content.ts';
+import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } from './content.ts';
 import { type ClaudeEntry, usageOf } from './entry.ts';
+import { API_ERROR } from './notice-text.ts';
 import type { PartialMessages } from './partial-messages.ts';
+import { SubagentThreads } from './subagent-threads.ts';
 import type { TaskNotification } from './user-text.ts';
 
 /** A finished content block of an assistant's message, and its conversation. */
@@ -35,10 +37,7 @@ export class ClaudeConversation {
   readonly #diagnostics: DiagnosticsCollector;
   readonly #partials: PartialMessages | undefined;
   readonly #asides: Asides;
-  /** The call that started an agent, by the agent's id. */
-  readonly #callOfAgent = new Map<string, string>();
-  /** The calls whose block has the agent's id. */
-  readonly #linked = new Set<string>();
+  readonly #threads: SubagentThreads;
   /** The number of blocks so far, by conversation and message. */
   readonly #blockCounts = new Map<string, Map<string, number>>();
   #unnamed = 0;
@@ -47,6 +46,7 @@ export class ClaudeConversation {
     this.#writer = writer;
     this.#diagnostics = diagnostics;
     this.#partials = partials;
+    this.#threads = new SubagentThreads(writer, diagnostics);
     this.#asides = new Asides(writer, diagnostics, (notification, at) => this.notify(notification, at));
   }
 
@@ -57,17 +57,22 @@ export class ClaudeConversation {
   }
 
   conversationOfAgent(agentId: string): string {
-    return this.#callOfAgent.get(agentId) ?? agentId;
+    return this.#threads.conversationOf(agentId);
   }
 
   /** Links an agent to the call that started it. */
   link(agentId: string, toolUseId: string): void {
-    if (agentId !== toolUseId) this.#callOfAgent.set(agentId, toolUseId);
+    this.#threads.link(agentId, toolUseId);
+  }
+
+  /** Adds an agent that has a file, and the run of a workflow that it belongs to. */
+  addThread(agentId: string, runId?: string): void {
+    this.#threads.addThread(agentId, runId);
   }
 
   add(entry: ClaudeEntry): void {
     const conversationId = this.conversationOf(entry);
-    if (entry.agentId !== undefined) this.#tellAgent(entry.agentId, conversationId, entry.timestamp);
+    if (entry.agentId !== undefined) this.#threads.speak(entry.agentId, conversationId, entry.timestamp);
     switch (entry.type) {
       case 'assistant':
         this.#addAssistant(entry, conversationId);
@@ -82,13 +87,12 @@ export class ClaudeConversation {
 
   /** Ends the subagent of a background task; false when the task is not a subagent. */
   notify(notification: TaskNotification, at: string): boolean {
-    const { taskId, status, result, durationMs } = notification;
-    const toolUseId = notification.toolUseId ?? (taskId === undefined ? '' : this.conversationOfAgent(taskId));
-    if (!this.#writer.isSubagent(toolUseId)) return false;
-    const outcome = status === 'completed' ? 'completed' : 'failed';
-    const completion = { status: outcome, agentId: taskId, output: result, durationMs } as const;
-    this.#writer.complete(MAIN_CONVERSATION, toolUseId, completion, at);
-    return true;
+    return this.#threads.notify(notification, at);
+  }
+
+  /** Ends the threads that nothing links and nothing ended. */
+  endUnlinked(): void {
+    this.#threads.endUnlinked();
   }
 
   /** The id of a message's next block: its position, counted across lines (D46), or the one that its source names. */
@@ -113,13 +117,16 @@ export class ClaudeConversation {
       case 'text': {
         const content = asText(block.text) ?? '';
         if (part.isApiError) {
-          this.#writer.upsert({ ...base, status: 'error', type: 'error', subtype: 'api_error', content });
-        } else this.#writer.upsert({ ...base, type: 'assistant_text', content });
+          const shown = content.trim() === '' ? API_ERROR : content;
+          this.#writer.upsert({ ...base, status: 'error', type: 'error', subtype: 'api_error', content: shown });
+        } else this.#addText({ ...base, type: 'assistant_text', content });
         break;
       }
       case 'thinking':
       case 'redacted_thinking':
-        this.#writer.upsert({ ...base, type: 'thinking', content: asText(block.thinking) ?? '' });
+        this.#addText({ ...base, type: 'thinking', content: asText(block.thinking) ?? '' });
+        break;
+      case 'fallback': // another model continued: bookkeeping
         break;
       case 'tool_use':
       case 'server_tool_use':
@@ -133,6 +140,14 @@ export class ClaudeConversation {
           const data = this.#kept(block, ordinalId);
           this.#writer.upsert({ ...base, type: 'unknown', sourceType: `content/${type}`, data });
         }
+    }
+  }
+
+  /** Writes a text that says something: a third of all thoughts are empty, and so are some texts. */
+  #addText(block: TextBlock): void {
+    if (block.content.trim() !== '') this.#writer.upsert(block);
+    else if (this.#writer.find(block.conversationId, block.id)) {
+      this.#writer.remove(block.conversationId, block.id, block.timestamp); // it was streaming
     }
   }
 
@@ -210,10 +225,9 @@ export class ClaudeConversation {
     const named = asName(block.tool_use_id);
     if (named === undefined) return;
     const toolUseId = this.#writer.latestCallId(conversationId, named);
-    const result = asObject(returned);
-    const isOfAgent = asName(result?.agentId) !== undefined && result?.totalDurationMs !== undefined;
-    if (isOfAgent || this.#writer.isSubagent(toolUseId)) {
-      this.#addAgentResult(conversationId, toolUseId, block, result, timestamp);
+    const result = { conversationId, toolUseId, block, returned: asObject(returned), timestamp };
+    if (this.#threads.startedBy(toolUseId, result.returned)) {
+      this.#threads.addResult(result);
       return;
     }
     const isError = block.is_error === true;
@@ -226,41 +240,7 @@ export class ClaudeConversation {
       isError,
       ...(parts && { parts }),
     });
-  }
-
-  #addAgentResult(
-    conversationId: string,
-    toolUseId: string,
-    block: Json,
-    result: Json | undefined,
-    timestamp: string,
-  ): void {
-    const agentId = asName(result?.agentId);
-    if (agentId !== undefined) this.link(agentId, toolUseId);
-    if (result?.isAsync === true || result?.status === 'async_launched') {
-      this.#writer.spawn(conversationId, { toolUseId, agentId }, timestamp);
-      this.#writer.sendToBackground(toolUseId);
-      return;
-    }
-    this.#writer.complete(
-      conversationId,
-      toolUseId,
-      {
-        status: block.is_error === true ? 'error' : 'completed',
-        agentId,
-        output: subagentOutput(result, block.content),
-        durationMs: asMilliseconds(result?.totalDurationMs),
-      },
-      timestamp,
-    );
-  }
-
-  /** Adds the agent's id to a subagent's block, once. */
-  #tellAgent(agentId: string, toolUseId: string, timestamp: string): void {
-    this.link(agentId, toolUseId);
-    if (this.#linked.has(toolUseId) || !this.#writer.isSubagent(toolUseId)) return;
-    this.#linked.add(toolUseId);
-    this.#writer.spawn(MAIN_CONVERSATION, { toolUseId, agentId }, timestamp);
+    if (result.returned) this.#threads.addReport(result);
   }
 
   #kept(value: unknown, where: string): unknown {

@@ -13,20 +13,14 @@ export interface ClaudeCursor {
   advance(): boolean | Promise<boolean>;
 }
 
-/** An entry with the events that it was converted to. The last step has no entry: its events close what is still open. */
-export interface ConvertedEntry {
-  readonly entry: ClaudeEntry | undefined;
-  readonly events: readonly ConversationEvent[];
-}
-
 /**
- * Merges the files of a session by time and converts their entries. The caller awaits each promise that is yielded before it
+ * Merges the files of a session by time and converts their entries to events. The last events close what is still open. The caller awaits each promise that is yielded before it
  * takes the next step; cursors over texts in memory yield none.
  */
 export function* convertInOrder(
   transcript: ClaudeTranscript,
   cursors: readonly ClaudeCursor[],
-): Generator<ConvertedEntry | Promise<boolean>> {
+): Generator<readonly ConversationEvent[] | Promise<boolean>> {
   const reading: ClaudeCursor[] = [];
   for (const cursor of cursors) {
     const more = cursor.advance();
@@ -38,12 +32,12 @@ export function* convertInOrder(
     const cursor = reading[next];
     if (cursor?.head === undefined) break;
     const events = transcript.add(cursor.head);
-    if (events) yield { entry: cursor.head, events };
+    if (events.length > 0) yield events;
     const more = cursor.advance();
     if (typeof more !== 'boolean') yield more;
     if (cursor.head === undefined) reading.splice(next, 1);
   }
-  yield { entry: undefined, events: transcript.finish() };
+  yield transcript.finish();
 }
 
 /** The position of the cursor with the oldest entry; of equally old ones, the first. */

@@ -4,6 +4,7 @@
  */
 import type { Usage } from '../../core/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
+import { tokenUsage } from '../token-usage.ts';
 
 export interface ClaudeEntry {
   readonly type: string;
@@ -11,6 +12,8 @@ export interface ClaudeEntry {
   readonly uuid: string | undefined;
   /** The parent line; for a compaction, the last line before it. */
   readonly parentUuid: string | undefined;
+  /** The line says that it has no parent; old lines do not name one at all. */
+  readonly isRoot: boolean;
   /** Empty when the source has none. */
   readonly timestamp: string;
   /** The call that started the entry's agent, where the source names it. */
@@ -30,13 +33,17 @@ export interface ClaudeEntry {
   readonly raw: Json;
 }
 
+/** An entry that is being made: a file adds what its lines do not say. */
+export type MutableEntry = { -readonly [K in keyof ClaudeEntry]: ClaudeEntry[K] };
+
 /** Converts a line of a file. */
-export function entryOfLine(line: Json): ClaudeEntry {
+export function entryOfLine(line: Json): MutableEntry {
   return {
     type: asText(line.type) ?? '',
     subtype: asText(line.subtype),
     uuid: asName(line.uuid),
     parentUuid: asName(line.parentUuid) ?? asName(line.logicalParentUuid),
+    isRoot: line.parentUuid === null && asName(line.logicalParentUuid) === undefined,
     timestamp: asText(line.timestamp) ?? '',
     parentToolUseId: undefined,
     agentId: asName(line.agentId),
@@ -58,6 +65,7 @@ export function entryOfMessage(message: Json): ClaudeEntry {
     subtype: asText(message.subtype),
     uuid: asName(message.uuid),
     parentUuid: undefined,
+    isRoot: false,
     timestamp: asText(message.timestamp) ?? '',
     parentToolUseId: asName(message.parent_tool_use_id),
     agentId: asName(message.agent_id),
@@ -73,7 +81,7 @@ export function entryOfMessage(message: Json): ClaudeEntry {
 }
 
 /** Converts an agent's progress line, which carries a line of that agent's conversation. */
-export function entryOfProgress(line: Json): ClaudeEntry | undefined {
+export function entryOfProgress(line: Json): MutableEntry | undefined {
   const data = asObject(line.data);
   const message = asObject(data?.message);
   if (data === undefined || message === undefined) return undefined;
@@ -82,6 +90,7 @@ export function entryOfProgress(line: Json): ClaudeEntry | undefined {
     ...entry,
     timestamp: entry.timestamp === '' ? (asText(line.timestamp) ?? '') : entry.timestamp,
     parentUuid: undefined,
+    isRoot: false,
     parentToolUseId: asName(line.parentToolUseID),
     agentId: asName(data.agentId),
     isSidechain: true,
@@ -91,20 +100,11 @@ export function entryOfProgress(line: Json): ClaudeEntry | undefined {
 /** Converts Anthropic's usage: its `input_tokens` exclude the cached tokens, ours include them. */
 export function usageOf(value: unknown): Usage | undefined {
   const usage = asObject(value);
-  if (usage === undefined) return undefined;
-  const cached = asCount(usage.cache_read_input_tokens);
-  const written = asCount(usage.cache_creation_input_tokens);
-  const reasoning = asCount(asObject(usage.output_tokens_details)?.thinking_tokens);
-  const inputTokens = asCount(usage.input_tokens) + cached + written;
-  const outputTokens = asCount(usage.output_tokens);
-  if (inputTokens === 0 && outputTokens === 0) return undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    ...(cached > 0 && { cachedInputTokens: cached }),
-    ...(written > 0 && { cacheWriteTokens: written }),
-    ...(reasoning > 0 && { reasoningTokens: reasoning }),
-  };
+  const cached = asCount(usage?.cache_read_input_tokens);
+  const written = asCount(usage?.cache_creation_input_tokens);
+  const reasoning = asCount(asObject(usage?.output_tokens_details)?.thinking_tokens);
+  const inputTokens = asCount(usage?.input_tokens) + cached + written;
+  return tokenUsage({ inputTokens, outputTokens: asCount(usage?.output_tokens), cached, written, reasoning });
 }
 
 function isBlockIndex(value: unknown): value is number {

@@ -1,16 +1,27 @@
 /** Converts the main conversation of a Claude Code transcript to messages. */
 import type { ConversationMessage, MediaPart, TextPart } from '../../core/messages.ts';
-import { isServerCall, readServerCall, readText, readThought, readUserBlock } from '../../formats/anthropic-blocks.ts';
+import {
+  isServerCall,
+  isSignedByAnthropic,
+  readServerCall,
+  readText,
+  readThought,
+  readUserBlock,
+} from '../../formats/anthropic-blocks.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { fromModel, type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
+import { attachmentText } from './attachments.ts';
 import { contentBlocks } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
+import { apiErrorText, noticeText } from './notice-text.ts';
 import { claudeTranscriptEntries } from './transcript-events.ts';
 import { classifyUserText } from './user-text.ts';
 
-/** Notices that the model gets: that it was interrupted, and the text behind a slash command. */
-const FOR_THE_MODEL: ReadonlySet<string> = new Set(['interrupted', 'meta']);
+/** Notices that the model gets: that it was interrupted, the text behind a slash command, messages of other agents and programs. */
+const FOR_THE_MODEL: ReadonlySet<string> = new Set(['interrupted', 'meta', 'teammate', 'context', 'memory']);
+/** Commands that the user ran in a shell; the model gets them, unlike the commands of the program itself. */
+const SHELL = /^\s*<bash-(?:input|stdout|stderr)>/;
 /** Lines that the harness wrote in the assistant's place. */
 const SYNTHETIC_MODEL = '<synthetic>';
 
@@ -23,10 +34,13 @@ export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOpti
   for (const entry of entries.slice(Math.max(0, summary))) {
     if (entry.type === 'assistant') addAssistant(builder, entry, serverCalls);
     else if (entry.type === 'user') addUser(builder, entry, summary >= 0);
+    else if (entry.type === 'system') addSystem(builder, entry);
     else if (entry.type === 'attachment') {
       const attachment = asObject(entry.raw.attachment);
-      if (attachment?.type === 'queued_command')
+      const text = attachmentText(entry.raw);
+      if (attachment?.type === 'queued_command') {
         builder.user(idOf(entry), entry.timestamp, userParts(attachment.prompt));
+      } else if (text !== undefined) builder.user(idOf(entry), entry.timestamp, [{ type: 'text', text }]);
     }
   }
   return builder.finish();
@@ -34,10 +48,15 @@ export function claudeMessages(raw: RawTranscript, options: ImportedMessagesOpti
 
 function addAssistant(builder: MessageBuilder, entry: ClaudeEntry, serverCalls: Map<string, Json>): void {
   const { message, timestamp } = entry;
+  if (entry.isApiError) builder.leaveOut('notice', idOf(entry));
   if (message === undefined || message.model === SYNTHETIC_MODEL || entry.isApiError) return;
   const id = asName(message.id) ?? idOf(entry);
   for (const block of contentBlocks(message.content)) {
     const thought = readThought(block);
+    if (thought && !isSignedByAnthropic(thought)) {
+      builder.leaveOut('reasoning', id); // no model takes it back
+      continue;
+    }
     const part = thought ? fromModel(thought, asName(message.model)) : readText(block);
     if (part) builder.say(id, timestamp, part);
     else if (block.type === 'tool_use' || isServerCall(block)) {
@@ -72,7 +91,16 @@ function addUser(builder: MessageBuilder, entry: ClaudeEntry, isFromSummary: boo
   const content = userParts(blocks);
   const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
   const said = classifyUserText(text, entry.isMeta);
-  if (said.kind !== 'notice' || FOR_THE_MODEL.has(said.subtype)) builder.user(idOf(entry), entry.timestamp, content);
+  const isForModel = said.kind !== 'notice' || FOR_THE_MODEL.has(said.subtype) || SHELL.test(text);
+  if (isForModel) builder.user(idOf(entry), entry.timestamp, content);
+  else builder.leaveOut('notice', idOf(entry));
+}
+
+/** Lines of the harness are for people. A compaction is no loss: what it sums up is there. */
+function addSystem(builder: MessageBuilder, entry: ClaudeEntry): void {
+  if (entry.subtype === 'compact_boundary') return;
+  const text = entry.subtype === 'api_error' ? apiErrorText(entry.raw) : noticeText(entry.raw);
+  if (text.trim() !== '') builder.leaveOut('notice', idOf(entry));
 }
 
 function userParts(content: unknown): readonly (TextPart | MediaPart)[] {
@@ -81,8 +109,7 @@ function userParts(content: unknown): readonly (TextPart | MediaPart)[] {
 
 function resultParts(content: unknown): readonly (TextPart | MediaPart)[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  const parts = asList(content).flatMap((block) => readUserBlock(asObject(block) ?? {}) ?? []);
-  return parts.length > 0 ? parts : [{ type: 'text', text: '' }];
+  return asList(content).flatMap((block) => readUserBlock(asObject(block) ?? {}) ?? []);
 }
 
 function idOf(entry: ClaudeEntry): string {

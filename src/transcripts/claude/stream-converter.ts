@@ -4,9 +4,11 @@ import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { contentText } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfMessage } from './entry.ts';
 import { PartialMessages } from './partial-messages.ts';
+import { classifyUserText } from './user-text.ts';
 
 /** Signals about the run, not part of the conversation: counted, not shown. */
 const SIGNALS: ReadonlySet<string> = new Set([
@@ -30,6 +32,8 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
   /** How the newest run ended; undefined while one is running. */
   let ended: EndReason | undefined;
   let apiErrorShown = false;
+  /** The user interrupted the newest run. */
+  let interrupted = false;
   const now = options.now ?? ((): string => lastTimestamp);
 
   const addEntry = (entry: ClaudeEntry): void => {
@@ -42,13 +46,17 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     }
     if (entry.timestamp !== '') lastTimestamp = entry.timestamp;
     if (entry.isApiError) apiErrorShown = true;
+    if (isInterruption(entry)) interrupted = true;
     conversation.add(entry.timestamp === '' ? { ...entry, timestamp: now() } : entry);
   };
 
   const addResult = (message: Json): void => {
     const isError = message.is_error === true || message.subtype !== 'success';
-    if (isError && !apiErrorShown) {
-      const errors = asList(message.errors).flatMap((error) => asText(error) ?? []);
+    const given = asList(message.errors).flatMap((error) => asText(error) ?? []);
+    const said = given.length > 0 ? given : [asText(message.result) ?? ''];
+    const errors = said.filter((error) => error.trim() !== '' && !isDiagnostic(error));
+    const isStopped = isError && (interrupted || (said.some(isDiagnostic) && errors.every(isAbortion)));
+    if (isError && !isStopped && !apiErrorShown) {
       writer.upsert({
         id: `error:${asName(message.uuid) ?? asName(message.session_id) ?? ''}`,
         conversationId: MAIN_CONVERSATION,
@@ -56,11 +64,12 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
         status: 'error',
         type: 'error',
         subtype: asText(message.subtype) ?? '',
-        content: errors.length > 0 ? errors.join('\n') : (asText(message.result) ?? ''),
+        content: errors.length > 0 ? errors.join('\n') : (asText(message.subtype) ?? ''),
       });
     }
     apiErrorShown = false;
-    ended = isError ? 'failed' : 'completed';
+    interrupted = false;
+    ended = isStopped ? 'interrupted' : isError ? 'failed' : 'completed';
     writer.settle(MAIN_CONVERSATION, ended, now());
   };
 
@@ -146,11 +155,28 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
       return writer.take();
     },
     end(reason = ended ?? 'interrupted') {
-      writer.settleAll(reason, now());
+      // The stream continues until the last background subagent has ended: one that still runs was cut off.
+      writer.settleAll(reason, now(), true);
       return writer.take();
     },
     get diagnostics() {
       return diagnostics.report();
     },
   };
+}
+
+/** Whether an entry says that the user interrupted the main conversation. */
+function isInterruption(entry: ClaudeEntry): boolean {
+  if (entry.type !== 'user' || entry.parentToolUseId !== undefined) return false;
+  const kind = classifyUserText(contentText(entry.message?.content), false);
+  return kind.kind === 'notice' && kind.subtype === 'interrupted';
+}
+
+/** Whether an error is a note of the SDK to itself: it adds one to the result of a run that the user interrupted. */
+function isDiagnostic(error: string): boolean {
+  return error.startsWith('[ede_diagnostic]');
+}
+
+function isAbortion(error: string): boolean {
+  return error.includes('Request was aborted');
 }

@@ -6,8 +6,8 @@ import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
 import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
 import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { ClaudeTranscript, isCompactionRun, type OpenedFile } from './transcript.ts';
-import { NoiseFilter, PREFIX_LENGTH } from './transcript-line.ts';
+import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
+import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from './transcript-line.ts';
 
 /** Converts all lines of a session to events. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
@@ -15,7 +15,7 @@ export function claudeTranscriptEvents(raw: RawTranscript): {
   diagnostics: TranscriptDiagnostics;
 } {
   const events: ConversationEvent[] = [];
-  const transcript = readAll(raw, (_, made) => {
+  const transcript = readAll(raw, new ClaudeTranscript(), (made) => {
     for (const event of made) events.push(event);
   });
   if (transcript) return { events, diagnostics: transcript.diagnostics };
@@ -24,31 +24,31 @@ export function claudeTranscriptEvents(raw: RawTranscript): {
   return { events, diagnostics: diagnostics.report() };
 }
 
-/** The entries of the main conversation: each once, without those that a rewind superseded. */
+/** The entries of the main conversation: each once, in order, without those that a rewind superseded. */
 export function claudeTranscriptEntries(raw: RawTranscript): readonly ClaudeEntry[] {
-  const entries: ClaudeEntry[] = [];
-  const transcript = readAll(raw, (entry) => {
-    if (entry) entries.push(entry);
-  });
-  return entries.filter((entry) => transcript?.isLive(entry));
+  const placed: { readonly entry: ClaudeEntry; readonly position: number }[] = [];
+  const transcript = new ClaudeTranscript((entry, position) => placed.push({ entry, position }));
+  readAll(raw, transcript, () => {});
+  return placed.flatMap(({ entry, position }) => (transcript.isLive(position) ? [entry] : []));
 }
 
-/** Reads all lines in order; calls `visit` with each entry and its events, and at the end with the closing events. */
+/** Reads all lines in order and calls `visit` with the events that they become; `undefined` when `raw` is not a transcript. */
 function readAll(
   raw: RawTranscript,
-  visit: (entry: ClaudeEntry | undefined, events: readonly ConversationEvent[]) => void,
+  transcript: ClaudeTranscript,
+  visit: (events: readonly ConversationEvent[]) => void,
 ): ClaudeTranscript | undefined {
   const combined = combinedClaudeTranscript(raw);
   if (combined === undefined) return undefined;
-  const transcript = new ClaudeTranscript();
   const cursors = [new LineCursor(transcript, transcript.open({}), combined.main as string)];
-  for (const { id, transcript: text, meta } of combined.subagents) {
+  for (const { id, transcript: text, meta, runId, unreadable } of combined.subagents) {
     const agentId = id.replace(/^agent-/, '');
-    if (isCompactionRun(agentId) || typeof text !== 'string') continue;
-    cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta }), text));
+    if (unreadable === true) transcript.reportUnreadable(id);
+    if (isSideRequest(agentId) || typeof text !== 'string') continue;
+    cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), text));
   }
   for (const step of convertInOrder(transcript, cursors)) {
-    if (!(step instanceof Promise)) visit(step.entry, step.events); // a text in memory yields no promises
+    if (!(step instanceof Promise)) visit(step); // a text in memory yields no promises
   }
   return transcript;
 }
@@ -67,9 +67,17 @@ function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined 
   const subagents = asList(object.subagents).flatMap((value) => {
     const subagent = asObject(value);
     const id = asName(subagent?.id);
-    return subagent === undefined || id === undefined
-      ? []
-      : [{ id, transcript: subagent.transcript, ...(subagent.meta !== undefined && { meta: subagent.meta }) }];
+    if (subagent === undefined || id === undefined) return [];
+    const { transcript, meta } = subagent;
+    const runId = asName(subagent.runId);
+    return [
+      {
+        ...{ id, transcript },
+        ...(meta !== undefined && { meta }),
+        ...(runId !== undefined && { runId }),
+        ...(subagent.unreadable === true && { unreadable: true }),
+      },
+    ];
   });
   return { main, subagents };
 }
@@ -93,15 +101,20 @@ class LineCursor implements ClaudeCursor {
   /** Moves to the next entry; false at the end. */
   advance(): boolean {
     const text = this.#text;
+    this.head = this.#file.rest.shift();
+    if (this.head !== undefined) return true;
     while (this.#position < text.length) {
       const start = this.#position;
       const newline = text.indexOf('\n', start);
       const end = newline < 0 ? text.length : newline;
       this.#position = end + 1;
-      const noise =
-        newline < 0 ? undefined : this.#noise.kindOf(text.slice(start, Math.min(end, start + PREFIX_LENGTH)));
-      if (noise !== undefined) {
-        this.#transcript.skip(this.#file, noise);
+      const prefix = newline < 0 ? '' : text.slice(start, Math.min(end, start + PREFIX_LENGTH));
+      const kind = this.#noise.kindOf(prefix);
+      if (kind === 'agent') {
+        const tail = text.slice(Math.max(start, end - TAIL_LENGTH), end);
+        if (this.#transcript.skipProgress(this.#file, tail)) continue;
+      } else if (kind !== undefined) {
+        this.#transcript.skip(this.#file, kind.noise);
         continue;
       }
       this.head = this.#transcript.read(this.#file, text.slice(start, end), newline < 0);

@@ -1,11 +1,17 @@
 /** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
 import { asName, asObject, type Json, parseJson } from '../json-access.ts';
 
-/** How many characters of a line decide whether it is noise. */
-export const PREFIX_LENGTH = 1024;
+/** How many characters of a line decide whether it is noise. A line with longer keys before its type is parsed. */
+export const PREFIX_LENGTH = 640;
+/** How many characters at the end of a line name the agent of an agent's progress. */
+export const TAIL_LENGTH = 400;
 
-const PROGRESS = '"type":"progress","data":{"type":"';
+const PROGRESS = '"type":"progress","data":{';
+const KIND = '"type":"';
+const MESSAGE = '"message":';
 const FIRST_KEY = '{"parentUuid":"';
+const AGENT_TAIL =
+  /"agentId":"([\w-]+)"\},"toolUseID":"[\w-]+","parentToolUseID":"([\w-]+)","uuid":"[\w-]+","timestamp":"[\w:.-]+"\}\r?$/;
 
 /**
  * Recognises lines of noise: progress without content for the conversation. They are two thirds of the lines of real sessions, so
@@ -16,14 +22,20 @@ export class NoiseFilter {
   /** The text between the first value and the type of the last line of noise. The next one usually has the same. */
   #between = '';
 
-  /** The kind of a line of noise, from its first `PREFIX_LENGTH` characters; `undefined` for any other line. */
-  kindOf(prefix: string): string | undefined {
+  /**
+   * The kind of a line of noise, from its first `PREFIX_LENGTH` characters; `agent` for one that may be an agent's progress, which
+   * `progressAgent` recognises by the end of the line; `undefined` for any other line.
+   */
+  kindOf(prefix: string): { readonly noise: string } | 'agent' | undefined {
     const at = prefix.indexOf(PROGRESS);
     if (at < 0 || !this.#isTopLevelKey(prefix, at)) return undefined;
-    const start = at + PROGRESS.length;
+    const data = at + PROGRESS.length;
+    if (prefix.startsWith(MESSAGE, data)) return 'agent';
+    if (!prefix.startsWith(KIND, data)) return undefined;
+    const start = data + KIND.length;
     const end = prefix.indexOf('"', start);
-    const kind = end < 0 ? '' : prefix.slice(start, end);
-    return kind === '' || kind === 'agent_progress' || kind.includes('\\') ? undefined : kind;
+    const noise = end < 0 ? '' : prefix.slice(start, end);
+    return noise === '' || noise === 'agent_progress' || noise.includes('\\') ? undefined : { noise };
   }
 
   #isTopLevelKey(prefix: string, at: number): boolean {
@@ -35,6 +47,15 @@ export class NoiseFilter {
     this.#between = isPlain ? prefix.slice(end, at) : '';
     return true;
   }
+}
+
+/**
+ * The agent and the call of an agent's progress, from the last characters of its line: only the outermost object ends after them.
+ * `undefined` when they are elsewhere, and the line has to be parsed.
+ */
+export function progressAgent(tail: string): { readonly agentId: string; readonly toolUseId: string } | undefined {
+  const [, agentId, toolUseId] = AGENT_TAIL.exec(tail) ?? [];
+  return agentId === undefined || toolUseId === undefined ? undefined : { agentId, toolUseId };
 }
 
 /** Whether a key starts at `at` in the outermost object of a JSON text. */
@@ -66,32 +87,68 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** The object in a line, and the repair that was needed to parse it. */
+/** The objects in a line, and the repair that was needed to parse them. */
 interface ParsedLine {
-  readonly line: Json;
+  /** One object, or several that were written without a newline between them. */
+  readonly lines: readonly Json[];
   readonly repaired?: 'nul-bytes' | 'glued-line';
 }
 
 /** Parses a line, with a repair if needed; `undefined` when it holds no object. */
 export function parseLine(text: string): ParsedLine | undefined {
   const line = asObject(parseJson(text));
-  if (line !== undefined) return { line };
+  if (line !== undefined) return { lines: [line] };
   // A crash can leave zeros where the file was being extended.
   if (text.includes('\0')) {
     const parsed = parseLine(text.replaceAll('\0', ''));
-    if (parsed) return { line: parsed.line, repaired: 'nul-bytes' };
+    if (parsed) return { lines: parsed.lines, repaired: 'nul-bytes' };
   }
-  return parseGlued(text);
+  const lines = parseGlued(text);
+  return lines.length === 0 ? undefined : { lines, repaired: 'glued-line' };
+}
+
+/** Writers that do not wait for each other glue a few lines; a line of millions of objects is hostile. */
+const MAX_GLUED = 1000;
+
+/** The objects of a line that several writers appended to: whole ones from the start on, then one after a torn one. */
+function parseGlued(text: string): readonly Json[] {
+  const lines: Json[] = [];
+  let rest = 0;
+  for (let end = endOfObject(text, 0); end > rest && lines.length < MAX_GLUED; end = endOfObject(text, rest)) {
+    const line = asObject(parseJson(text.slice(rest, end)));
+    if (line === undefined) break;
+    lines.push(line);
+    rest = end;
+  }
+  const last = rest < text.length ? parseAfterTorn(text.slice(rest)) : undefined;
+  return last === undefined ? lines : [...lines, last];
+}
+
+/** The position after the object that starts at `start`; -1 when none starts there or it does not end. */
+function endOfObject(text: string, start: number): number {
+  if (text.charCodeAt(start) !== OPEN_BRACE) return -1;
+  let depth = 0;
+  let inString = false;
+  for (let i = start; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+    } else if (code === QUOTE) inString = true;
+    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return i + 1;
+  }
+  return -1;
 }
 
 const BEGINNINGS = ['{"parentUuid":', '{"type":"'] as const;
 
 /** The whole line after one that a crash cut short: the next writer appended to the same line. */
-function parseGlued(text: string): ParsedLine | undefined {
+function parseAfterTorn(text: string): Json | undefined {
   for (const beginning of BEGINNINGS) {
     const at = text.lastIndexOf(beginning);
     const line = at > 0 ? asObject(parseJson(text.slice(at))) : undefined;
-    if (asName(line?.sessionId) !== undefined && line) return { line, repaired: 'glued-line' };
+    if (asName(line?.sessionId) !== undefined && line) return line;
   }
   return undefined;
 }

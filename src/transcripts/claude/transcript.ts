@@ -1,23 +1,31 @@
 /**
  * Converts a Claude Code session: the file of its main conversation and one per subagent. The lines arrive ordered by time
  * (`convert-in-order.ts`) and are converted as the stream is.
+ *
+ *     line ─▶ held, when its call comes later ─▶ dropped, when it is a copy ─▶ placed in the tree ─▶ blocks
+ *
+ * At the end the tree shows which lines were superseded, and their blocks are removed.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
-import { Branches, type LineRole } from './branches.ts';
-import { contentBlocks, contentText } from './content.ts';
+import { Branches } from './branches.ts';
+import { contentText } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
-import { type ClaudeEntry, entryOfLine, entryOfProgress } from './entry.ts';
-import { parseLine } from './transcript-line.ts';
-import { classifyUserText } from './user-text.ts';
+import { type ClaudeEntry, entryOfLine, entryOfProgress, type MutableEntry } from './entry.ts';
+import { HeldLines } from './held-lines.ts';
+import { calledBy, copyKey, isWarmup, resultsIn, roleOf } from './line-content.ts';
+import { QueuedTexts } from './queued-texts.ts';
+import { parseLine, progressAgent } from './transcript-line.ts';
 
 /** What is known of a session's file before it is read. */
 interface FileInfo {
   /** The subagent's id; absent for the main conversation. */
   readonly agentId?: string;
   readonly meta?: unknown;
+  /** The run of the workflow that the subagent belongs to. */
+  readonly runId?: string | undefined;
 }
 
 /** A file that is being read: the main conversation's or a subagent's. */
@@ -29,11 +37,26 @@ export interface OpenedFile {
   lineNumber: number;
   /** The time of its newest line; also that of lines without a time, which were written right after it. */
   timestamp: string;
+  /** The entries after the first of a line that holds several. */
+  rest: ClaudeEntry[];
 }
 
-/** Whether an agent id belongs to a compaction run, which is not a subagent. */
-export function isCompactionRun(agentId: string): boolean {
-  return agentId.startsWith('acompact-');
+const NO_RESULTS: readonly string[] = [];
+
+/** Most lines are of these types; their names are made once. */
+const PROGRESS_TYPES: ReadonlyMap<string, string> = new Map(
+  ['hook_progress', 'bash_progress', 'agent_progress', 'waiting_for_task'].map((kind) => [kind, `progress/${kind}`]),
+);
+
+/** Receives the entries of the main conversation as they are placed. */
+type OnEntry = (entry: ClaudeEntry, position: number) => void;
+
+/** The prefixes of agents that the program runs for itself: compactions, suggestions and questions beside the conversation. */
+const SIDE_REQUESTS = ['acompact-', 'aprompt_suggestion-', 'aside_question-'] as const;
+
+/** Whether an agent id belongs to a request that the program makes for itself, which is not a subagent. */
+export function isSideRequest(agentId: string): boolean {
+  return SIDE_REQUESTS.some((prefix) => agentId.startsWith(prefix));
 }
 
 export class ClaudeTranscript {
@@ -41,34 +64,64 @@ export class ClaudeTranscript {
   readonly #diagnostics = new DiagnosticsCollector();
   readonly #conversation = new ClaudeConversation(this.#writer, this.#diagnostics);
   readonly #branches = new Branches();
+  readonly #held = new HeldLines();
+  readonly #queued = new QueuedTexts();
+  readonly #onEntry: OnEntry | undefined;
   readonly #files: OpenedFile[] = [];
   /** The agents that have a file; copies of their lines in the main file are skipped. */
-  readonly #filed = new Set<string>();
+  readonly #filed = new Map<string, OpenedFile>();
+  /** The lines of each agent. */
   readonly #seen = new Map<string, Set<string>>();
+  /** The lines that were written, by their content: a resumed session may write them again under other ids. */
+  readonly #written = new Map<string, number>();
+  /** Agents whose threads are not shown. */
+  readonly #hidden = new Set<string>();
   /** The position of each block of the main conversation, for a rewind. */
   readonly #positions = new Map<string, number>();
   /** The agent of each line of old files, which hold subagents' lines between those of the main conversation. */
   readonly #sidechains = new Map<string, string>();
   #timestamp = '';
 
+  constructor(onEntry?: OnEntry) {
+    this.#onEntry = onEntry;
+  }
+
   /** Adds a file of this session. All files are added before the first line is read. */
   open(info: FileInfo): OpenedFile {
     const agentId = info.agentId?.replace(/^agent-/, '');
     const meta = asObject(typeof info.meta === 'string' ? parseJson(info.meta) : info.meta);
-    const file = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '' };
+    const file = { agentId, meta, name: agentId ?? MAIN_CONVERSATION, lineNumber: 0, timestamp: '', rest: [] };
     this.#files.push(file);
     if (agentId !== undefined) {
-      this.#filed.add(agentId);
+      this.#filed.set(agentId, file);
+      this.#conversation.addThread(agentId, info.runId);
       const toolUseId = asName(meta?.toolUseId);
       if (toolUseId !== undefined) this.#conversation.link(agentId, toolUseId);
     }
     return file;
   }
 
+  /** Reports a file that could not be read, or not to its end. */
+  reportUnreadable(name: string): void {
+    this.#diagnostics.problem('unreadable-file', name);
+  }
+
   /** Counts a line that was recognised as noise without being parsed. */
   skip(file: OpenedFile, kind: string): void {
     file.lineNumber++;
-    this.#diagnostics.count(`progress/${kind}`);
+    this.#diagnostics.count(PROGRESS_TYPES.get(kind) ?? `progress/${kind}`);
+  }
+
+  /**
+   * Skips an agent's progress, given the end of its line, when the agent has a file: that holds the same lines. False when the line has to
+   * be read.
+   */
+  skipProgress(file: OpenedFile, tail: string): boolean {
+    const found = progressAgent(tail);
+    if (found === undefined || !this.#filed.has(found.agentId)) return false;
+    this.#conversation.link(found.agentId, found.toolUseId);
+    this.skip(file, 'agent_progress');
+    return true;
   }
 
   /** Counts a line that was too long to read. */
@@ -86,42 +139,28 @@ export class ClaudeTranscript {
       return undefined;
     }
     if (parsed.repaired) this.#report(parsed.repaired, file);
-    const { line } = parsed;
-    this.#diagnostics.count(typeOf(line));
-    const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
-    if (entry === undefined) return undefined;
-    if (entry.timestamp !== '') file.timestamp = entry.timestamp;
-    return { ...entry, timestamp: file.timestamp, ...this.#agentOf(file, entry) };
+    const [line] = parsed.lines;
+    if (line !== undefined && parsed.lines.length === 1) return this.#entryOf(file, line);
+    const [first, ...rest] = parsed.lines.flatMap((one) => this.#entryOf(file, one) ?? []);
+    file.rest = rest;
+    return first;
   }
 
-  /** Converts an entry; `undefined` when it is repeated or superseded. */
-  add(entry: ClaudeEntry): ConversationEvent[] | undefined {
+  /** Converts an entry. The events may be of other entries, too: a held one is released by the one that it follows. */
+  add(entry: ClaudeEntry): readonly ConversationEvent[] {
     if (entry.timestamp > this.#timestamp) this.#timestamp = entry.timestamp;
-    if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) {
-      if (this.#isRepeated(entry)) return undefined;
-      this.#spawnFromMeta(entry);
-      this.#conversation.add(entry);
-      return this.#writer.take();
-    }
-    const placement = this.#branches.place(entry.uuid, entry.parentUuid, roleOf(entry));
-    if (placement.kind !== 'placed') {
-      this.#diagnostics.problem(`${placement.kind}-line`, entry.uuid);
-      return undefined;
-    }
-    if (placement.rewoundTo !== undefined) this.#rewind(placement.rewoundTo, entry);
-    this.#conversation.add(entry);
-    const events = this.#writer.take();
-    for (const event of events) {
-      const id = event.type === 'block:upsert' ? event.block.id : undefined;
-      if (id !== undefined && event.conversationId === MAIN_CONVERSATION && !this.#positions.has(id)) {
-        this.#positions.set(id, placement.position);
-      }
-    }
+    if (!this.#held.isFull && this.#mustWait(entry)) return [];
+    if (this.#held.isEmpty) return this.#place(entry);
+    const events: ConversationEvent[] = [];
+    this.#placeAll(this.#held.isFull ? [...this.#held.releaseAll(), entry] : [entry], events);
     return events;
   }
 
   /** Ends what is still open at the end of all files. */
-  finish(): ConversationEvent[] {
+  finish(): readonly ConversationEvent[] {
+    const events: ConversationEvent[] = [];
+    this.#placeAll(this.#held.releaseAll(), events);
+    for (const entry of this.#queued.take()) events.push(...this.#place(entry));
     for (const { agentId, meta } of this.#files) {
       if (agentId === undefined || meta === undefined) continue;
       const toolUseId = this.#conversation.conversationOfAgent(agentId);
@@ -129,59 +168,172 @@ export class ClaudeTranscript {
       const status = meta.finished === true ? 'completed' : 'failed';
       this.#writer.complete(MAIN_CONVERSATION, toolUseId, { status, agentId }, this.#timestamp);
     }
+    this.#conversation.endUnlinked();
+    this.#removeSuperseded();
     const reason = this.#writer.hasOpenBlocks(MAIN_CONVERSATION) ? 'interrupted' : 'completed';
     this.#writer.settleAll(reason, this.#timestamp);
-    return this.#writer.take();
+    events.push(...this.#writer.take());
+    return events;
   }
 
-  /** Whether an entry that was added belongs to the main conversation and is not superseded. */
-  isLive(entry: ClaudeEntry): boolean {
-    if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) return false;
-    return entry.uuid === undefined || this.#branches.isLive(entry.uuid);
+  /** Whether the entry at a position is not superseded. Valid after `finish`. */
+  isLive(position: number): boolean {
+    return !this.#branches.isSuperseded(position);
   }
 
   get diagnostics(): TranscriptDiagnostics {
     return this.#diagnostics.report();
   }
 
+  /** Places entries, and those that each of them releases right after it. */
+  #placeAll(entries: readonly ClaudeEntry[], events: ConversationEvent[]): void {
+    const stack = entries.toReversed();
+    for (let entry = stack.pop(); entry !== undefined; entry = stack.pop()) {
+      for (const event of this.#place(entry)) events.push(event);
+      if (this.#held.isEmpty) continue;
+      const ids = [...(entry.uuid === undefined ? [] : [entry.uuid]), ...calledBy(entry)];
+      for (const released of ids.flatMap((id) => this.#held.release(id)).reverse()) stack.push(released);
+    }
+  }
+
+  /** Holds a result whose call was not read yet, and lines that follow one that is held. */
+  #mustWait(entry: ClaudeEntry): boolean {
+    const { parentUuid } = entry;
+    if (parentUuid === undefined) return false;
+    const follows = !this.#held.isEmpty && this.#held.has(parentUuid);
+    if (!follows && (entry.type !== 'user' || this.#wasRead(entry, parentUuid))) return false;
+    const results = follows ? NO_RESULTS : resultsIn(entry);
+    if (!follows) {
+      if (results.length === 0) return false;
+      const conversationId = this.#conversation.conversationOf(entry);
+      if (results.some((id) => this.#writer.knowsCall(conversationId, id))) return false;
+    }
+    this.#held.hold(entry, [parentUuid, ...results]);
+    return true;
+  }
+
+  #wasRead({ agentId }: ClaudeEntry, uuid: string): boolean {
+    return this.#branches.positionOf(uuid) !== undefined || this.#seen.get(agentId ?? '')?.has(uuid) === true;
+  }
+
+  #place(entry: ClaudeEntry): readonly ConversationEvent[] {
+    if (this.#conversation.conversationOf(entry) !== MAIN_CONVERSATION) {
+      if (!this.#isHidden(entry) && !this.#isRepeated(entry)) {
+        this.#spawnFromMeta(entry);
+        this.#conversation.add(entry);
+      }
+      return this.#writer.take();
+    }
+    if (entry.type === 'queue-operation') this.#queued.operate(entry);
+    else if (entry.type === 'user') this.#queued.repeat(entry.message?.content);
+    else if (entry.type === 'attachment') this.#queued.repeat(asObject(entry.raw.attachment)?.prompt);
+    const queued = entry.type === 'assistant' || this.#queued.isFull ? this.#queued.take() : [];
+    const events = queued.flatMap((text) => this.#placeInMain(text));
+    return events.length === 0 ? this.#placeInMain(entry) : [...events, ...this.#placeInMain(entry)];
+  }
+
+  #placeInMain(entry: ClaudeEntry): readonly ConversationEvent[] {
+    const { uuid, parentUuid, isRoot } = entry;
+    if (uuid !== undefined && this.#branches.positionOf(uuid) !== undefined) {
+      this.#diagnostics.problem('repeated-line', uuid);
+      return [];
+    }
+    const key = copyKey(entry);
+    const copied = key === undefined ? undefined : this.#written.get(key);
+    if (copied !== undefined) {
+      this.#diagnostics.problem('repeated-line', uuid);
+      if (uuid !== undefined) this.#branches.alias(uuid, copied);
+      return [];
+    }
+    const results = entry.type === 'user' ? resultsIn(entry) : NO_RESULTS;
+    const role = results.length > 0 ? 'result' : roleOf(entry);
+    const call = this.#positionOfCall(results);
+    const position = this.#branches.place({ uuid, parentUuid, isRoot, call }, role);
+    if (key !== undefined) this.#written.set(key, position);
+    this.#onEntry?.(entry, position);
+    this.#conversation.add(entry);
+    const events = this.#writer.take();
+    for (const event of events) {
+      const id = event.type === 'block:upsert' ? event.block.id : undefined;
+      if (id !== undefined && event.conversationId === MAIN_CONVERSATION && !this.#positions.has(id)) {
+        this.#positions.set(id, position);
+      }
+    }
+    return events;
+  }
+
+  #positionOfCall(results: readonly string[]): number | undefined {
+    for (const named of results) {
+      const id = this.#writer.latestCallId(MAIN_CONVERSATION, named);
+      const position = this.#positions.get(id) ?? this.#positions.get(`subagent:${id}`);
+      if (position !== undefined) return position;
+    }
+    return undefined;
+  }
+
   #report(code: ProblemCode, file: OpenedFile): void {
     this.#diagnostics.problem(code, `${file.name}:${file.lineNumber}`);
   }
 
-  #progressOf(line: Json): ClaudeEntry | undefined {
+  #entryOf(file: OpenedFile, line: Json): ClaudeEntry | undefined {
+    this.#diagnostics.count(typeOf(line));
+    const entry = line.type === 'progress' ? this.#progressOf(line) : entryOfLine(line);
+    if (entry === undefined) return undefined;
+    if (entry.timestamp === '') entry.timestamp = file.timestamp;
+    else file.timestamp = entry.timestamp;
+    this.#setAgent(file, entry);
+    return entry;
+  }
+
+  #progressOf(line: Json): MutableEntry | undefined {
     const entry = asObject(line.data)?.type === 'agent_progress' ? entryOfProgress(line) : undefined;
-    if (entry?.agentId === undefined) return undefined;
+    if (entry?.agentId === undefined || isSideRequest(entry.agentId)) return undefined;
     if (entry.parentToolUseId !== undefined) this.#conversation.link(entry.agentId, entry.parentToolUseId);
     return this.#filed.has(entry.agentId) ? undefined : entry;
   }
 
-  /** The agent of an entry: the file's own, or the one that the line names. */
-  #agentOf(file: OpenedFile, entry: ClaudeEntry): Pick<ClaudeEntry, 'agentId' | 'parentToolUseId'> {
+  /** Sets the agent of an entry: the file's own, or the one that the line names. */
+  #setAgent(file: OpenedFile, entry: MutableEntry): void {
     const isProgress = entry.parentToolUseId !== undefined; // of another agent
-    if (file.agentId !== undefined && !isProgress) return { agentId: file.agentId, parentToolUseId: undefined };
-    if (!entry.isSidechain) return { agentId: undefined, parentToolUseId: undefined };
-    const { agentId, parentToolUseId } = entry;
-    if (agentId !== undefined) return { agentId, parentToolUseId };
-    const known = entry.parentUuid === undefined ? undefined : this.#sidechains.get(entry.parentUuid);
-    // The oldest files name no agent: a sidechain starts with the prompt of the call that started it.
+    if (file.agentId !== undefined && !isProgress) entry.agentId = file.agentId;
+    else if (!entry.isSidechain) {
+      entry.agentId = undefined;
+      entry.parentToolUseId = undefined;
+    } else if (entry.agentId === undefined) {
+      entry.agentId = this.#speakerOf(entry);
+      entry.parentToolUseId = undefined;
+    }
+  }
+
+  /** The oldest files name no agent: a sidechain starts with the prompt of the call that started it. */
+  #speakerOf({ uuid, parentUuid, message }: ClaudeEntry): string {
     const speaker =
-      known ??
-      this.#writer.findRunning(contentText(entry.message?.content)) ??
-      `sidechain-${entry.uuid ?? this.#sidechains.size}`;
-    if (entry.uuid !== undefined) this.#sidechains.set(entry.uuid, speaker);
-    return { agentId: speaker, parentToolUseId: undefined };
+      (parentUuid === undefined ? undefined : this.#sidechains.get(parentUuid)) ??
+      this.#writer.findRunning(contentText(message?.content)) ??
+      `sidechain-${uuid ?? this.#sidechains.size}`;
+    if (uuid !== undefined) this.#sidechains.set(uuid, speaker);
+    return speaker;
+  }
+
+  /** Whether an entry is of a thread that is not shown: the program warms up its agents with a prompt of its own. */
+  #isHidden(entry: ClaudeEntry): boolean {
+    const { agentId } = entry;
+    if (agentId === undefined) return false;
+    const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
+    if (isUnlinked && !this.#seen.has(agentId) && isWarmup(entry)) this.#hidden.add(agentId);
+    return this.#hidden.has(agentId);
   }
 
   #isRepeated(entry: ClaudeEntry): boolean {
-    if (entry.uuid === undefined) return false;
     const speaker = entry.agentId ?? '';
     const seen = this.#seen.get(speaker) ?? new Set();
-    if (seen.has(entry.uuid)) {
-      this.#diagnostics.problem('repeated-line', entry.uuid);
-      return true;
-    }
-    this.#seen.set(speaker, seen.add(entry.uuid));
-    return false;
+    this.#seen.set(speaker, seen);
+    const key = copyKey(entry);
+    const isRepeated = (entry.uuid !== undefined && seen.has(entry.uuid)) || (key !== undefined && seen.has(key));
+    if (isRepeated) this.#diagnostics.problem('repeated-line', entry.uuid);
+    if (entry.uuid !== undefined) seen.add(entry.uuid);
+    if (key !== undefined) seen.add(key);
+    return isRepeated;
   }
 
   /** Spawns a subagent from its `.meta.json`, when its call is in no file. */
@@ -189,7 +341,7 @@ export class ClaudeTranscript {
     if (agentId === undefined) return;
     const toolUseId = this.#conversation.conversationOfAgent(agentId);
     if (toolUseId === agentId || this.#writer.isSubagent(toolUseId)) return;
-    const meta = this.#files.find((file) => file.agentId === agentId)?.meta;
+    const meta = this.#filed.get(agentId)?.meta;
     if (meta === undefined) return;
     const parent = asName(meta.parentAgentId);
     this.#writer.spawn(
@@ -199,14 +351,13 @@ export class ClaudeTranscript {
     );
   }
 
-  #rewind(to: number, entry: ClaudeEntry): void {
-    this.#diagnostics.problem('rewind', entry.uuid);
+  #removeSuperseded(): void {
+    const { superseded, rewinds } = this.#branches.findSuperseded();
+    for (const uuid of rewinds) this.#diagnostics.problem('rewind', uuid);
+    for (const uuid of superseded) this.#diagnostics.problem('superseded-line', uuid);
+    if (superseded.length === 0) return;
     for (const [id, position] of this.#positions) {
-      if (position <= to) continue;
-      const call = id.startsWith('result:') ? this.#positions.get(id.slice('result:'.length)) : undefined;
-      if (call !== undefined && call <= to) continue; // its call is not rewound
-      this.#positions.delete(id);
-      this.#writer.remove(MAIN_CONVERSATION, id, entry.timestamp);
+      if (this.#branches.isSuperseded(position)) this.#writer.remove(MAIN_CONVERSATION, id, this.#timestamp);
     }
   }
 }
@@ -217,13 +368,4 @@ function typeOf(line: Json): string {
   if (type === 'system') return `system/${asText(line.subtype) ?? ''}`;
   if (type === 'progress') return `progress/${asText(asObject(line.data)?.type) ?? ''}`;
   return type === 'attachment' ? `attachment/${asText(asObject(line.attachment)?.type) ?? ''}` : type;
-}
-
-/** The role of an entry of the main conversation in its tree. */
-function roleOf(entry: ClaudeEntry): LineRole {
-  if (entry.type === 'assistant') return 'response';
-  if (entry.type !== 'user' || entry.isMeta || entry.isCompactSummary) return 'aside';
-  const content = entry.message?.content;
-  if (contentBlocks(content).some((block) => block.type === 'tool_result')) return 'aside';
-  return classifyUserText(contentText(content), false).kind === 'prompt' ? 'prompt' : 'aside';
 }

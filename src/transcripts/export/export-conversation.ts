@@ -10,28 +10,39 @@ import { reviveConversationState } from '../../conversation/revive.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/events.ts';
+import { isRecord } from '../../core/message-problem.ts';
 import type { ConversationMessage } from '../../core/messages.ts';
 import { toAnthropic } from '../../formats/anthropic-messages.ts';
 import { type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
 import { toOpenAIChat } from '../../formats/openai-chat.ts';
 import { TOO_DEEP } from '../json-access.ts';
 import { messagesToEvents } from '../own-log.ts';
+import { parseTranscript, transcriptToMessages } from '../parse-transcript.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
+import type { Architecture } from '../transcript-formats.ts';
+import type { AboutConversation, DocumentOptions } from './conversation-facts.ts';
 import { html } from './html.ts';
 import { markdown } from './markdown.ts';
 import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-secrets.ts';
 import { stateMessages } from './state-messages.ts';
+import { promptTitle, transcriptFacts } from './transcript-facts.ts';
 import { uiMessages } from './ui-messages.ts';
 
 /** What a conversation can be exported as. */
 export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | 'anthropic' | 'ai-sdk';
 
-/** Recorded messages, a log, or what a screen shows. */
-export type ExportSource = readonly ConversationMessage[] | readonly SessionEvent[] | SessionConversationState;
+/** Recorded messages, a log, what a screen shows, or another agent's transcript as `loadTranscript` returns it. */
+export type ExportSource = Conversation | { readonly architecture: Architecture; readonly raw: RawTranscript };
+
+type Conversation = readonly ConversationMessage[] | readonly SessionEvent[] | SessionConversationState;
 
 /** How to export. */
 export interface ExportOptions {
   readonly format: ExportFormat;
+  /** The title of a document. Default: the title of a log or a transcript, or the first prompt of a transcript. */
   readonly title?: string;
+  /** What the head of a document says about the conversation, besides what its blocks show and its transcript names. */
+  readonly about?: AboutConversation;
   /** Redacts what looks like a secret. */
   readonly redact?: boolean | RedactOptions;
 }
@@ -58,26 +69,54 @@ const KINDS: Readonly<Record<ExportFormat, { readonly mediaType: string; readonl
   'ai-sdk': { mediaType: 'application/json', extension: 'json' },
 };
 
-/** Exports a conversation. Throws `INVALID_ARGUMENT` for a format that is not known. */
+/** Exports a conversation. Throws `INVALID_ARGUMENT` for a format that is not known, and for a value that is no conversation. */
 export function exportConversation(source: ExportSource, options: ExportOptions): ExportedConversation {
-  const { format, title = 'Conversation', redact = false } = options;
+  const { format, redact = false } = options;
   if (!Object.hasOwn(KINDS, format)) {
     const known = Object.keys(KINDS).join(', ');
     throw new HoldfastError('INVALID_ARGUMENT', `cannot export as "${format}"; the formats are ${known}`);
   }
   const redactor = redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
-  const given = redactor ? withoutSecrets(source, redactor) : source;
   const losses = new LossReport();
-  const content = write(given, format, redactor ? redactor.text(title) : title, losses);
+  const isTranscript = isRecord(source) && 'architecture' in source;
+  const facts = isTranscript ? transcriptFacts(source.architecture, source.raw) : undefined;
+  const read = isTranscript ? readTranscript(source, format, losses) : checked(source);
+  const given = redactor ? withoutSecrets(read, redactor) : read;
+  const ownTitle = facts?.title ?? (isTranscript && !isList(given) ? promptTitle(given) : titleOf(given));
+  const { title = ownTitle ?? 'Conversation' } = options;
+  const head = { title, about: { ...facts?.about, ...options.about } };
+  const content = write(given, format, { ...(redactor ? redactor.data(head) : head), losses });
   return { ...KINDS[format], content, losses: losses.list(), redacted: redactor?.counts ?? {} };
 }
 
-function write(source: ExportSource, format: ExportFormat, title: string, losses: LossReport): string {
+/** A transcript as what the format is written from. */
+function readTranscript(
+  { architecture, raw }: Exclude<ExportSource, Conversation>,
+  format: ExportFormat,
+  losses: LossReport,
+): Conversation {
+  const isChat = format === 'openai' || format === 'anthropic';
+  return isChat ? transcriptToMessages(architecture, raw, into(losses)) : parseTranscript(architecture, raw).state;
+}
+
+/** Throws for what is no conversation: a caller in JavaScript, or data of another kind. */
+function checked(source: Conversation): Conversation {
+  const isItem = (item: unknown): boolean => isRecord(item) && ('seq' in item || typeof item.role === 'string');
+  if (Array.isArray(source) ? source.every(isItem) : isRecord(source) && isRecord(source.blocks)) return source;
+  if (isRecord(source) && Array.isArray(source.blocks)) return reviveConversationState(source);
+  throw new HoldfastError('INVALID_ARGUMENT', NO_CONVERSATION);
+}
+
+const NO_CONVERSATION =
+  'only a list of messages, a list of events, a conversation state, or what loadTranscript returns can be exported; for a file, await loadTranscript(path) first';
+
+function write(source: Conversation, format: ExportFormat, options: DocumentOptions): string {
+  const { losses } = options;
   switch (format) {
     case 'markdown':
-      return markdown(stateOf(source), title, losses);
+      return markdown(stateOf(source), options).toWellFormed(); // half a character is no text in UTF-8
     case 'html':
-      return html(stateOf(source), title, losses);
+      return html(stateOf(source), options).toWellFormed();
     case 'json':
       return json(isList(source) ? source : { blocks: source.blocks, subagents: source.subagents });
     case 'jsonl':
@@ -93,13 +132,23 @@ function write(source: ExportSource, format: ExportFormat, title: string, losses
   }
 }
 
-function stateOf(source: ExportSource): SessionConversationState {
+/** The newest title in a log. */
+function titleOf(source: Conversation): string | undefined {
+  if (!isList(source)) return undefined;
+  let title: string | undefined;
+  for (const item of source) {
+    if ('seq' in item && item.type === 'session/described' && typeof item.title === 'string') title = item.title;
+  }
+  return title || undefined;
+}
+
+function stateOf(source: Conversation): SessionConversationState {
   if (!isList(source)) return source;
   return reduceConversationEvents(createConversationState(), messagesToEvents(source, { machinery: true }));
 }
 
 /** The messages of main. */
-function messagesIn(source: ExportSource, losses: LossReport): readonly ConversationMessage[] {
+function messagesIn(source: Conversation, losses: LossReport): readonly ConversationMessage[] {
   if (!isList(source)) return stateMessages(source, losses);
   const messages: ConversationMessage[] = [];
   for (const item of source) {
@@ -123,12 +172,12 @@ function messageIn(item: ConversationMessage | SessionEvent): ConversationMessag
   return item.type === 'message/recorded' ? [item.message] : [];
 }
 
-function isList(source: ExportSource): source is readonly ConversationMessage[] | readonly SessionEvent[] {
+function isList(source: Conversation): source is readonly ConversationMessage[] | readonly SessionEvent[] {
   return Array.isArray(source);
 }
 
-function withoutSecrets(source: ExportSource, redactor: SecretRedactor): ExportSource {
-  if (isList(source)) return redactor.data(source) as ExportSource;
+function withoutSecrets(source: Conversation, redactor: SecretRedactor): Conversation {
+  if (isList(source)) return redactor.data(source) as Conversation;
   const blocks = source.blocks.toJSON();
   const subagents = source.subagents.map((subagent) => ({ ...subagent, blocks: subagent.blocks.toJSON() }));
   return reviveConversationState(redactor.data({ blocks, subagents }));

@@ -1,133 +1,191 @@
 /** A conversation as Markdown, for reading and for pasting into issues. */
-import type { ConversationBlock } from '../../conversation/blocks.ts';
-import { usageTotals } from '../../conversation/selectors.ts';
+import type { ConversationBlock, SubagentBlock, ToolResultBlock } from '../../conversation/blocks.ts';
+import type { ToolUseDescription } from '../../conversation/describe-tool-use.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
-import type { LossReport } from '../../formats/losses.ts';
-import { pretty, readableTime, type ShownBlock, type Thread, threadView } from './thread-view.ts';
+import { type ToolUseContent, toolUseContents } from '../../conversation/tool-use-content.ts';
+import { containedMarkdown, escapedMarkdown, escapedSummary, fenced, inlineCode } from './contained-markdown.ts';
+import {
+  type ConversationFacts,
+  conversationFacts,
+  type DocumentOptions,
+  type Page,
+  plural,
+} from './conversation-facts.ts';
+import {
+  isFolded,
+  isLong,
+  lengthOf,
+  noticeName,
+  noticeText,
+  pretty,
+  readableTime,
+  type ShownBlock,
+  shortData,
+  threadName,
+  threadView,
+  withoutOuterLines,
+} from './thread-view.ts';
 
-/** The whole conversation; its texts are inserted as they are, as Markdown. */
-export function markdown(state: SessionConversationState, title: string, losses: LossReport): string {
+/** The whole conversation. Its texts are Markdown, each contained in its place. */
+export function markdown(state: SessionConversationState, { title, about, losses }: DocumentOptions): string {
   const view = threadView(state);
-  const sections = [`# ${oneLine(title)}`, ...blocksOf(view.blocks, 0, losses)];
-  for (const thread of view.detached) {
-    sections.push(`## ${oneLine(nameOf(thread))}`, ...blocksOf(thread.blocks, 1, losses));
-  }
-  const { usage, messages } = usageTotals(state);
-  if (messages > 0) {
-    const cost = usage.costUsd === undefined ? '' : `, $${usage.costUsd.toFixed(4)}`;
-    sections.push(
-      '---',
-      `${messages} ${messages === 1 ? 'answer' : 'answers'}, ${usage.inputTokens} tokens in, ${usage.outputTokens} tokens out${cost}`,
-    );
-  }
-  return `${sections.join('\n\n')}\n`;
+  const facts = conversationFacts(state, about);
+  const page: Page = { losses, day: facts.day };
+  const sections = [`# ${escapedMarkdown(title)}`, ...head(facts), ...blocksOf(view.blocks, 0, page)];
+  const detached = view.detached.flatMap((thread) => [
+    `## ${escapedMarkdown(threadName(thread))}`,
+    ...blocksOf(thread.blocks, 1, page),
+  ]);
+  return `${[...sections, ...detached].filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-function blocksOf(blocks: readonly ShownBlock[], depth: number, losses: LossReport): string[] {
-  return blocks.flatMap(({ block, thread }) => {
-    const sections = blockSections(block, depth, losses);
-    if (block.type !== 'subagent') return sections;
-    if (thread?.blocks.length) {
-      const inner = blocksOf(thread.blocks, depth + 1, losses);
-      sections.push(`<details><summary>${escaped(nameOf(thread))}</summary>`, ...inner, '</details>');
-    }
-    if (block.output !== undefined) sections.push('**Answer**', block.output);
-    return sections;
-  });
+function head({ about, time, totals }: ConversationFacts): string[] {
+  const rows = [
+    ...about.map(([name, value]) => `- ${name}: ${inlineCode(value)}`),
+    ...(time ? [`- Time: ${time}`] : []),
+  ];
+  if (totals.length > 0) rows.push(`- Totals: ${totals.join(' · ').replaceAll('$', '\\$')}`);
+  return rows.length > 0 ? [rows.join('\n')] : [];
 }
 
-function blockSections(block: ConversationBlock, depth: number, losses: LossReport): string[] {
+function blocksOf(blocks: readonly ShownBlock[], depth: number, page: Page): string[] {
+  return blocks.flatMap((shown) => blockSections(shown, depth, page));
+}
+
+function blockSections({ block, thread, call }: ShownBlock, depth: number, page: Page): string[] {
   switch (block.type) {
     case 'user_message':
-      return [heading('User', block, depth), block.content, ...attached(block, losses)].filter(said);
+      return [heading('User', block, depth, page), said(block.content, depth), ...attached(block, page)];
     case 'assistant_text': {
-      const broken = block.status === 'error' ? ' (interrupted)' : '';
-      return [heading(`Assistant${broken}`, block, depth), block.content, ...attached(block, losses)].filter(said);
+      const name = block.status === 'error' ? 'Assistant (interrupted)' : 'Assistant';
+      return [heading(name, block, depth, page), said(block.content, depth), ...attached(block, page)];
     }
     case 'thinking':
-      return ['<details><summary>Thinking</summary>', block.content, '</details>'];
+      return folded('Thinking', [said(block.content, depth), ...attached(block, page)]);
     case 'tool_use': {
-      const input = block.input === undefined ? (block.inputText ?? '') : pretty(block.input);
-      return [`**Tool** ${code(block.toolName)}${statusOf(block)}`, fenced(input, 'json')];
+      const status = block.status === 'complete' ? '' : ` (${block.status === 'error' ? 'failed' : 'no result'})`;
+      const detail = call?.detail === undefined ? '' : escapedMarkdown(call.detail);
+      return [
+        heading(`${callName(call)}${status}`, block, depth + 1, page),
+        detail,
+        ...toolUseContents(block).map((content) => contentOf(content, depth)),
+      ];
     }
     case 'tool_result':
-      if (block.parts) losses.add('parts of a result', 'Markdown shows its text', block.id);
-      return [block.isError ? '**Error**' : '**Result**', fenced(block.output)];
-    case 'subagent': {
-      const about = block.description === undefined ? '' : `: ${oneLine(block.description)}`;
-      const asked = block.input === undefined ? [] : [quoted(block.input)];
-      return [`**Subagent** ${code(block.name ?? block.toolUseId)}${about}${statusOf(block)}`, ...asked];
-    }
+      return resultSections(block, call, page);
+    case 'subagent':
+      return [
+        ...subagentHead(block, depth, page),
+        ...(thread?.blocks.length
+          ? folded(
+              `${threadName(thread)}, ${plural(thread.blocks.length, 'block')}`,
+              blocksOf(thread.blocks, depth + 1, page),
+            )
+          : []),
+        ...(block.output === undefined || block.output.trim() === ''
+          ? []
+          : ['**Response**', quoted(said(block.output, depth))]),
+      ];
     case 'system':
     case 'error':
     case 'skill':
     case 'compaction': {
-      if (block.data !== undefined) losses.add('data of a notice', 'Markdown shows its text', block.id);
-      const name = block.subtype === undefined ? block.type : `${block.type} (${oneLine(block.subtype)})`;
-      return [quoted(`**${name}** ${block.content}`)];
+      if (block.data !== undefined) page.losses.add('data of a notice', 'Markdown shows its text', block.id);
+      const text = noticeText(block);
+      if (isFolded(block)) return folded(`${noticeName(block)}, ${lengthOf(text)}`, [said(text, depth)]);
+      const name = `**${escapedMarkdown(noticeName(block))}**`;
+      return [quoted(text === '' ? name : `${name}\n\n${said(text, depth)}`)];
     }
     case 'unknown':
-      return [`**${code(block.sourceType)}**`, fenced(pretty(block.data), 'json')];
+      return folded(`Unknown: ${block.sourceType}`, [fenced(pretty(block.data), 'json')]);
     default:
       block satisfies never;
       return [];
   }
 }
 
-function heading(who: string, block: ConversationBlock, depth: number): string {
-  const time = readableTime(block.timestamp);
-  return `${'#'.repeat(Math.min(6, depth + 2))} ${who}${time && ` · ${time}`}`;
+function callName(call: ToolUseDescription | undefined): string {
+  if (!call) return 'Call';
+  if (call.subject === undefined) return escapedMarkdown(call.verb);
+  const isSaid = call.kind === 'plan' || call.kind === 'question';
+  return `${escapedMarkdown(call.verb)} ${isSaid ? escapedMarkdown(call.subject) : inlineCode(call.subject)}`;
+}
+
+function contentOf(content: ToolUseContent, depth: number): string {
+  switch (content.type) {
+    case 'code':
+      return foldedCode(content.text, content.language);
+    case 'diff':
+      return foldedCode(content.text, 'diff');
+    case 'steps':
+      return content.steps
+        .map(
+          ({ text, status }) =>
+            `- [${status === 'completed' ? 'x' : ' '}] ${escapedMarkdown(text)}${status === 'in_progress' ? ' (in progress)' : ''}`,
+        )
+        .join('\n');
+    case 'text':
+      return quoted(said(content.text, depth));
+    case 'data':
+      return shortData(content.data) === undefined
+        ? foldedCode(pretty(content.data), 'json')
+        : inlineCode(shortData(content.data) ?? '');
+    default:
+      return content satisfies never;
+  }
+}
+
+function resultSections(block: ToolResultBlock, call: ToolUseDescription | undefined, page: Page): string[] {
+  if (block.parts) page.losses.add('parts of a result', 'Markdown shows its text', block.id);
+  const name = block.isError ? 'Error' : 'Result';
+  const of = call ? ` of ${callName(call)}` : '';
+  if (block.output.trim() === '') return [`**${name}**${of}: no output`];
+  if (!isLong(block.output)) return [`**${name}**${of}`, fenced(withoutOuterLines(block.output))];
+  const title = call ? `${name} of ${call.title}, ${lengthOf(block.output)}` : `${name}, ${lengthOf(block.output)}`;
+  return folded(title, [fenced(withoutOuterLines(block.output))]);
+}
+
+function subagentHead(block: SubagentBlock, depth: number, page: Page): string[] {
+  const status = block.status === 'complete' ? '' : ` (${block.status === 'error' ? 'failed' : 'running'})`;
+  const name = `Subagent ${inlineCode(block.name ?? block.toolUseId)}${status}`;
+  const about = block.description === undefined ? '' : escapedMarkdown(block.description);
+  const input = block.input === undefined || block.input.trim() === '' ? '' : quoted(said(block.input, depth));
+  return [
+    heading(name, block, depth + 1, page),
+    about,
+    ...(isLong(input) ? folded(`Prompt, ${lengthOf(input)}`, [input]) : [input]),
+  ];
+}
+
+function heading(name: string, block: ConversationBlock, depth: number, page: Page): string {
+  const time = readableTime(block.timestamp, page.day);
+  return `${'#'.repeat(Math.min(6, depth + 2))} ${name}${time && ` · ${time}`}`;
+}
+
+/** A text of the conversation: Markdown, with its headings below those of the document. */
+function said(text: string, depth: number): string {
+  return containedMarkdown(text, { headings: Math.min(6, depth + 4) });
+}
+
+function folded(title: string, sections: readonly string[]): string[] {
+  return [`<details>\n<summary>${escapedSummary(title)}</summary>`, ...sections, '</details>'];
+}
+
+function foldedCode(text: string, language: string): string {
+  const code = fenced(text.replace(/\n$/, ''), language);
+  return isLong(text) ? folded(lengthOf(text), [code]).join('\n\n') : code;
 }
 
 function attached(
   block: Extract<ConversationBlock, { type: 'user_message' | 'assistant_text' | 'thinking' }>,
-  losses: LossReport,
+  page: Page,
 ): string[] {
   return (block.attachments ?? []).map(({ mediaType, filename }) => {
-    losses.add('content of an attachment', 'Markdown names it', block.id);
-    return `*Attachment: ${code(filename ?? mediaType)}*`;
+    page.losses.add('content of an attachment', 'Markdown names it', block.id);
+    return `*Attachment: ${inlineCode(filename ?? mediaType)}*`;
   });
 }
 
-function statusOf(block: ConversationBlock): string {
-  return block.status === 'complete' ? '' : ` (${block.status})`;
-}
-
-function nameOf({ subagent }: Thread): string {
-  return `Subagent ${subagent.name ?? subagent.toolUseId}`;
-}
-
-function said(section: string): boolean {
-  return section !== '';
-}
-
-/** How many backticks stand side by side at most. */
-function longestRun(text: string): number {
-  let longest = 0;
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
-  return longest;
-}
-
-/** A fence longer than any inside, so that no text ends its own. */
-function fenced(text: string, language = ''): string {
-  const fence = '`'.repeat(Math.max(2, longestRun(text)) + 1);
-  return `${fence}${language}\n${text}\n${fence}`;
-}
-
-function code(text: string): string {
-  const plain = oneLine(text);
-  const fence = '`'.repeat(longestRun(plain) + 1);
-  return plain.includes('`') ? `${fence} ${plain} ${fence}` : `${fence}${plain}${fence}`;
-}
-
 function quoted(text: string): string {
-  return text.replace(/^/gm, '> ');
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
-}
-
-function escaped(text: string): string {
-  return oneLine(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return text.replace(/^(?=.)/gm, '> ').replace(/^$/gm, '>');
 }

@@ -1,9 +1,16 @@
 /**
- * Finds secrets by what they look like and takes them out. Patterns are anchored at the prefixes that issuers give their keys
- * for this purpose, or at the names of headers and variables; a hash, an id or a digest looks like none of them.
+ * Finds secrets and takes them out: keys that show their issuer, private keys, values that their name or their place shows. A hash, an id, a
+ * reference or a placeholder is none of these.
  */
 
 import { TOO_DEEP } from '../json-access.ts';
+import { assignedSecrets, NAME_HINT } from './secrets/assignments.ts';
+import { type Finding, MARK } from './secrets/finding.ts';
+import { ISSUED_HINT, issuedKeys } from './secrets/issued-keys.ts';
+import { PLACE_HINT, placedSecrets } from './secrets/placed-secrets.ts';
+import { PRIVATE_KEY_HINT, privateKeys } from './secrets/private-keys.ts';
+import { containerStrength, isTypedName, nameStrength } from './secrets/secret-names.ts';
+import { isSecretValue, isStriking, looksRandom } from './secrets/secret-values.ts';
 
 /** A kind of secret and how to find it. Of a match only the group called `secret` is taken out, or all of it if there is none. */
 export interface SecretPattern {
@@ -19,75 +26,6 @@ export interface RedactOptions {
   /** Looked for before the built-in ones. */
   readonly patterns?: readonly SecretPattern[];
 }
-
-/** Not in the middle of a longer word: `task-…` is no `sk-…`. In JSON text a line's beginning stands behind the letter of its escape. */
-const START = '(?:(?<![A-Za-z0-9_-])|(?<=\\\\[nrt]))';
-const END = '(?![A-Za-z0-9_-])';
-/** Random enough to be a key: a capital, a small letter and a digit among the next characters. */
-const MIXED = '(?=[A-Za-z0-9_-]{0,200}[0-9])(?=[A-Za-z0-9_-]{0,200}[A-Z])(?=[A-Za-z0-9_-]{0,200}[a-z])';
-
-function key(kind: string, source: string): SecretPattern {
-  return { kind, pattern: new RegExp(`${START}${source}${END}`, 'g') };
-}
-
-const PATTERNS: readonly SecretPattern[] = [
-  {
-    kind: 'private-key',
-    // A key cut off before its last line ends where its letters end.
-    pattern:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,8000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]{0,8000})/g,
-  },
-  key('anthropic-key', 'sk-ant-[A-Za-z0-9_-]{20,200}'),
-  key('openai-key', `${MIXED}sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,200}`),
-  key('openrouter-key', 'sk-or-v1-[a-f0-9]{64}'),
-  key('github-token', '(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})'),
-  key('gitlab-token', 'glpat-[A-Za-z0-9_-]{20,100}'),
-  key('aws-key-id', '(?:AKIA|ASIA|AROA|AIDA)[A-Z2-7]{16}'),
-  {
-    kind: 'aws-secret-key',
-    pattern: /aws_?secret_?(?:access_?)?key["']?\s{0,5}[:=]\s{0,5}["']?(?<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])/gi,
-  },
-  key('google-key', 'AIza[A-Za-z0-9_-]{35}'),
-  key('google-oauth-token', 'ya29\\.[A-Za-z0-9_-]{20,500}'),
-  key('slack-token', 'xox[abeoprs]-[A-Za-z0-9-]{10,250}'),
-  {
-    kind: 'slack-webhook',
-    pattern: /hooks\.slack\.com\/services\/(?<secret>T[A-Z0-9]{6,20}\/B[A-Z0-9]{6,20}\/[A-Za-z0-9]{16,40})/g,
-  },
-  key('stripe-key', '(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,250}'),
-  key('npm-token', 'npm_[A-Za-z0-9]{36}'),
-  key('pypi-token', 'pypi-[A-Za-z0-9_-]{50,500}'),
-  key('huggingface-token', 'hf_[A-Za-z0-9]{30,100}'),
-  key('sendgrid-key', 'SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}'),
-  key('jwt', 'eyJ[A-Za-z0-9_-]{10,2000}\\.eyJ[A-Za-z0-9_-]{10,8000}\\.[A-Za-z0-9_-]{10,2000}'),
-  {
-    kind: 'authorization-header',
-    pattern:
-      /(?:proxy-)?authorization["']?\s{0,5}[:=]\s{0,5}["']?(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s{1,5}(?<secret>[^\s"'`,;<>${}[\]()]{8,8000})/gi,
-  },
-  {
-    kind: 'bearer-token',
-    pattern: /(?<![A-Za-z])Bearer\s{1,5}(?<secret>(?=[A-Za-z._~+/-]{0,200}[0-9])[A-Za-z0-9._~+/-]{20,8000}={0,2})/g,
-  },
-  {
-    kind: 'api-key-header',
-    pattern:
-      /(?:x-api-key|api-key|x-auth-token|x-goog-api-key)["']?\s{0,5}[:=]\s{0,5}["']?(?<secret>[A-Za-z0-9._~+/=-]{16,500})/gi,
-  },
-  {
-    kind: 'url-password',
-    pattern: /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@"'`<>{}$]{0,100}:(?<secret>[^\s/@"'`<>{}$]{3,200})@(?=[A-Za-z0-9[])/gi,
-  },
-  {
-    kind: 'environment-secret',
-    pattern:
-      /(?:(?<![A-Za-z0-9_])|(?<=\\[nrt]))(?:[A-Z][A-Z0-9_]{0,60})?(?:SECRET|TOKEN|PASSWORD|PASSWD|API_KEY|PRIVATE_KEY|ACCESS_KEY)[A-Z0-9_]{0,20}=["']?(?<secret>(?=[^\s"']{0,200}[0-9])(?=[^\s"']{0,200}[A-Za-z])[^\s"'$<>{}()[\]]{12,500})/g,
-  },
-];
-
-/** Names of fields whose value is a secret, whatever it looks like. */
-const SECRET_FIELD =
-  /^(?:(?:proxy-)?authorization|x-api-key|api[-_]?key|x-auth-token|password|passwd|secret|client[-_]?secret|access[-_]?token|refresh[-_]?token|private[-_]?key|secret[-_]?access[-_]?key)$/i;
 
 /** Proofs and contents that must stay as they are or be useless. */
 const OPAQUE_FIELDS: ReadonlySet<string> = new Set(['signature', 'redacted']);
@@ -105,13 +43,16 @@ function searching({ kind, pattern }: SecretPattern): SecretPattern {
   return { kind, pattern: new RegExp(pattern.source, [...new Set(`${pattern.flags}gd`)].join('')) };
 }
 
+/** A field's name as it is known where its value is read. */
+type Named = { readonly name: string; readonly isInside?: true } | undefined;
+
 /** Takes secrets out of texts and data, and counts what it found. */
 export class SecretRedactor {
   readonly #patterns: readonly SecretPattern[];
   readonly #counts = new Map<string, number>();
 
   constructor(options: RedactOptions = {}) {
-    this.#patterns = [...(options.patterns ?? []), ...PATTERNS].map(searching);
+    this.#patterns = (options.patterns ?? []).map(searching);
   }
 
   get counts(): SecretCounts {
@@ -119,46 +60,73 @@ export class SecretRedactor {
   }
 
   text(text: string): string {
-    return this.#patterns.reduce((result, pattern) => this.#without(result, pattern), text);
-  }
-
-  #without(text: string, { kind, pattern }: SecretPattern): string {
+    const own = this.#patterns.flatMap((pattern) => matches(text, pattern));
+    const findings = mayHoldSecret(text)
+      ? [...own, ...privateKeys(text), ...issuedKeys(text), ...assignedSecrets(text), ...placedSecrets(text)]
+      : own;
+    if (findings.length === 0) return text;
     let result = '';
     let from = 0;
-    for (const match of text.matchAll(pattern)) {
-      const [start, end] = match.indices?.groups?.secret ?? [match.index, match.index + match[0].length];
-      // What an earlier pattern put in place of a secret is none.
-      if (start === end || text.startsWith('[redacted', start)) continue;
+    for (const { start, end, kind } of merged(findings)) {
       result += text.slice(from, start) + this.#mark(kind);
       from = end;
     }
-    return from === 0 ? text : result + text.slice(from);
+    return result + text.slice(from);
   }
 
   /** A copy of the data with secrets taken out of every text in it; the same object when there were none. */
   data<T>(value: T): T {
-    return this.#value(value, 0) as T;
+    return this.#value(value, 0, undefined) as T;
   }
 
-  #value(value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.text(this.#json(value, depth));
+  #value(value: unknown, depth: number, named: Named): unknown {
+    if (typeof value === 'string') return this.#string(value, depth, named);
+    if (typeof value === 'number')
+      return named && value >= 1000 && isTypedName(named.name) ? this.#mark('secret-field') : value;
     if (typeof value !== 'object' || value === null) return value;
     if (depth > MAX_DEPTH) return TOO_DEEP;
-    if (Array.isArray(value)) {
-      const items = value.map((item) => this.#value(item, depth + 1));
-      return items.some((item, i) => item !== value[i]) ? items : value;
-    }
+    if (Array.isArray(value)) return this.#list(value, depth, named);
     const isMedia = 'mediaType' in value;
     const entries = Object.entries(value);
+    const label = labelOf(entries);
+    const isSecret = isKubernetesSecret(entries);
+    const isJwk = entries.some(([name]) => name === 'kty');
+    const inner: Named =
+      named && (named.isInside || containerStrength(named.name)) ? { name: named.name, isInside: true } : undefined;
     const changed = entries.map(([name, field]): [string, unknown] => {
       if (OPAQUE_FIELDS.has(name) || (isMedia && name === 'data' && isEncoded(field))) return [name, field];
-      if (SECRET_FIELD.test(name) && typeof field === 'string' && field !== '')
-        return [name, this.#mark('secret-field')];
-      return [this.text(name), this.#value(field, depth + 1)];
+      let context: Named = nameStrength(name) || containerStrength(name) ? { name } : inner;
+      if (label && label.value === name) context = { name: label.name };
+      if (isJwk && JWK_SECRETS.has(name)) context = { name: 'secret' };
+      if (isSecret && /^(?:data|stringData)$/.test(name)) context = { name: 'secrets' };
+      return [this.text(name), this.#value(field, depth + 1, context)];
     });
     return changed.some(([name, field], i) => field !== entries[i]?.[1] || name !== entries[i]?.[0])
       ? Object.fromEntries(changed)
       : value;
+  }
+
+  /** A list of a field's values, a pair of name and value, or names and values in turn. */
+  #list(value: readonly unknown[], depth: number, named: Named): unknown {
+    const items = value.map((item, i) => {
+      const before = value[i - 1];
+      const isNamed =
+        typeof item === 'string' &&
+        typeof before === 'string' &&
+        before.length < 100 &&
+        isLabel(before, i, value.length);
+      return this.#value(item, depth + 1, isNamed ? { name: before } : named);
+    });
+    return items.some((item, i) => item !== value[i]) ? items : value;
+  }
+
+  #string(value: string, depth: number, named: Named): string {
+    const text = this.text(this.#json(value, depth));
+    // What the text itself shows is the more exact kind, unless something of the value is left.
+    if (!named || text.includes(MARK) || value === '') return text;
+    const strength = nameStrength(named.name);
+    const isSecret = strength && !named.isInside ? isSecretValue(value, strength, 'quoted') : looksSecret(value);
+    return isSecret ? this.#mark('secret-field') : text;
   }
 
   /** JSON in a text, such as the arguments of a call, has fields whose names indicate secrets. */
@@ -170,13 +138,13 @@ export class SecretRedactor {
     } catch {
       return text;
     }
-    const changed = this.#value(data, depth + 1);
+    const changed = this.#value(data, depth + 1, undefined);
     return changed === data ? text : JSON.stringify(changed);
   }
 
   #mark(kind: string): string {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
-    return `[redacted ${kind}]`;
+    return `${MARK} ${kind}]`;
   }
 }
 
@@ -187,4 +155,72 @@ export function redactSecrets(
 ): { readonly text: string; readonly found: SecretCounts } {
   const redactor = new SecretRedactor(options);
   return { text: redactor.text(text), found: redactor.counts };
+}
+
+const HINT = new RegExp(`${PRIVATE_KEY_HINT}|${ISSUED_HINT}|${PLACE_HINT}`);
+const NAME = new RegExp(NAME_HINT, 'i');
+
+/** Whether the finders have to look at a text. Most texts in data are short and hold nothing; one look saves many. */
+function mayHoldSecret(text: string): boolean {
+  if (text.length < 8) return false;
+  return text.length > 2000 || HINT.test(text) || NAME.test(text);
+}
+
+function matches(text: string, { kind, pattern }: SecretPattern): Finding[] {
+  const findings: Finding[] = [];
+  for (const match of text.matchAll(pattern)) {
+    const [start, end] = match.indices?.groups?.secret ?? [match.index, match.index + match[0].length];
+    if (start !== end) findings.push({ start, end, kind });
+  }
+  return findings;
+}
+
+/** In order and without overlaps. Of findings that overlap the first finder's kind is used. */
+function merged(findings: readonly Finding[]): Finding[] {
+  const ranked = findings.map((finding, rank) => ({ ...finding, rank }));
+  ranked.sort((a, b) => a.start - b.start || a.rank - b.rank);
+  const result: { start: number; end: number; kind: string; rank: number }[] = [];
+  for (const finding of ranked) {
+    const last = result.at(-1);
+    if (!last || finding.start >= last.end) {
+      result.push(finding);
+      continue;
+    }
+    if (finding.rank < last.rank) [last.kind, last.rank] = [finding.kind, finding.rank];
+    last.end = Math.max(last.end, finding.end);
+  }
+  return result;
+}
+
+/** The private members of a JSON Web Key. */
+const JWK_SECRETS: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
+
+/** The name and the field of the value in `{ name, value }`, as headers, variables and inputs are often written. */
+function labelOf(
+  entries: readonly (readonly [string, unknown])[],
+): { readonly name: string; readonly value: string } | undefined {
+  const value = entries.find(([name]) => /^(?:value|content|data|text)$/i.test(name));
+  const label = entries.find(
+    ([name, text]) => LABELS.test(name) && typeof text === 'string' && nameStrength(text),
+  )?.[1];
+  if (!value || typeof label !== 'string') return undefined;
+  const isClear = /^value$/i.test(value[0]) || (typeof value[1] === 'string' && isStriking(value[1]));
+  return isClear ? { name: label, value: value[0] } : undefined;
+}
+
+const LABELS = /^(?:name|key|header|variable|field|label|selector|id|element|param|parameter|option)$/i;
+
+/** Whether this text of a list names the text after it: a flag, or a header among headers. */
+function isLabel(text: string, i: number, length: number): boolean {
+  if (/^--?[A-Za-z]/.test(text)) return nameStrength(text.replace(/^-+/, '')) !== undefined;
+  return length % 2 === 0 && i % 2 === 1 && nameStrength(text) !== undefined;
+}
+
+function isKubernetesSecret(entries: readonly (readonly [string, unknown])[]): boolean {
+  return entries.some(([name, value]) => name === 'kind' && value === 'Secret');
+}
+
+/** Without a name of its own, a value must look like a secret. */
+function looksSecret(value: string): boolean {
+  return looksRandom(value) || (value.length >= 8 && isSecretValue(value, 'weak', 'quoted'));
 }

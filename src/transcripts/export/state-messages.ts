@@ -10,6 +10,7 @@ import { readUserBlock } from '../../formats/anthropic-blocks.ts';
 import type { LossReport } from '../../formats/losses.ts';
 import { mediaPart, mediaPartOfUrl } from '../../formats/media.ts';
 import { asObject, type Json, keep } from '../json-access.ts';
+import { LEFT_OUT } from '../left-out.ts';
 
 /** A response while its blocks are read. */
 type Response = AssistantMessage & { readonly content: AssistantMessage['content'][number][]; toolCalls: ToolCall[] };
@@ -71,7 +72,7 @@ class StateReader {
         }
         break;
       case 'system':
-        if (block.subtype !== 'instructions') this.#losses.add('notice', 'it is no message', block.id);
+        if (block.subtype !== 'instructions') this.#losses.add('notice', LEFT_OUT.notice, block.id);
         else this.messages.push({ ...base(block.id), role: 'system', content: texts(block.content) });
         break;
       default:
@@ -137,7 +138,7 @@ function texts(text: string): TextPart[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
-/** The media of a result, as our own loop, Claude Code and OpenCode write them. The texts are in the block's output. */
+/** The media of a result, as our own loop, Claude Code, Codex and OpenCode write them. The texts are in the block's output. */
 function resultMedia(parts: readonly unknown[], id: string, losses: LossReport): MediaPart[] {
   return parts.flatMap((part): MediaPart[] => {
     const fields = asObject(part) ?? {};

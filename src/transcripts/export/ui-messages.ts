@@ -61,6 +61,8 @@ export function uiMessages(state: SessionConversationState, losses: LossReport):
       }
       case 'tool_use':
         reply(block).parts.push(toolPart(block, results.get(block.toolUseId)));
+        if (block.status === 'error' && !results.has(block.toolUseId))
+          losses.add('missing result', `"${NO_RESULT}" stands in its place`, block.id);
         if (results.get(block.toolUseId)?.parts)
           losses.add('parts of a result', 'a tool part holds its text', block.id);
         break;

@@ -1,6 +1,7 @@
 /** A message of OpenCode, as far as it is known. */
 import type { Usage } from '../../core/usage.ts';
 import { asCount, asName, asObject, asText, type Json } from '../json-access.ts';
+import { tokenUsage } from '../token-usage.ts';
 import { timeField } from './time.ts';
 
 export interface OpenCodeMessage {
@@ -58,16 +59,7 @@ export function usageOf(tokens: unknown, cost: unknown): Usage | undefined {
   const cached = asCount(cache?.read);
   const written = asCount(cache?.write);
   const inputTokens = asCount(counts?.input) + cached + written;
-  const outputTokens = asCount(counts?.output);
   const reasoning = asCount(counts?.reasoning);
-  const costUsd = asCount(cost);
-  if (inputTokens === 0 && outputTokens === 0) return undefined;
-  return {
-    inputTokens,
-    outputTokens,
-    ...(cached > 0 && { cachedInputTokens: cached }),
-    ...(written > 0 && { cacheWriteTokens: written }),
-    ...(reasoning > 0 && { reasoningTokens: reasoning }),
-    ...(costUsd > 0 && { costUsd }),
-  };
+  const outputTokens = asCount(counts?.output);
+  return tokenUsage({ inputTokens, outputTokens, cached, written, reasoning, costUsd: asCount(cost) });
 }

@@ -29,6 +29,7 @@ export function openCodeMessages(raw: RawTranscript, options: ImportedMessagesOp
 function addUser(builder: MessageBuilder, { info, parts }: OpenCodeExportMessage): void {
   const content = parts.flatMap((part): readonly (TextPart | MediaPart)[] => {
     if (part.type === 'text' && part.ignored !== true) return [{ type: 'text', text: asText(part.text) ?? '' }];
+    if (part.type === 'text' || part.type === 'subtask') builder.leaveOut('notice', asName(part.id) ?? '');
     return part.type === 'file' ? mediaOf(part) : [];
   });
   builder.user(asName(info.id) ?? '', isoTime(timeField(info, 'created')), content);
@@ -47,6 +48,7 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
   const model = asName(info.modelID);
   let id = messageId;
   let steps = 0;
+  if (asObject(info.error)) builder.leaveOut('notice', messageId);
   for (const part of parts) {
     const at = isoTime(partTime(part, created));
     // The text after results is another response, but older versions store it in the same message.
@@ -54,10 +56,15 @@ function addAssistant(builder: MessageBuilder, { info, parts }: OpenCodeExportMe
     if (part.type === 'text') builder.say(id, at, { type: 'text', text: asText(part.text) ?? '' });
     else if (part.type === 'reasoning') {
       const data = asObject(keep(part.metadata)) ?? {};
+      if (Object.keys(data).length === 0) {
+        if (asText(part.text)?.trim()) builder.leaveOut('reasoning', messageId); // no provider takes it back
+        continue;
+      }
       const signature = asName(asObject(data.anthropic)?.signature);
       const thought = { type: 'reasoning', text: asText(part.text) ?? '', provider } as const;
       builder.say(id, at, fromModel({ ...thought, ...(signature !== undefined && { signature }) }, model, data));
     } else if (part.type === 'tool') addTool(builder, id, part, at);
+    else if (part.type === 'retry') builder.leaveOut('notice', asName(part.id) ?? messageId);
   }
 }
 

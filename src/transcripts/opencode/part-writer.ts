@@ -81,6 +81,10 @@ export class PartWriter {
     // A slow reader gets a message as complete before its parts: an empty text is only its start.
     const isPartOfWhole = message.completed !== undefined && content !== '';
     const isDone = message.role === 'user' || timeField(part, 'end') !== undefined || isPartOfWhole;
+    if (isDone && content.trim() === '') {
+      this.#drop(message, id, at);
+      return;
+    }
     const base = this.#base(message, id, part, isDone ? 'complete' : 'pending');
     if (message.role === 'user') {
       this.#write(message, id, { ...base, type: 'system', subtype: 'synthetic', content }, at);
@@ -88,6 +92,14 @@ export class PartWriter {
     }
     const type = part.type === 'reasoning' ? 'thinking' : message.isSummary ? 'compaction' : 'assistant_text';
     this.#write(message, id, { ...base, type, content }, at);
+  }
+
+  /** Removes the block of a part that turned out to be blank: a page would show an empty box. */
+  #drop(message: OpenCodeMessage, id: string, at: string): void {
+    const blockId = message.blockIds.get(id);
+    if (blockId === undefined) return;
+    message.blockIds.delete(id);
+    this.#writer.remove(message.conversationId, blockId, at);
   }
 
   #addTool(message: OpenCodeMessage, id: string, part: Json, at: string): void {

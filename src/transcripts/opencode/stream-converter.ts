@@ -28,6 +28,8 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
   let ended: EndReason | undefined;
   /** The error of a session's newest run, until a message reports it. */
   const failures = new Map<string, { readonly error: Json; readonly id: string }>();
+  /** The sessions of which a message of the newest run reported an error. The server sends the session's error before or after it. */
+  const reported = new Set<string>();
   let outcome: EndReason = 'completed';
   const now = options.now ?? ((): string => lastTimestamp);
 
@@ -43,6 +45,7 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
     const error = asObject(info.error);
     if (error === undefined) return;
     failures.delete(sessionId);
+    reported.add(sessionId);
     if (conversation.isMain(sessionId)) outcome = outcomeOf(error);
   };
 
@@ -57,15 +60,19 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
   };
 
   const addStatus = (sessionId: string, status: unknown): void => {
-    if (status === 'idle') settle(sessionId);
-    else if (conversation.isMain(sessionId)) {
+    if (status === 'idle') {
+      settle(sessionId);
+      return;
+    }
+    reported.delete(sessionId);
+    if (conversation.isMain(sessionId)) {
       ended = undefined;
       outcome = 'completed';
     }
   };
 
   const addFailure = (sessionId: string, error: Json, id: string): void => {
-    failures.set(sessionId, { error, id });
+    if (!reported.has(sessionId)) failures.set(sessionId, { error, id });
     if (conversation.isMain(sessionId)) outcome = outcomeOf(error);
   };
 

@@ -196,6 +196,9 @@ export class LogReader {
       case 'evaluation/resume-requested': // shown by the resume
       case 'input/queued': // shown as a message when it is placed
       case 'input/withdrawn':
+      case 'source/described': // `conversationOf` shows imported sessions
+      case 'source/recorded':
+      case 'source/replaced':
         break;
       default:
         event satisfies never;

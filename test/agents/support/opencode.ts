@@ -4,7 +4,7 @@ import * as sdk from '@opencode-ai/sdk';
 import type { OpenCodeOptions, OpenCodeSdk } from '../../../src/opencode.ts';
 
 /** The program for this machine, where the package's install script puts it (`scripts/test-agents.ts` runs that script). */
-const program = createRequire(import.meta.url).resolve('opencode-ai/bin/opencode.exe');
+export const OPENCODE_PROGRAM: string = createRequire(import.meta.url).resolve('opencode-ai/bin/opencode.exe');
 
 const MODEL = {
   name: 'model',
@@ -26,7 +26,7 @@ export function openCodeOptions(where: {
   const { url, home, cwd } = where;
   return {
     sdk: sdk as unknown as OpenCodeSdk,
-    command: program,
+    command: OPENCODE_PROGRAM,
     cwd,
     model: 'scripted/model',
     config: {

@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openSession, type Store } from '../../../src/index.ts';
+import type { Store } from '../../../src/index.ts';
 import { advancing } from '../../loop/agent.ts';
 import { Life, World } from '../../loop/mortal.ts';
 import { randomFrom } from '../../loop/people.ts';
 import { bundleScript } from '../../support/bundle.ts';
-import { runAgent } from './agent.ts';
+import { oneLife } from './one-life.ts';
 import { RestlessReader } from './restless-reader.ts';
 
 const ROUNDS = Number(process.env.TAIL_ROUNDS ?? 10);
@@ -69,16 +69,6 @@ function hesitant(store: Store, random: () => number): Store {
       await hesitate();
     },
   };
-}
-
-async function oneLife(life: Life, random: () => number): Promise<string> {
-  const session = await openSession({ store: life.store, id: 'session', clock: life.clock });
-  const { status } = await runAgent(session, async () => {
-    await life.pass();
-    for (let turns = random() * 3; turns > 1; turns--) await setImmediate();
-  });
-  await session.close();
-  return status;
 }
 
 let agent: Awaited<ReturnType<typeof bundleScript>>;

@@ -29,13 +29,13 @@ import {
   LeaseKeepers,
   leaseBlocks,
   listPage,
-  matchText,
+  matchTexts,
   parseQuery,
   refuseStale,
   type SearchHit,
   type SessionSummary,
   type StoredSnapshot,
-  searchableText,
+  searchableTexts,
   selectChunks,
   sessionGone,
   sessionNotFound,
@@ -300,12 +300,14 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       checkCount('limit', limit, 1);
       const terms = parseQuery(query);
       const hits: SearchHit[] = [];
-      for (const [id, { log }] of file.read().sessions) {
+      const { sessions, contents } = file.read();
+      const contentOf = (hash: string): string | undefined => contents.get(hash);
+      for (const [id, { log }] of sessions) {
         if (sessionId !== undefined && id !== sessionId) continue;
         for (const [i, { at, type, data }] of log.entries()) {
-          const said = searchableText(decodeEvent(id, i + 1, at, type, data));
-          const excerpt = said && matchText(said.text, terms);
-          if (said && excerpt !== undefined) hits.push({ sessionId: id, seq: i + 1, at, role: said.role, excerpt });
+          const event = decodeEvent(id, i + 1, at, type, data);
+          const found = matchTexts(searchableTexts(event, contentOf), terms);
+          hits.push(...found.map((hit) => ({ sessionId: id, seq: i + 1, at, ...hit })).reverse());
         }
       }
       return hits.reverse().slice(0, limit);

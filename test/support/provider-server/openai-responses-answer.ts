@@ -57,7 +57,11 @@ export function* openAIResponsesEvents(
       yield event('response.failed', { response: { ...response, status: 'failed', error } });
       return;
     }
-    yield event('response.output_item.done', { output_index: index++, item: { ...item, status: 'completed' } });
+    const content = [{ type: 'output_text', text: answer.text, annotations: [] }];
+    yield event('response.output_item.done', {
+      output_index: index++,
+      item: { ...item, content, status: 'completed' },
+    });
   }
   for (const [n, call] of answer.calls.entries()) {
     const item = {
@@ -80,6 +84,7 @@ export function* openAIResponsesEvents(
     input_tokens_details: { cached_tokens: cachedInputTokens ?? 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: reasoningTokens ?? 0 },
+    total_tokens: inputTokens + outputTokens,
   };
   const incomplete = answer.truncated ? { incomplete_details: { reason: 'max_output_tokens' } } : {};
   yield event(answer.truncated ? 'response.incomplete' : 'response.completed', {

@@ -1,0 +1,103 @@
+/**
+ * Creates a file below a root, complete or not at all, and never in place of another one.
+ *
+ *     <folder>/.<random>.tmp ──write, sync──▶ link ──▶ <folder>/<name>
+ *
+ * Folders below the root must be folders: a symbolic link there could lead anywhere, so it is refused.
+ */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HoldfastError, isHoldfastError, messageOf } from '../../core/errors.ts';
+import { linkNewFile } from '../link-new-file.ts';
+
+/** Only the owner may read a conversation. */
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+const FOR_CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Writes a new file and returns its path. `root` is made if it is missing, and may itself be reached through symbolic links. Throws
+ * `SESSION_EXISTS` when the file exists, `INVALID_ARGUMENT` when it cannot be written there, `STORE_FULL` when the disk is full.
+ */
+export async function writeNewFile(root: string, path: readonly string[], content: string): Promise<string> {
+  try {
+    const folder = await makeFolders(root, path.slice(0, -1));
+    const file = join(folder, path.at(-1) ?? '');
+    const partial = join(folder, `.${randomUUID()}.tmp`);
+    try {
+      await writeDurably(partial, content);
+      await publish(partial, file);
+    } finally {
+      await rm(partial, { force: true });
+    }
+    await syncFolder(folder);
+    return file;
+  } catch (error) {
+    throw isHoldfastError(error) ? error : writeError(root, error);
+  }
+}
+
+async function makeFolders(root: string, names: readonly string[]): Promise<string> {
+  await mkdir(root, { recursive: true, mode: PRIVATE_FOLDER });
+  let folder = await realpath(root);
+  for (const name of names) {
+    folder = join(folder, name);
+    await mkdir(folder, { mode: PRIVATE_FOLDER }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    if (!(await lstat(folder)).isDirectory()) {
+      throw new HoldfastError('INVALID_ARGUMENT', `${folder} is not a folder; nothing is written through a link`);
+    }
+  }
+  return folder;
+}
+
+async function writeDurably(path: string, content: string): Promise<void> {
+  const handle = await open(path, FOR_CREATING, PRIVATE_FILE);
+  try {
+    await handle.writeFile(content, 'utf8');
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Unlike a rename, a link fails when the file exists. */
+async function publish(partial: string, file: string): Promise<void> {
+  try {
+    await linkNewFile(partial, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file);
+    throw error;
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a directory, and needs no sync of it.
+  const handle = await open(folder, 'r').catch(() => undefined);
+  try {
+    await handle?.sync();
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** The error for a session that the agent has. */
+export function existsError(where: string): HoldfastError {
+  return new HoldfastError(
+    'SESSION_EXISTS',
+    `${where} exists; nothing was overwritten: leave the option sessionId out, or choose another id`,
+  );
+}
+
+function writeError(root: string, error: unknown): HoldfastError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (FULL.has(code)) {
+    return new HoldfastError('STORE_FULL', `${root} is full; free space and try again`, { cause: error });
+  }
+  const advice = `no transcript can be written below ${root}: ${messageOf(error)}; check it, or name another configDir`;
+  return new HoldfastError('INVALID_ARGUMENT', advice, { cause: error });
+}

@@ -1,0 +1,106 @@
+import { isVisible, onReturn } from './browser.ts';
+import type { ConversationSource, SourceReader } from './conversation-source.ts';
+import { asError } from './request.ts';
+
+/** What a connection reads for, and how. */
+export interface ConnectionOwner extends Pick<SourceReader, 'item' | 'live'> {
+  /** The cursor of the last item. */
+  cursor(): string | undefined;
+  limits(): { readonly silenceMs?: number | undefined; readonly maxRetryMs?: number | undefined };
+  /** Called when the source failed or ended. `isOver`: it will not be opened again. */
+  lost(isOver: boolean, error: Error | undefined): void;
+  /** Called when the tab was shown or hidden: frames begin or end with that. */
+  shown(): void;
+}
+
+const RETRY_MS = 1000;
+const MAX_RETRY_MS = 15_000;
+const SILENCE_MS = 40_000;
+
+/** Follows a source until it is closed or over: opens it again after the last cursor whenever it fails, with backoff and jitter. */
+export class Connection {
+  readonly #source: ConversationSource;
+  readonly #owner: ConnectionOwner;
+  readonly #stopReturns: () => void;
+  /** The attempt under way; none while the next one waits for its timer. */
+  #current: AbortController | undefined;
+  /** Until the next attempt, or until the current one counts as dead. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  #retryMs = RETRY_MS;
+  #heardAt = 0;
+
+  constructor(source: ConversationSource, owner: ConnectionOwner) {
+    this.#source = source;
+    this.#owner = owner;
+    this.#stopReturns = onReturn((isOnline) => this.#returned(isOnline));
+    this.#connect();
+  }
+
+  close(): void {
+    this.#stopReturns();
+    this.#stop();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#current?.abort();
+    this.#current = undefined;
+  }
+
+  async #connect(): Promise<void> {
+    this.#stop();
+    const attempt = new AbortController();
+    this.#current = attempt;
+    const isCurrent = (): boolean => this.#current === attempt;
+    const alive = (retryMs = this.#retryMs): void => {
+      if (!isCurrent()) return;
+      this.#retryMs = retryMs;
+      this.#heardAt = Date.now();
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => attempt.abort(new Error('the server is silent')), this.#silenceMs);
+    };
+    let problem: unknown;
+    try {
+      await this.#source.follow(
+        this.#owner.cursor(),
+        {
+          alive,
+          item: (item) => isCurrent() && this.#owner.item(item),
+          live: () => {
+            if (!isCurrent()) return;
+            this.#failures = 0;
+            this.#owner.live();
+          },
+        },
+        attempt.signal,
+      );
+    } catch (error) {
+      problem = error;
+    }
+    if (!isCurrent()) return;
+    this.#stop(); // an error of the reader leaves the response open
+    const isOver = this.#source.isFinal(problem);
+    if (isOver) this.#stopReturns();
+    else {
+      const { maxRetryMs = MAX_RETRY_MS } = this.#owner.limits();
+      const most = Math.min(maxRetryMs, this.#retryMs * 2 ** this.#failures++);
+      this.#timer = setTimeout(() => this.#connect(), most * (0.5 + Math.random() / 2));
+    }
+    this.#owner.lost(isOver, problem === undefined ? undefined : asError(problem));
+  }
+
+  get #silenceMs(): number {
+    return this.#owner.limits().silenceMs ?? SILENCE_MS;
+  }
+
+  /** A tab that was hidden or offline: its timers were slow and its connection may be dead. */
+  #returned(isOnline: boolean): void {
+    this.#owner.shown();
+    if (!isVisible() && !isOnline) return;
+    const isDoubtful = isOnline || Date.now() - this.#heardAt > this.#silenceMs / 2;
+    if (this.#current && !isDoubtful) return;
+    this.#failures = 0;
+    this.#connect();
+  }
+}

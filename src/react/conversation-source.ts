@@ -1,0 +1,66 @@
+import type { CallState } from '../core/evaluations.ts';
+import type { InputContent, InputMode, RaisedBudget, Settlement } from '../core/events.ts';
+import type { CallRef } from '../core/messages.ts';
+import type { TailItem } from '../core/tail.ts';
+import type { QueuedInput } from '../core/views.ts';
+
+/** Options of `actions.send`. */
+export interface SendInputOptions {
+  /** Names the input: sending it again with the same id sends it once. A random one unless given. */
+  readonly id?: string;
+  readonly mode?: InputMode;
+  readonly by?: string;
+}
+
+/** What people can do with a conversation. Each resolves when it is in the log; the process that runs the session obeys. */
+export interface ConversationActions {
+  /** Sends a message, and sends it again with the same id when the server does not respond. */
+  send(input: string | InputContent, options?: SendInputOptions): Promise<{ readonly id: string }>;
+  /** Sends a message that joins the running evaluation before its next request. */
+  steer(input: string | InputContent, options?: Omit<SendInputOptions, 'mode'>): Promise<{ readonly id: string }>;
+  /** Takes a queued input back; false when it was placed already. */
+  withdraw(inputId: string): Promise<boolean>;
+  /** Withdraws what is queued and cancels what runs, if anything. */
+  stop(options?: { readonly by?: string }): Promise<void>;
+  /** Lets a call run, with other arguments if some are given. */
+  approve(
+    call: CallRef,
+    options?: { readonly by?: string; readonly note?: string; readonly arguments?: unknown },
+  ): Promise<void>;
+  /** Denies a call; the model receives the reason. */
+  deny(call: CallRef, options?: { readonly reason?: string; readonly by?: string }): Promise<void>;
+  /** Settles a call whose outcome is unknown: its result, or that it may run again. */
+  settle(call: CallRef, how: Settlement): Promise<void>;
+  /** Continues a suspended evaluation, with higher limits if some are given. */
+  resume(options?: {
+    readonly evaluationId?: string;
+    readonly budget?: RaisedBudget;
+    readonly maxTurns?: number;
+    readonly by?: string;
+  }): Promise<void>;
+  /** Gives up an evaluation that is suspended or has failed. */
+  abandon(options?: { readonly evaluationId?: string; readonly reason?: string; readonly by?: string }): Promise<void>;
+}
+
+/** Receives what a source yields. */
+export interface SourceReader {
+  item(item: TailItem): void;
+  /** Everything that was committed when the source was opened has been read. */
+  live(): void;
+  /**
+   * The connection is opened, or carries bytes: if it does not do so again in time, it is dead. `retryMs` is the server's wish for the time
+   * between two connections. A source that cannot die silently does not call it.
+   */
+  alive(retryMs?: number): void;
+}
+
+/** Where a conversation comes from, and what acts on it. */
+export interface ConversationSource {
+  /** Reads items after a cursor until the source ends, fails or `signal` aborts. Reading then continues after the last cursor. */
+  follow(after: string | undefined, reader: SourceReader, signal: AbortSignal): Promise<void>;
+  /** Whether no later attempt can succeed after this error of `follow`. */
+  isFinal(error: unknown): boolean;
+  /** The queued inputs and, if they are wanted, the calls without a result. */
+  readWaiting(withCalls: boolean): Promise<readonly [readonly QueuedInput[], readonly CallState[]]>;
+  readonly actions: ConversationActions;
+}

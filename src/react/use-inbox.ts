@@ -1,0 +1,72 @@
+import { type CallState, isDecided } from '../core/evaluations.ts';
+import type { SessionInfo } from '../ports/store.ts';
+import type { ConversationActions } from './conversation-source.ts';
+import { RequestError, type RequestOptions, read, withoutSlash } from './request.ts';
+import { serverSource } from './server-source.ts';
+import { useResource } from './use-resource.ts';
+import { readList } from './use-sessions.ts';
+
+/** Options of `useInbox`. */
+export interface UseInboxOptions extends RequestOptions {
+  /** The most sessions that are shown. Default: 50. */
+  readonly limit?: number;
+  /** Milliseconds between two refreshes while the tab is visible. Default: 5,000. */
+  readonly refreshMs?: number;
+}
+
+/** A session that waits for a person: its calls, or, without calls, the evaluation that is suspended or has failed. */
+export interface InboxEntry {
+  readonly session: SessionInfo;
+  /** Open calls that no person has decided about, with the arguments that they would run with. */
+  readonly calls: readonly (CallState & { readonly exactArguments?: string })[];
+  readonly actions: ConversationActions;
+}
+
+/** Everything that waits for a person, over all sessions of a server. */
+export interface PersonInbox {
+  readonly entries: readonly InboxEntry[];
+  readonly isLoading: boolean;
+  readonly error: Error | undefined;
+  refresh(): Promise<void>;
+}
+
+const NONE: readonly InboxEntry[] = [];
+
+/**
+ * Lists what waits for a person on the server at `url` (what stands before `/sessions`): suspended evaluations that no runner continues by
+ * itself, with their calls, and failed ones that hold up queued inputs.
+ */
+export function useInbox(url: string, options: UseInboxOptions = {}): PersonInbox {
+  const { limit = 50, refreshMs = 5000 } = options;
+  const load = async (signal: AbortSignal): Promise<readonly InboxEntry[]> => {
+    const [suspended, failed] = await Promise.all(
+      ['suspended', 'failed'].map((status) => readList(url, 'sessions', { status, limit }, options, signal)),
+    );
+    const waiting = [
+      ...(suspended?.sessions.filter(({ work }) => !work) ?? []),
+      ...(failed?.sessions.filter(({ queued }) => queued) ?? []),
+    ];
+    const entries = waiting.slice(0, limit).map((session) => entryOf(session, url, options, signal));
+    return (await Promise.all(entries)).filter((entry) => entry !== undefined);
+  };
+  const { data, refresh, ...rest } = useResource(`${url} ${limit}`, NONE, refreshMs, load);
+  return { ...rest, entries: data, refresh: () => refresh() };
+}
+
+/** Undefined for a session that was deleted meanwhile. */
+async function entryOf(
+  session: SessionInfo,
+  url: string,
+  options: RequestOptions,
+  signal: AbortSignal,
+): Promise<InboxEntry | undefined> {
+  const own = `${withoutSlash(url)}/sessions/${encodeURIComponent(session.id)}`;
+  try {
+    const { calls } = await read<Pick<InboxEntry, 'calls'>>(`${own}/calls`, options, { signal });
+    const { actions } = serverSource(own, () => options);
+    return { session, calls: calls.filter((call) => !isDecided(call)), actions };
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { HoldfastError } from '../core/errors.ts';
+import { HttpError, isFailure, refusalOf } from './http-error.ts';
+import { readJsonBody } from './request-body.ts';
+import { checkBody, type Route, readQuery, type ServerContext } from './route.ts';
+import { ROUTES } from './route-table.ts';
+
+/** Hono is an optional peer: this entry loads without it. */
+async function loadHono(): Promise<typeof import('hono')> {
+  try {
+    return await import('hono');
+  } catch (cause) {
+    throw new HoldfastError('DEPENDENCY_MISSING', 'holdfast/server needs the package hono: npm install hono', {
+      cause,
+    });
+  }
+}
+
+/** Handles requests that passed the checks of access. */
+export type App = (request: Request) => Response | Promise<Response>;
+
+/** The routes as an app. A path that exists with other methods is 405, any other 404. */
+export async function loadApp(context: ServerContext, basePath: string): Promise<App> {
+  const { Hono } = await loadHono();
+  // Paths stay encoded for the router: a slash in an id is no separator.
+  const root = new Hono({ getPath: (request) => new URL(request.url).pathname });
+  const app = basePath === '' ? root : root.basePath(basePath);
+  for (const route of ROUTES) {
+    app.on(route.method, route.path, (c) => respond(context, route, c.req.raw, c.req.param()));
+  }
+  for (const path of new Set(ROUTES.map((route) => route.path))) {
+    const allow = ROUTES.filter((route) => route.path === path).map(({ method }) => method);
+    app.all(path, () => {
+      throw new HttpError('METHOD_NOT_ALLOWED', `this route has ${allow.join(', ')}`, { allow: allow.join(', ') });
+    });
+  }
+  root.notFound(() => {
+    throw new HttpError('ROUTE_NOT_FOUND', 'there is no such route; GET /openapi.json lists them');
+  });
+  root.onError((error) => errorResponse(error, context.report));
+  return (request) => root.fetch(request);
+}
+
+async function respond(
+  context: ServerContext,
+  route: Route,
+  request: Request,
+  params: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const url = new URL(request.url);
+  checkEncoding(url);
+  const query = readQuery(url, route);
+  const hasBody = request.method !== 'GET' && request.method !== 'HEAD';
+  const body = checkBody(hasBody ? await readJsonBody(request, context.limits.maxBodyBytes) : undefined, route);
+  const result = await route.handle(context, { request, params, query, body });
+  if (result instanceof Response) return result;
+  return Response.json(result, { status: route.response.status });
+}
+
+function checkEncoding({ pathname }: URL): void {
+  try {
+    decodeURIComponent(pathname);
+  } catch {
+    throw new HoldfastError('INVALID_ARGUMENT', 'the path is not percent-encoded UTF-8; use encodeURIComponent(id)');
+  }
+}
+
+/** The response to an error; failures are reported. */
+export function errorResponse(error: unknown, report: (error: unknown) => void): Response {
+  const { status, headers, body } = refusalOf(error);
+  if (isFailure(error)) report(error);
+  return Response.json(body, { status, headers });
+}

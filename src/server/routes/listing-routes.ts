@@ -1,0 +1,57 @@
+import { HoldfastError } from '../../core/errors.ts';
+import type { ListSessionsOptions, SearchOptions } from '../../ports/store.ts';
+import { given, type Route } from '../route.ts';
+import { listOf, resultOf, TEXT } from './schemas.ts';
+
+const MAX_PAGE = 500;
+
+/** Routes about many sessions. */
+export const LISTING_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/sessions',
+    name: 'listSessions',
+    summary: 'Sessions, newest activity first',
+    query: {
+      status: {
+        type: 'string',
+        enum: ['running', 'suspended', 'completed', 'failed', 'superseded'],
+        description: 'the status of the newest evaluation',
+      },
+      work: { type: 'boolean', description: 'true: only sessions in which a runner has work' },
+      tag: { type: 'string', isRepeated: true, description: 'only sessions with all of these tags' },
+      idPrefix: { type: 'string', description: 'only sessions whose id starts with this text' },
+      metadata: { type: 'json', description: 'only sessions whose metadata has these values' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, description: 'the most sessions of a page; 50' },
+      cursor: { type: 'string', description: 'next of the previous page' },
+    },
+    response: {
+      status: 200,
+      description: 'One page',
+      schema: resultOf({ sessions: listOf('SessionInfo'), next: TEXT }, ['next']),
+    },
+    handle: ({ store }, { query }) => {
+      const { status, work, tag: tags, idPrefix, metadata, limit, cursor } = query;
+      const filter = given({ status, tags, idPrefix, metadata, limit, cursor, work: work === true ? true : undefined });
+      return store.listSessions(filter as ListSessionsOptions);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/search',
+    name: 'search',
+    summary: 'Messages that contain words',
+    query: {
+      q: { type: 'string', isRequired: true, description: 'the words' },
+      session: { type: 'string', description: 'only in this session' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, description: 'the most hits' },
+    },
+    response: { status: 200, description: 'The hits', schema: resultOf({ hits: listOf('SearchHit') }) },
+    errors: [501],
+    handle: async ({ store }, { query }) => {
+      if (!store.search) throw new HoldfastError('STORE_UNSUPPORTED', 'this store has no search');
+      const { q, session: sessionId, limit } = query;
+      return { hits: await store.search(String(q), given({ sessionId, limit }) as SearchOptions) };
+    },
+  },
+];

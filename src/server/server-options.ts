@@ -1,0 +1,124 @@
+import { HoldfastError } from '../core/errors.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import type { Store } from '../ports/store.ts';
+import type { OpenSessionOptions } from '../session/session.ts';
+import type { Agents } from './runners.ts';
+
+/** Options of `createServer`. */
+export interface ServerOptions {
+  readonly store: Store;
+  /** What runs a session. Without it the server reads and appends, and other processes run what is sent. */
+  readonly agents?: Agents;
+  /** How the server opens sessions: `redact`, `upcasters` and so on. */
+  readonly session?: Omit<OpenSessionOptions, 'store' | 'id' | 'readOnly' | 'slices' | 'onError'>;
+  /** What requests must carry as `Authorization: Bearer …`; at least 16 characters. */
+  readonly token?: string;
+  /** Decides about every request instead of `token`. */
+  readonly authorize?: (request: Request) => boolean | Promise<boolean>;
+  /** Host names that requests may name beside the loopback and listened ones, without a port. */
+  readonly hosts?: readonly string[];
+  /** Origins of pages that may use this server from elsewhere, such as `http://localhost:5173`. */
+  readonly origins?: readonly string[];
+  /** What every path begins with. */
+  readonly basePath?: string;
+  /** Receives errors that no response can carry; `sessionId` if a runner of that session failed. By default a process warning. */
+  readonly onError?: (error: unknown, context: { readonly sessionId?: string }) => void;
+  /** The most bytes that a request's body may have; 8 MiB. */
+  readonly maxBodyBytes?: number;
+  /** The most streams that are open at a time; 10,000. */
+  readonly maxStreams?: number;
+  /** The most sessions that are run at a time; 256. The others wait. */
+  readonly maxRunners?: number;
+  /** Milliseconds without an item after which a stream carries a comment; 15,000. */
+  readonly heartbeatMs?: number;
+  /** Milliseconds that clients wait before they reconnect; 1,000. */
+  readonly retryMs?: number;
+  /** Milliseconds between two searches for work that other processes made; 1,000. 0: none. */
+  readonly pollMs?: number;
+}
+
+const KNOWN: KnownOptions<ServerOptions> = {
+  store: true,
+  agents: true,
+  session: true,
+  token: true,
+  authorize: true,
+  hosts: true,
+  origins: true,
+  basePath: true,
+  onError: true,
+  maxBodyBytes: true,
+  maxStreams: true,
+  maxRunners: true,
+  heartbeatMs: true,
+  retryMs: true,
+  pollMs: true,
+};
+
+const MIN_TOKEN = 16;
+
+/** The numbers of a server, with their defaults. */
+export type ServerLimits = Required<
+  Pick<ServerOptions, 'maxBodyBytes' | 'maxStreams' | 'maxRunners' | 'heartbeatMs' | 'retryMs' | 'pollMs'>
+>;
+
+const LIMITS: ServerLimits = {
+  maxBodyBytes: 8 * 2 ** 20,
+  maxStreams: 10_000,
+  maxRunners: 256,
+  heartbeatMs: 15_000,
+  retryMs: 1000,
+  pollMs: 1000,
+};
+
+/** Throws `INVALID_ARGUMENT` for options that cannot work; returns the limits. */
+export function checkServerOptions(options: ServerOptions): ServerLimits {
+  refuseUnknownOptions('createServer', options, KNOWN);
+  if (typeof options?.store?.append !== 'function')
+    refuse('createServer needs a store: memoryStore or sqliteStore make one');
+  const { token, authorize, hosts = [], origins = [], basePath = '' } = options;
+  if (token !== undefined && authorize)
+    refuse('token and authorize both decide who may use the server; give one of them');
+  if (token !== undefined && (typeof token !== 'string' || token.length < MIN_TOKEN)) {
+    refuse(`a token has at least ${MIN_TOKEN} characters; crypto.randomUUID() makes one`);
+  }
+  for (const origin of origins)
+    if (!isOrigin(origin)) refuse(`${origin} is not an origin such as http://localhost:5173`);
+  for (const host of hosts)
+    if (!isHost(host)) refuse(`${host} is not a host name; give it without scheme, port and path`);
+  if (basePath !== '' && !/^(?:\/[\w.~-]+)+$/.test(basePath))
+    refuse(`basePath is a path such as /holdfast, not ${basePath}`);
+  return checkNumbers('createServer', { ...LIMITS, ...defined(options, LIMITS) }, { pollMs: 0 });
+}
+
+/** Throws `INVALID_ARGUMENT` for a number below 1, or below the given minimum. */
+export function checkNumbers<Numbers extends Readonly<Record<string, number>>>(
+  what: string,
+  numbers: Numbers,
+  minimums: Readonly<Record<string, number>> = {},
+): Numbers {
+  for (const [name, value] of Object.entries(numbers)) {
+    const least = minimums[name] ?? 1;
+    if (!Number.isSafeInteger(value) || value < least)
+      refuse(`${name} of ${what} is a whole number of at least ${least}`);
+  }
+  return numbers;
+}
+
+/** The values of the named options that are given. */
+export function defined<Numbers extends object>(options: object, names: Numbers): Partial<Numbers> {
+  const given = Object.entries(options).filter(([name, value]) => Object.hasOwn(names, name) && value !== undefined);
+  return Object.fromEntries(given) as Partial<Numbers>;
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+function isHost(text: string): boolean {
+  return URL.canParse(`http://${text}`) && new URL(`http://${text}`).hostname === text.toLowerCase();
+}
+
+function refuse(why: string): never {
+  throw new HoldfastError('INVALID_ARGUMENT', why);
+}

@@ -1,0 +1,77 @@
+/**
+ * The bytes of an imported session's records as text (D75): UTF-8 where that is exact and short, base64 of the compressed bytes otherwise.
+ * It is beside the stores because their search reads the records.
+ */
+import { isUtf8 } from 'node:buffer';
+import { HoldfastError } from '../core/errors.ts';
+import type { SourceEncoding, SourceRecordedFields } from '../core/source-events.ts';
+
+/** Shorter batches are stored as they are: an agent that is being followed appends single lines. */
+const MIN_COMPRESSED = 2048;
+
+let loaded: typeof import('node:zlib') | undefined;
+
+/** Loaded when it is first used: sessions without imported records never need it, and every program that imports a store would load it. */
+function compression(): typeof import('node:zlib') {
+  loaded ??= process.getBuiltinModule?.('node:zlib');
+  if (loaded) return loaded;
+  throw new HoldfastError(
+    'RUNTIME_UNSUPPORTED',
+    'records are compressed by node:zlib, which this runtime lacks; use Node',
+  );
+}
+
+/** Bytes as text. */
+export interface EncodedBytes {
+  readonly encoding: SourceEncoding;
+  readonly data: string;
+}
+
+/** Encodes bytes, compressed unless they are few. */
+export function encodeBytes(bytes: Buffer): EncodedBytes {
+  if (bytes.length < MIN_COMPRESSED) {
+    return isUtf8(bytes)
+      ? { encoding: 'utf8', data: bytes.toString('utf8') }
+      : { encoding: 'base64', data: bytes.toString('base64') };
+  }
+  // Node has Zstandard since 22.15; a memory store also runs on older versions.
+  const zlib = compression();
+  const level = { params: { [zlib.constants.ZSTD_c_compressionLevel ?? 100]: 1 } };
+  return typeof zlib.zstdCompressSync === 'function'
+    ? { encoding: 'zstd', data: zlib.zstdCompressSync(bytes, level).toString('base64') }
+    : { encoding: 'deflate', data: zlib.deflateRawSync(bytes, { level: 1 }).toString('base64') };
+}
+
+/** Decodes bytes that `encodeBytes` encoded. Throws when the text is damaged, or longer than `maxLength` bytes. */
+export function decodeBytes({ encoding, data }: EncodedBytes, maxLength: number): Buffer {
+  const options = { maxOutputLength: Math.max(1, maxLength) };
+  switch (encoding) {
+    case 'utf8':
+      return Buffer.from(data, 'utf8');
+    case 'base64':
+      return Buffer.from(data, 'base64');
+    case 'deflate':
+      return compression().inflateRawSync(Buffer.from(data, 'base64'), options);
+    case 'zstd':
+      if (typeof compression().zstdDecompressSync === 'function') {
+        return compression().zstdDecompressSync(Buffer.from(data, 'base64'), options);
+      }
+      throw new HoldfastError(
+        'RUNTIME_UNSUPPORTED',
+        'these records are compressed with Zstandard, which this version of Node lacks; use Node 22.15 or newer',
+      );
+  }
+}
+
+/** A batch may grow when it is redacted; no redaction makes it this much longer. */
+const MAX_GROWTH = 16 * 1024 * 1024;
+
+/** The bytes of a batch. `contentOf` reads an external content; `undefined` when that is missing. */
+export function recordedBytes(
+  event: SourceRecordedFields,
+  contentOf: (name: string) => string | undefined,
+): Buffer | undefined {
+  const data = event.content === undefined ? (event.data ?? '') : contentOf(event.content);
+  if (data === undefined) return undefined;
+  return decodeBytes({ encoding: event.encoding, data }, event.bytes + (event.redacted ? MAX_GROWTH : 0));
+}

@@ -1,0 +1,253 @@
+/** Secrets that their place shows: passwords in URLs, arguments of well-known commands, cookies of a jar, values of a Kubernetes secret. */
+import { type Finding, MARK } from './finding.ts';
+import { isSecretValue, looksRandom } from './secret-values.ts';
+
+/** The secrets in a text that their place shows. */
+export function placedSecrets(text: string): Finding[] {
+  return [...urlPasswords(text), ...PLACES.flatMap((place) => inPlace(text, place)), ...kubernetesSecrets(text)];
+}
+
+const AUTHORITY = /([^\s:/?#@"'`<>{}\\]{0,200}):(?!\d{1,5}(?:[/?#\s]|$))([^\s"'`<>\\]{1,300})@(?=[A-Za-z0-9[(])/y;
+const USER = /([^\s:/?#@"'`<>{}\\]{20,300})@(?=[A-Za-z0-9[])/y;
+
+/** `scheme://user:password@host`. A key may also be the user. */
+function urlPasswords(text: string): Finding[] {
+  const findings: Finding[] = [];
+  const kind = 'url-password';
+  for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
+    if (!/[A-Za-z0-9]/.test(text[at - 1] ?? '')) continue;
+    const from = at + 3;
+    AUTHORITY.lastIndex = from;
+    const found = AUTHORITY.exec(text);
+    const [, user = '', password = ''] = found ?? [];
+    USER.lastIndex = from;
+    const key = found ? user : (USER.exec(text)?.[1] ?? '');
+    if (looksRandom(key) && key.length >= 20) findings.push({ start: from, end: from + key.length, kind });
+    // Not over the path: `https://host:x/y@z` has no password, unless what is before the `@` has no end of an authority.
+    if (!found || password.startsWith(MARK) || /^(?:\$|<|\{|%7B|\*+$)/.test(password) || password.includes('://'))
+      continue;
+    findings.push({ start: from + user.length + 1, end: from + user.length + 1 + password.length, kind });
+  }
+  return findings;
+}
+
+interface Place {
+  readonly kind: string;
+  readonly pattern: RegExp;
+  /** A text without it has no such place. */
+  readonly hint: string;
+}
+
+/** The group called `secret`. Every repetition is bounded, and every pattern starts with what is rare. */
+const PLACES: readonly Place[] = [
+  {
+    kind: 'bearer-token',
+    hint: 'Bearer ',
+    pattern: /(?<![A-Za-z])Bearer\s{1,5}(?<secret>(?=[A-Za-z._~+/-]{0,200}[0-9])[A-Za-z0-9._~+/-]{20,8000}={0,2})/dg,
+  },
+  {
+    kind: 'slack-webhook',
+    hint: 'hooks.slack.com',
+    pattern: /hooks\.slack\.com\/(?:services|workflows|triggers)\/(?<secret>[A-Za-z0-9/_-]{20,200})/dg,
+  },
+  {
+    kind: 'discord-webhook',
+    hint: '/api/webhooks/',
+    pattern: /\/api\/webhooks\/[0-9]{15,22}\/(?<secret>[A-Za-z0-9_-]{50,100})/dg,
+  },
+  {
+    kind: 'teams-webhook',
+    hint: 'webhook',
+    pattern: /\.(?:webhook\.)?office\.com\/webhook[a-z0-9]{0,4}\/(?<secret>[A-Za-z0-9@/-]{60,300})/dg,
+  },
+  {
+    kind: 'discord-token',
+    hint: '',
+    pattern: /(?<![\w.-])(?<secret>[MNO][A-Za-z0-9]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})(?![\w-])/dg,
+  },
+  {
+    kind: 'basic-credentials',
+    hint: 'Basic ',
+    pattern: /(?<![A-Za-z])Basic\s{1,3}(?<secret>(?=[A-Za-z+/]{0,200}[0-9])[A-Za-z0-9+/]{12,2000}={0,2})(?![\w-])/dg,
+  },
+  {
+    kind: 'storage-key',
+    hint: 'Key=',
+    pattern: /(?:AccountKey|SharedAccessKey|SharedSecretKey)=(?<secret>[A-Za-z0-9+/]{20,120}={0,2})/dg,
+  },
+  { kind: 'url-password', hint: '@', pattern: /[\w.-]{1,60}:(?<secret>[^\s"'`@<>$]{3,100})@(?:tcp|unix|udp)\(/dg },
+  {
+    kind: 'command-password',
+    hint: 'curl',
+    pattern:
+      /\bcurl\b[^\n]{0,500}?\s(?:-u|--user|--proxy-user)[ =]["']?[^\s:"'$]{1,100}:(?<secret>[^\s"'$<{]{3,300})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'login',
+    pattern: /\blogin\b[^\n|;]{0,300}?\s-p[ =]?["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,300})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'sshpass',
+    pattern: /\bsshpass\s{1,4}-p\s{0,4}["']?(?<secret>[^\s"'$<{][^\s"'<{]{2,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'mysql',
+    pattern: /\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p["']?(?<secret>[^\s"'$<{]{4,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'redis-cli',
+    pattern: /\bredis-cli\b[^\n|;]{0,300}?\s(?:-a|--pass)\s{1,4}["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'twine',
+    pattern: /\btwine\b[^\n|;]{0,300}?\s-p\s{1,4}["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,400})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'htpasswd',
+    pattern:
+      /\bhtpasswd\s{1,4}-\w{0,6}b\w{0,6}\s{1,4}\S{1,200}\s{1,4}\S{1,100}\s{1,4}["']?(?<secret>[^\s"'$<{]{4,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'chpasswd',
+    pattern: /\becho\s{1,4}["']?[\w.-]{1,40}:(?<secret>[^\s"'$<{]{4,200})["']?\s{0,4}\|[^\n]{0,40}chpasswd/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: ' pass:',
+    pattern: /\s-pass(?:in|out)?\s{1,4}["']?pass:(?<secret>[^\s"'$<{]{3,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'secret',
+    pattern:
+      /\bsecrets? (?:set|put|create|add)\b[^\n]{0,300}?(?:--body|-b|--value|--secret-string)[ =]{1,2}["']?(?<secret>[^\s"'$<{]{6,4000})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: '--from-literal',
+    pattern: /--from-literal[= ]["']?[\w.-]{1,100}=(?<secret>[^\s"'$<{]{4,4000})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'netlify',
+    pattern: /\bnetlify\b[^\n]{0,200}?--auth[ =](?<secret>[\w-]{20,100})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'http',
+    pattern:
+      /\bhttps?[ ][^\n]{0,200}?(?:^|\s)(?:-a|--auth)[ =](?:[\w.@-]{1,60}:)?(?<secret>[^\s"'$<{:-][^\s"'<{:]{5,400})/dg,
+  },
+  {
+    kind: 'database-password',
+    hint: 'IDENTIFIED',
+    pattern: /\bIDENTIFIED (?:WITH \w{1,40} )?BY ['"](?<secret>[^'"\n]{3,200})['"]/dg,
+  },
+  {
+    kind: 'cookie',
+    hint: 'curl',
+    pattern: /\bcurl\b[^\n]{0,500}?\s(?:-b|--cookie)[ =]["']?[\w.%-]{1,100}=(?<secret>[^\s"';$<{]{8,4000})/dg,
+  },
+  {
+    kind: 'cookie',
+    hint: '\t',
+    pattern:
+      /^(?:#HttpOnly_)?\.?[\w.-]{2,200}\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t[0-9]{1,20}\t[^\t\n]{1,200}\t(?<secret>[^\s]{8,8000})/dgm,
+  },
+  {
+    kind: 'cookie',
+    hint: 'SID',
+    pattern: /\b(?:PHPSESSID|JSESSIONID|ASPSESSIONID\w{0,12}|ASP\.NET_SessionId)=(?<secret>[^\s;"'&<>]{8,500})/dg,
+  },
+  {
+    kind: 'pgpass',
+    hint: ':5432:',
+    pattern: /^[\w.*-]{1,200}:5432:[^:\s]{1,100}:[^:\s]{1,100}:(?<secret>\S{4,200})$/dgm,
+  },
+  {
+    kind: 'npmrc',
+    hint: '_auth',
+    pattern: /_auth(?:Token)?[ \t]{0,4}=[ \t]{0,4}["']?(?<secret>[A-Za-z0-9+/=_-]{12,1000})/dg,
+  },
+  {
+    kind: 'registry-auth',
+    hint: '"auth',
+    pattern: /"auth\\?"\s{0,8}:\s{0,8}\\?"(?<secret>[A-Za-z0-9+/]{12,8000}={0,2})\\?"/dg,
+  },
+  {
+    kind: 'presigned-url',
+    hint: 'ignature=',
+    pattern: /[?&](?:X-Amz-Signature|X-Goog-Signature|Signature)=(?<secret>[A-Za-z0-9%+/=_~-]{20,700})/dg,
+  },
+  {
+    kind: 'authorization-header',
+    hint: 'AWS4-HMAC-SHA256',
+    pattern: /AWS4-HMAC-SHA256[^\n]{0,400}?Signature=(?<secret>[0-9a-f]{64})/dg,
+  },
+  { kind: 'shared-access-signature', hint: 'sig=', pattern: /[?&;]sig=(?<secret>[A-Za-z0-9%+/=_-]{20,200})/dg },
+  {
+    kind: 'app-key',
+    hint: 'base64:',
+    pattern: /\bAPP_KEY["']?\s{0,4}[=:]\s{0,4}["']?base64:(?<secret>[A-Za-z0-9+/]{20,100}={0,2})/dg,
+  },
+];
+
+/** A pattern that every text with such a secret matches. */
+export const PLACE_HINT: string = [
+  ...new Set(PLACES.map(({ hint }) => hint.replace(/[.]/g, '\\.'))),
+  ...[':\\/\\/', '[MNO][A-Za-z0-9]{22}', 'kind:'],
+]
+  .filter((hint) => hint !== '')
+  .join('|');
+
+function inPlace(text: string, { kind, pattern, hint }: Place): Finding[] {
+  if (!text.includes(hint)) return [];
+  const findings: Finding[] = [];
+  for (const match of text.matchAll(pattern)) {
+    const [start, end] = match.indices?.groups?.secret ?? [0, 0];
+    const value = text.slice(start, end);
+    if (value.startsWith(MARK) || !isSecretValue(value, 'strong', 'quoted')) continue;
+    findings.push({ start, end, kind });
+  }
+  return findings;
+}
+
+const SECRET_KIND = /^[ \t]*kind:[ \t]*["']?Secret["']?[ \t]*\r?$/m;
+
+/** The values under `data:` and `stringData:` of a Kubernetes secret in YAML. */
+function kubernetesSecrets(text: string): Finding[] {
+  if (!text.includes('Secret') || !SECRET_KIND.test(text)) return [];
+  const findings: Finding[] = [];
+  let at = 0;
+  for (const document of text.split(/^(?=---[ \t]*\r?$)/m)) {
+    if (SECRET_KIND.test(document)) for (const found of dataOf(document, at)) findings.push(found);
+    at += document.length;
+  }
+  return findings;
+}
+
+function dataOf(document: string, offset: number): Finding[] {
+  const findings: Finding[] = [];
+  let indent: number | undefined;
+  let at = offset;
+  for (const line of document.split('\n')) {
+    const width = line.length - line.trimStart().length;
+    if (/^[ \t]*(?:data|stringData):[ \t]*\r?$/.test(line)) indent = width;
+    else if (indent !== undefined && line.trim() !== '' && width <= indent) indent = undefined;
+    const field =
+      indent === undefined ? undefined : /^([ \t]+["']?[\w.-]{1,253}["']?:[ \t]+["']?)([^\s"'|>][^\s"']*)/.exec(line);
+    if (field?.[2] && !field[2].startsWith(MARK) && !/^[${<]/.test(field[2])) {
+      const start = at + (field[1]?.length ?? 0);
+      findings.push({ start, end: start + field[2].length, kind: 'kubernetes-secret' });
+    }
+    at += line.length + 1;
+  }
+  return findings;
+}

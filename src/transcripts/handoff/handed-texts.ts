@@ -1,0 +1,72 @@
+import type { MediaPart, ToolCall } from '../../core/messages.ts';
+import type { LossReport } from '../../formats/losses.ts';
+import { type RedactOptions, type SecretCounts, SecretRedactor } from '../export/redact-secrets.ts';
+import { asObject, isKeepable, type Json, parseJson, TOO_DEEP } from '../json-access.ts';
+import { type PathMap, PathMapper } from './map-paths.ts';
+
+/** What to replace in texts, inputs and results. */
+export interface TextChanges {
+  readonly redactor: SecretRedactor | undefined;
+  readonly paths: PathMapper;
+}
+
+/** Reads the options `redact` and `paths`. */
+export function textChanges(redact: boolean | RedactOptions = false, paths: PathMap = {}): TextChanges {
+  const redactor = redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
+  return { redactor, paths: new PathMapper(paths) };
+}
+
+/** The number of redacted secrets, by kind. */
+export function redactedBy({ redactor }: TextChanges): SecretCounts {
+  return redactor?.counts ?? {};
+}
+
+/** Texts and inputs as they are handed over: without secrets, with paths of the new place, in whole characters. */
+export class HandedTexts {
+  readonly #changes: TextChanges;
+  readonly #losses: LossReport;
+
+  constructor(changes: TextChanges, losses: LossReport) {
+    this.#changes = changes;
+    this.#losses = losses;
+  }
+
+  text(text: string, id: string): string {
+    const { redactor, paths } = this.#changes;
+    return this.#whole(paths.text(redactor ? redactor.data(text) : text), id);
+  }
+
+  medium(part: MediaPart): MediaPart {
+    const { data, mediaType, type, filename } = this.#changes.redactor?.data(part) ?? part;
+    return { type, mediaType, data, ...(filename !== undefined && { filename: filename.toWellFormed() }) };
+  }
+
+  /** A call's arguments as an object: what is no object, such as a patch, is wrapped in one. */
+  input({ callId, arguments: text }: ToolCall): Json {
+    const value = text.trim() === '' ? {} : (parseJson(text) ?? text);
+    const object = asObject(value);
+    if (!object) this.#losses.add('arguments of a call', 'wrapped: they are no JSON object', callId);
+    const input = object ?? { input: value };
+    if (!isKeepable(input)) {
+      this.#losses.add('arguments of a call', 'left out: they are nested too deeply', callId);
+      return { input: TOO_DEEP };
+    }
+    const { redactor } = this.#changes;
+    return this.#value(redactor ? redactor.data(input) : input, callId) as Json;
+  }
+
+  #value(value: unknown, id: string): unknown {
+    if (typeof value === 'string') return this.#whole(this.#changes.paths.text(value), id);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#value(item, id));
+    const fields = Object.entries(value).map(([name, field]) => [this.#whole(name, id), this.#value(field, id)]);
+    return Object.fromEntries(fields);
+  }
+
+  /** Half a character (a lone surrogate) is no UTF-8: Codex skips a line that holds one. */
+  #whole(text: string, id: string): string {
+    if (text.isWellFormed()) return text;
+    this.#losses.add('half a character', 'written as U+FFFD', id);
+    return text.toWellFormed();
+  }
+}

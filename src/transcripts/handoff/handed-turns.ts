@@ -1,0 +1,216 @@
+/**
+ * What every target can hold: what people said, and responses whose calls each have one result.
+ *
+ *     messages ─▶ without reasoning, instructions and injected texts ─▶ each call with its result ─▶ ids and names that fit
+ *              ─▶ secrets and paths replaced ─▶ turns
+ */
+import type {
+  AssistantMessage,
+  ConversationMessage,
+  MediaPart,
+  TextPart,
+  ToolCall,
+  ToolMessage,
+} from '../../core/messages.ts';
+import { API_RULES } from '../../formats/api-rules.ts';
+import { type LossReport, onLossOf } from '../../formats/losses.ts';
+import { hasContent } from '../../formats/message-parts.ts';
+import { pairCalls } from '../../formats/pair-calls.ts';
+import { BEGINNING_LEFT_OUT, EMPTY_FAILURE } from '../../formats/placeholders.ts';
+import { renameCalls } from '../../formats/rename-calls.ts';
+import { isKeepable, type Json } from '../json-access.ts';
+import { LEFT_OUT } from '../left-out.ts';
+import { HandedTexts, type TextChanges } from './handed-texts.ts';
+import { withoutInjected } from './injected-text.ts';
+
+export type SpokenPart = TextPart | MediaPart;
+
+/** A call and its result. The id and the name fit `[A-Za-z0-9_-]{1,64}`, and no other call has the id. */
+export interface HandedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: Json;
+  /** The time of the result in the source. */
+  readonly at: string;
+  readonly content: readonly SpokenPart[];
+  readonly isError: boolean;
+}
+
+/** What a person said. */
+export interface HandedPrompt {
+  readonly kind: 'prompt';
+  /** The time in the source; empty when it is not known. */
+  readonly at: string;
+  readonly content: readonly SpokenPart[];
+}
+
+/** What a model responded: its texts, then its calls. */
+export interface HandedResponse {
+  readonly kind: 'response';
+  readonly at: string;
+  readonly texts: readonly string[];
+  readonly calls: readonly HandedCall[];
+}
+
+export type HandedTurn = HandedPrompt | HandedResponse;
+
+/** Call ids and names that every provider behind the targets takes. */
+const RULES = API_RULES['hosted-claude'];
+
+/** The turns of a conversation, the first of them a prompt; none when the conversation says nothing. */
+export function handedTurns(
+  messages: readonly ConversationMessage[],
+  changes: TextChanges,
+  losses: LossReport,
+): readonly HandedTurn[] {
+  const options = onLossOf(losses);
+  const spoken = messages.flatMap((message) => withoutForeign(message, losses));
+  const paired = renameCalls(pairCalls(spoken, options), RULES, options);
+  const reader = new TurnReader(new HandedTexts(changes, losses), losses);
+  for (const message of paired) reader.read(message);
+  return reader.finish();
+}
+
+class TurnReader {
+  readonly #turns: HandedTurn[] = [];
+  readonly #texts: HandedTexts;
+  readonly #losses: LossReport;
+  /** The calls of the newest response that have no result yet, in the order of their results. */
+  #calls: ToolCall[] = [];
+  #results: HandedCall[] = [];
+
+  constructor(texts: HandedTexts, losses: LossReport) {
+    this.#texts = texts;
+    this.#losses = losses;
+  }
+
+  read(message: ConversationMessage): void {
+    if (message.role === 'user') this.#readPrompt(message.id, message.createdAt, message.content);
+    else if (message.role === 'assistant') this.#readResponse(message);
+    else if (message.role === 'tool') this.#readResult(message);
+  }
+
+  finish(): readonly HandedTurn[] {
+    const [first] = this.#turns;
+    if (first?.kind !== 'response') return this.#turns;
+    this.#losses.add('beginning', 'the conversation starts with a response; a text of ours stands before it', '');
+    return [{ kind: 'prompt', at: '', content: [{ type: 'text', text: BEGINNING_LEFT_OUT }] }, ...this.#turns];
+  }
+
+  #readPrompt(id: string, at: string, parts: readonly SpokenPart[]): void {
+    const typed = parts.map((part) => {
+      const text = part.type === 'text' ? withoutInjected(part.text) : '';
+      if (part.type !== 'text' || text === part.text) return part;
+      this.#losses.add('injected text', 'the program of the agent wrote it, not a person', id);
+      return { ...part, text };
+    });
+    // A prompt whose media are lost stays, without them: the response to it follows.
+    if (!typed.some(hasContent)) return;
+    this.#turns.push({ kind: 'prompt', at, content: this.#spoken(typed, id).filter(hasContent) });
+  }
+
+  #readResponse({ id, createdAt, content, toolCalls = [] }: AssistantMessage): void {
+    const texts = content.flatMap((part): readonly string[] => {
+      if (part.type === 'text') return hasContent(part) ? [this.#texts.text(part.text, id)] : [];
+      this.#losses.add(`${part.type} in a response`, 'no agent takes one there', id);
+      return [];
+    });
+    const lastText = content.findLastIndex(hasContent);
+    for (const { callId, after = content.length } of toolCalls) {
+      if (after > lastText) continue;
+      this.#losses.add('place of a call in its response', 'calls are written after the texts', callId);
+    }
+    if (texts.length === 0 && toolCalls.length === 0) return;
+    this.#calls = [...toolCalls].reverse();
+    this.#results = [];
+    this.#turns.push({ kind: 'response', at: createdAt, texts, calls: this.#results });
+  }
+
+  #spoken(parts: readonly SpokenPart[], id: string): readonly SpokenPart[] {
+    return parts.flatMap((part): readonly SpokenPart[] => {
+      if (part.type === 'text') return [{ type: 'text', text: this.#texts.text(part.text, id) }];
+      if (part.type !== 'image' && part.type !== 'file') {
+        this.#losses.add('part of an unknown type', 'a newer version wrote it', id);
+        return [];
+      }
+      if (!part.data.startsWith('sha256:')) return [this.#texts.medium(part)];
+      this.#losses.add('external content', 'it is in the store; read it from there before', id);
+      return [];
+    });
+  }
+
+  /** Results follow their response in the order of its calls (`pairCalls`). */
+  #readResult({ toolCallId, createdAt, content, isError }: ToolMessage): void {
+    const call = this.#calls.pop();
+    if (call === undefined) return;
+    const input = this.#texts.input(call);
+    const parts = this.#spoken(content, toolCallId);
+    const kept = parts.length > 1 ? parts.filter(hasContent) : parts;
+    const isEmptyError = isError && !kept.some(hasContent);
+    if (isEmptyError) this.#losses.add('empty error', `"${EMPTY_FAILURE}" stands in its place`, toolCallId);
+    this.#results.push({
+      ...{ id: toolCallId, name: call.name, input, at: createdAt, isError },
+      content: isEmptyError ? [{ type: 'text', text: EMPTY_FAILURE }] : kept,
+    });
+    if (isInBackground(input, kept)) {
+      this.#losses.add('background command', 'the agent that continues cannot reach its process', toolCallId);
+    }
+  }
+}
+
+/** Whether a call left a process or a subagent running, as Claude Code and Codex record it. */
+function isInBackground(input: Json, content: readonly SpokenPart[]): boolean {
+  if (input.run_in_background === true) return true;
+  return content.some((part) => part.type === 'text' && /^Process running with session ID \d+$/m.test(part.text));
+}
+
+/** A message without what belongs to one provider or one program; none when nothing is left. */
+function withoutForeign(message: ConversationMessage, losses: LossReport): readonly ConversationMessage[] {
+  if (message.role === 'system') {
+    losses.add('instructions', LEFT_OUT.instructions, message.id);
+    return [];
+  }
+  if (message.role !== 'assistant') return [message];
+  const { content, toolCalls = [] } = message;
+  const spoken = content.filter(({ type }) => type !== 'reasoning');
+  for (let n = spoken.length; n < content.length; n++) {
+    losses.add('reasoning', LEFT_OUT.reasoning, message.id);
+  }
+  const spokenBefore = [0];
+  for (const { type } of content) spokenBefore.push((spokenBefore.at(-1) ?? 0) + (type === 'reasoning' ? 0 : 1));
+  const calls = toolCalls.map(
+    ({ callId, name, arguments: written, after = content.length }): ToolCall => ({
+      ...{ callId, name, arguments: written },
+      after: spokenBefore[after] ?? spoken.length,
+    }),
+  );
+  const provided = toolCalls.flatMap((call) => providedResult(message, call, losses));
+  return [{ ...message, content: spoken, ...(calls.length > 0 && { toolCalls: calls }) }, ...provided];
+}
+
+/** The result of a call that the provider ran, as a result like any other. */
+function providedResult(
+  { id, evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt }: AssistantMessage,
+  { callId, name, providerExecuted }: ToolCall,
+  losses: LossReport,
+): readonly ToolMessage[] {
+  if (providerExecuted === undefined) return [];
+  losses.add('call that a provider ran', 'written as a call with its result as text', callId);
+  const { result, isError = false } = providerExecuted;
+  if (result === undefined) return [];
+  const text = typeof result === 'string' ? result : JSON.stringify(isKeepable(result) ? withoutProofs(result) : '');
+  return [
+    {
+      ...{ id: `${id}/${callId}`, evaluationId, conversationId, sequence, turn, promptNs, promptKey, createdAt },
+      ...{ role: 'tool', toolCallId: callId, toolName: name, content: [{ type: 'text', text }], isError },
+    },
+  ];
+}
+
+/** Without encrypted contents, which only their provider can read. */
+function withoutProofs(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutProofs);
+  const fields = Object.entries(value).filter(([name]) => !name.startsWith('encrypted_'));
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutProofs(field)]));
+}

@@ -1,0 +1,22 @@
+/** A process that imports a folder into a SQLite store. A test kills it a moment after it has committed so many transactions. */
+import { sqliteStore } from '../../../src/sqlite.ts';
+import { importTranscripts } from '../../../src/transcripts.ts';
+
+const [database = '', root = '', stopAfter = ''] = process.argv.slice(2);
+const store = await sqliteStore(database, { backgroundIndexing: false });
+
+/** Waits to be killed, without running anything else. */
+function stop(): void {
+  console.log('stopped');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+let reports = 0;
+await importTranscripts(store, {
+  paths: [root],
+  onProgress: () => {
+    if (++reports === Number(stopAfter)) setTimeout(stop, Math.random() * 4);
+  },
+});
+if (stopAfter !== '') stop(); // it was faster than the timer
+await store.close();

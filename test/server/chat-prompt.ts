@@ -1,0 +1,3 @@
+import { definePrompt, type Prompt } from '../../src/index.ts';
+
+export const chat: Prompt = definePrompt({ ns: 'test', key: 'chat', instructions: 'Be kind.' });

@@ -1,0 +1,170 @@
+/**
+ * D74 over HTTP: a reader that is cut off at random, again and again, and reconnects with `Last-Event-ID` to one of two servers, ends in the
+ * state of the log, while an agent with parallel children streams in another process, is killed and resumed.
+ * `TAIL_SEED=<seed>` repeats a failure as far as processes can be repeated.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  createConversationState,
+  type LogConverter,
+  logConverter,
+  messagesToEvents,
+  reduceConversationEvents,
+} from '../../src/conversation.ts';
+import type { SessionEvent, Store, TailItem } from '../../src/index.ts';
+import { sqliteStore } from '../../src/sqlite.ts';
+import { randomFrom } from '../loop/people.ts';
+import { StrictReader } from '../session/tail/strict-reader.ts';
+import { bundleScript } from '../support/bundle.ts';
+import { serve, sseMessages } from './support.ts';
+
+const SEED = Number(process.env.TAIL_SEED ?? Math.floor(Math.random() * 2 ** 30));
+const KILLS = 3;
+/** Comments without a new item after which a reader that differs from the log is wrong. */
+const PATIENCE = 100;
+
+let agent: Awaited<ReturnType<typeof bundleScript>>;
+let directory: string;
+beforeAll(async () => {
+  agent = await bundleScript(join(import.meta.dirname, '../session/tail/agent-child.ts'));
+  directory = mkdtempSync(join(tmpdir(), 'holdfast-server-'));
+});
+afterAll(() => {
+  agent.remove();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A reader with one converter for all its connections. */
+class CutReader {
+  readonly strict = new StrictReader();
+  cuts = 0;
+  readonly #urls: readonly string[];
+  readonly #random: () => number;
+  readonly #converter: LogConverter = logConverter({ machinery: true });
+  #state = createConversationState();
+  #last: string | undefined;
+  #isStopped = true;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(urls: readonly string[], random: () => number) {
+    this.#urls = urls;
+    this.#random = random;
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#reading = this.#readAndCut();
+  }
+
+  /** Stops cutting, and reads until it shows what a reload shows; returns what is wrong. */
+  async check(reloaded: string): Promise<readonly string[]> {
+    this.#isStopped = true;
+    await this.#reading;
+    let silence = 0;
+    if (JSON.stringify(this.#state) !== reloaded) {
+      await this.#connect((isItem) => {
+        silence = isItem ? 0 : silence + 1;
+        return silence > PATIENCE || JSON.stringify(this.#state) === reloaded;
+      });
+    }
+    const isSame = JSON.stringify(this.#state) === reloaded;
+    return [
+      ...this.strict.wrong,
+      ...(isSame ? [] : [`after ${this.#last} it shows ${JSON.stringify(this.#state).slice(-500)}`]),
+    ];
+  }
+
+  async #readAndCut(): Promise<void> {
+    while (!this.#isStopped) {
+      let left = Math.floor(this.#random() * 12);
+      await this.#connect((isItem) => (isItem ? --left < 0 : this.#random() < 0.2) || this.#isStopped);
+      this.cuts++;
+    }
+  }
+
+  /** Reads until `isEnough`, then cuts the connection. */
+  async #connect(isEnough: (isItem: boolean) => boolean): Promise<void> {
+    const cut = new AbortController();
+    const url = this.#urls[Math.floor(this.#random() * this.#urls.length)];
+    const headers = this.#last === undefined ? {} : { 'last-event-id': this.#last };
+    try {
+      const response = await fetch(`${url}/sessions/session/stream?wait=true`, { headers, signal: cut.signal });
+      expect(response.status).toBe(200);
+      for await (const { id, event, data } of sseMessages(response)) {
+        const isItem = event === undefined && data !== undefined;
+        if (isItem) this.#take(JSON.parse(data), id);
+        if (isEnough(isItem)) return;
+      }
+    } finally {
+      cut.abort();
+    }
+  }
+
+  #take(item: TailItem, id: string | undefined): void {
+    expect(id).toBe(item.cursor);
+    this.strict.read(item);
+    this.#state = reduceConversationEvents(this.#state, this.#converter.push(item));
+    this.#last = id;
+  }
+}
+
+async function reload(store: Store): Promise<string> {
+  const drafts = await store.readDraft('session');
+  const log: SessionEvent[] = [];
+  for await (const event of store.read('session')) log.push(event);
+  const events = messagesToEvents(log, { machinery: true, drafts });
+  return JSON.stringify(reduceConversationEvents(createConversationState(), events));
+}
+
+function run(
+  path: string,
+  args: readonly string[],
+): { readonly child: ChildProcess; line(): Promise<string>; ended: Promise<unknown> } {
+  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return { child, line: async () => (await lines.next()).value ?? 'ended', ended: once(child, 'close') };
+}
+
+test('a reader that is cut off hundreds of times shows the log and its drafts, no character lost or doubled', async () => {
+  const random = randomFrom(SEED);
+  const database = join(directory, 'agent.db');
+  const stores = [await sqliteStore(database), await sqliteStore(database)] as const;
+  const servers = await Promise.all(stores.map((store) => serve({ store, heartbeatMs: 20 })));
+  const readers = Array.from(
+    { length: 3 },
+    () =>
+      new CutReader(
+        servers.map(({ url }) => url),
+        random,
+      ),
+  );
+  let kills = 0;
+  for (let status = ''; status !== 'completed'; ) {
+    for (const reader of readers) reader.start();
+    const running = run(agent.path, [database, String(SEED + kills)]);
+    expect(await running.line()).toBe('begun');
+    const killed = kills < KILLS ? setTimeout(200 + random() * 600, 'killed') : new Promise<never>(() => {});
+    status = await Promise.race([running.line(), killed]);
+    if (status === 'killed') {
+      kills++;
+      running.child.kill('SIGKILL');
+    }
+    await running.ended;
+    const reloaded = await reload(stores[0]);
+    for (const reader of readers)
+      expect(await reader.check(reloaded), `seed ${SEED}, after ${kills} kills`).toEqual([]);
+  }
+  expect(kills).toBe(KILLS);
+  expect(readers.reduce((sum, { cuts }) => sum + cuts, 0)).toBeGreaterThan(200);
+  expect(readers[0]?.strict.counts['message/delta']).toBeGreaterThan(20);
+  for (const { errors } of servers) expect(errors).toEqual([]);
+  for (const { server } of servers) await server.close();
+  for (const store of stores) await store.close();
+}, 60_000);
