@@ -1,7 +1,6 @@
 /** Importing reads the agents' own files and nothing else, and one bad file does not hide the others. */
-import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, copyFileSync, readdirSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
@@ -262,7 +261,8 @@ describe('OpenCode’s database is only read', () => {
     writer.exec("UPDATE session SET title = 'Only in the log' WHERE parent_id IS NULL");
     onTestFinished(() => writer.close());
     const copy = folder();
-    execFileSync('cp', [path, `${path}-wal`, copy]); // without the -shm, as after a crash
+    // Without the -shm, as after a crash.
+    for (const file of [path, `${path}-wal`]) copyFileSync(file, join(copy, basename(file)));
     chmodSync(copy, 0o555);
     onTestFinished(() => chmodSync(copy, 0o755));
     const before = readdirSync(copy);
