@@ -1,0 +1,105 @@
+import type { ConversationMessage } from '../core/messages.ts';
+import { asStage } from './compose.ts';
+import { type CuratedRequest, curateRequest } from './curate-request.ts';
+import type { CurationContext, History, Limits } from './history-manager.ts';
+import { passthrough } from './passthrough.ts';
+import type { RecordedRequest, RequestLog } from './recorded-requests.ts';
+import { strategyFromName, strategyManager } from './strategy.ts';
+
+/**
+ * Whether a request that was built again is the one that was sent: it has the recorded number of messages and tokens (`exact`), it has
+ * others (`differs`), a message of it was erased since (`erased`), or its manager is not known here (`unknown`).
+ */
+export type Fidelity = 'exact' | 'differs' | 'erased' | 'unknown';
+
+/** A conversation, and what its log says about its requests. */
+export interface RebuildOptions {
+  /** The conversation of the evaluation in log order, with that of the evaluations that it continues, external contents loaded. */
+  readonly messages: readonly ConversationMessage[];
+  readonly requests: readonly RecordedRequest[];
+  readonly log: Pick<RequestLog, 'summaryBefore' | 'wasErasedAfter'>;
+  /** The manager that ran, where it is known. Otherwise it is derived from the recorded name. */
+  readonly history?: History | undefined;
+  /** The limits that the caller of `evaluate` gave. */
+  readonly limits?: Limits | undefined;
+}
+
+/** One request, built again. */
+export interface RebuiltRequest {
+  readonly recorded: RecordedRequest;
+  /** The conversation at the time of the request. */
+  readonly conversation: readonly ConversationMessage[];
+  readonly strategy: string;
+  readonly fidelity: Fidelity;
+  /** Absent when the manager is unknown. */
+  readonly request?: CuratedRequest;
+  /** The manager and its context, to explain differences. */
+  readonly history?: History;
+  readonly context: CurationContext;
+}
+
+/** Builds requests again from a log, one after the other, oldest first (D35). Only the newest one is held in memory. */
+export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequest, void> {
+  const { messages, requests, log, limits } = options;
+  const positions = new Map(messages.map(({ id }, position) => [id, position]));
+  const managers = new Map<string, History | undefined>();
+  let previous: { readonly history: History; readonly request: CuratedRequest } | undefined;
+  for (const recorded of requests) {
+    const position = positions.get(recorded.messageId);
+    if (position === undefined) continue;
+    const conversation = messages.slice(0, position);
+    const strategy = recorded.curated?.strategy ?? EVERYTHING.name;
+    if (!managers.has(strategy)) managers.set(strategy, managerFor(strategy, options.history));
+    const history = managers.get(strategy);
+    const context = contextOf(recorded, log, limits);
+    if (!history) {
+      previous = undefined;
+      yield { recorded, conversation, strategy, fidelity: 'unknown', context };
+      continue;
+    }
+    const request = curateRequest({
+      ...{ history, messages: conversation, context },
+      ...(previous?.history === history && { previous: previous.request }),
+    });
+    previous = { history, request };
+    const fidelity = fidelityOf(recorded, request, conversation, log);
+    yield { recorded, conversation, strategy, fidelity, request, history, context };
+  }
+}
+
+const EVERYTHING = passthrough();
+
+/** The manager with a recorded name: the one that is given, if that is its name, or a built-in one. */
+function managerFor(name: string, given: History | undefined): History | undefined {
+  if (given && asStage(given).name === name) return given;
+  const strategy = strategyFromName(name);
+  return strategy && strategyManager(strategy);
+}
+
+function contextOf(
+  { seq, model, curated }: RecordedRequest,
+  log: RebuildOptions['log'],
+  limits: Limits = {},
+): CurationContext {
+  const most = Math.min(limits.maxTokens ?? Number.POSITIVE_INFINITY, curated?.maxTokens ?? Number.POSITIVE_INFINITY);
+  return {
+    summaries: log.summaryBefore(seq),
+    limits: {
+      ...(model !== undefined && { model }),
+      ...limits,
+      ...(most < Number.POSITIVE_INFINITY && { maxTokens: most }),
+    },
+  };
+}
+
+function fidelityOf(
+  { seq, curated }: RecordedRequest,
+  request: CuratedRequest,
+  conversation: readonly ConversationMessage[],
+  log: RebuildOptions['log'],
+): Fidelity {
+  if (conversation.some(({ id }) => log.wasErasedAfter(id, seq))) return 'erased';
+  if (!curated) return 'exact';
+  const { curatedCount, estimatedTokens } = request.record;
+  return curatedCount === curated.curatedCount && estimatedTokens === curated.estimatedTokens ? 'exact' : 'differs';
+}
