@@ -8,7 +8,7 @@ import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
-import type { Runners } from './runners.ts';
+import type { Agents, Runners } from './runners.ts';
 import type { ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -18,6 +18,7 @@ export interface ServerContext {
   readonly pool: SessionPool;
   readonly streams: EventStreams;
   readonly runners: Runners | undefined;
+  readonly agents: Agents | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;
 }
