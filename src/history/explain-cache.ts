@@ -107,7 +107,7 @@ function sameBeginning(
 
 /** What changed the beginning of a request: a step of its strategy, an erasure, or a repair. */
 function changedBy(before: RebuiltRequest, now: RebuiltRequest): Pick<CacheExplanation, 'cause' | 'manager'> {
-  if (!before.recorded.curated && !now.recorded.curated) {
+  if (!before.recorded.curated && !now.recorded.curated && now.fidelity !== 'counterfactual') {
     return { cause: now.fidelity === 'erased' || before.fidelity === 'erased' ? 'erasure' : 'repair' };
   }
   if (before.strategy !== now.strategy) return { cause: 'history', manager: now.strategy };

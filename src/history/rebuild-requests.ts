@@ -8,9 +8,10 @@ import { strategyFromName, strategyManager } from './strategy.ts';
 
 /**
  * Whether a request that was built again is the one that was sent: it has the recorded number of messages and tokens (`exact`), it has
- * others (`differs`), a message of it was erased since (`erased`), or its manager is not known here (`unknown`).
+ * others (`differs`), a message of it was erased since (`erased`), its manager is not known here (`unknown`), or it was never sent, because
+ * another strategy made it (`counterfactual`).
  */
-export type Fidelity = 'exact' | 'differs' | 'erased' | 'unknown';
+export type Fidelity = 'exact' | 'differs' | 'erased' | 'unknown' | 'counterfactual';
 
 /** A conversation, and what its log says about its requests. */
 export interface RebuildOptions {
@@ -20,6 +21,8 @@ export interface RebuildOptions {
   readonly log: Pick<RequestLog, 'summaryBefore' | 'wasErasedAfter'>;
   /** The manager that ran, where it is known. Otherwise it is derived from the recorded name. */
   readonly history?: History | undefined;
+  /** Makes the requests that this manager would have sent instead. */
+  readonly instead?: History | undefined;
   /** The limits that the caller of `evaluate` gave. */
   readonly limits?: Limits | undefined;
 }
@@ -44,12 +47,13 @@ export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequ
   const positions = new Map(messages.map(({ id }, position) => [id, position]));
   const managers = new Map<string, History | undefined>();
   let previous: { readonly history: History; readonly request: CuratedRequest } | undefined;
-  for (const recorded of requests) {
+  for (const actual of requests) {
+    const recorded = options.instead ? withoutOutcome(actual) : actual;
     const position = positions.get(recorded.messageId);
     if (position === undefined) continue;
     const conversation = messages.slice(0, position);
-    const strategy = recorded.curated?.strategy ?? EVERYTHING.name;
-    if (!managers.has(strategy)) managers.set(strategy, managerFor(strategy, options.history));
+    const strategy = options.instead ? asStage(options.instead).name : (recorded.curated?.strategy ?? EVERYTHING.name);
+    if (!managers.has(strategy)) managers.set(strategy, managerFor(strategy, options));
     const history = managers.get(strategy);
     const context = contextOf(recorded, log, limits);
     if (!history) {
@@ -62,7 +66,7 @@ export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequ
       ...(previous?.history === history && { previous: previous.request }),
     });
     previous = { history, request };
-    const fidelity = fidelityOf(recorded, request, conversation, log);
+    const fidelity = options.instead ? 'counterfactual' : fidelityOf(recorded, request, conversation, log);
     yield { recorded, conversation, strategy, fidelity, request, history, context };
   }
 }
@@ -70,10 +74,16 @@ export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequ
 const EVERYTHING = passthrough();
 
 /** The manager with a recorded name: the one that is given, if that is its name, or a built-in one. */
-function managerFor(name: string, given: History | undefined): History | undefined {
+function managerFor(name: string, { history: given, instead }: RebuildOptions): History | undefined {
+  if (instead) return instead;
   if (given && asStage(given).name === name) return given;
   const strategy = strategyFromName(name);
   return strategy && strategyManager(strategy);
+}
+
+/** A request without what its provider and the log say about the one that was sent. */
+function withoutOutcome({ usage: _, curated: __, finishReason: ___, ...request }: RecordedRequest): RecordedRequest {
+  return { ...request, refused: [] };
 }
 
 function contextOf(

@@ -69,6 +69,29 @@ export function requestSeries(
   return points;
 }
 
+/** What the requests of a series add up to. */
+export interface RequestTotals {
+  readonly requests: number;
+  readonly tokens: number;
+  readonly largest: number;
+  /** Tokens that a provider's prompt cache could hold: those of the beginnings that were shared with the request before. */
+  readonly sharedTokens: number;
+  /** How many requests did not start with the whole of the one before. */
+  readonly breaks: number;
+}
+
+/** Adds up a series. */
+export function requestTotals(points: readonly RequestPoint[]): RequestTotals {
+  const sum = (of: (point: RequestPoint) => number): number => points.reduce((total, point) => total + of(point), 0);
+  return {
+    requests: points.length,
+    tokens: sum(({ estimatedTokens }) => estimatedTokens),
+    largest: points.reduce((most, { estimatedTokens }) => Math.max(most, estimatedTokens), 0),
+    sharedTokens: sum(({ cache }) => cache.comparison?.sharedTokens ?? 0),
+    breaks: points.filter(({ cache }) => (cache.comparison?.stability ?? 1) < 1).length,
+  };
+}
+
 function pointOf(now: RebuiltRequest, rows: readonly RequestRow[] | undefined, cache: CacheExplanation): RequestPoint {
   const { recorded, request, strategy, fidelity } = now;
   const { curated, refused, ...facts } = recorded;

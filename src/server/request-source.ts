@@ -1,43 +1,55 @@
 import { continuedEvaluations } from '../core/continued-evaluations.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { evaluationMessages } from '../core/evaluation-messages.ts';
-import { type Evaluation, latestEvaluation } from '../core/evaluations.ts';
-import type { RebuildOptions } from '../history/rebuild-requests.ts';
+import type { Evaluation } from '../core/evaluations.ts';
 import { RequestLog } from '../history/recorded-requests.ts';
 import type { RequestSeriesOptions } from '../history/request-series.ts';
 import type { AnySession } from '../session/session.ts';
 import type { ServerContext } from './route.ts';
 import type { AgentRun } from './runners.ts';
 
-/** Reads from a log what `requestSeries` needs to build the requests of an evaluation again. */
+type Agents = Pick<ServerContext, 'agents' | 'report'>;
+
+/** The requests of some evaluations, with all that `requestSeries` needs to build them again. */
+export interface RequestSource {
+  readonly evaluations: readonly Evaluation[];
+  readonly log: RequestLog;
+  /** Reads the messages of one evaluation. */
+  read(evaluation: Evaluation): Promise<RequestSeriesOptions>;
+}
+
+/** Reads from a log what it says about the requests of some evaluations, and of those that they continue. */
 export async function requestSource(
-  { agents, report }: Pick<ServerContext, 'agents' | 'report'>,
+  agents: Agents,
   session: AnySession,
-  evaluation: Evaluation,
-): Promise<RequestSeriesOptions> {
+  evaluations: readonly Evaluation[],
+): Promise<RequestSource> {
   const { record } = session.state;
-  const chain = continuedEvaluations(record.evaluations, evaluation);
-  const log = new RequestLog(chain.map(({ id }) => id));
+  const chains = evaluations.map((one) => continuedEvaluations(record.evaluations, one));
+  const ids = new Set(chains.flat().map(({ id }) => id));
+  const log = new RequestLog(ids);
   for await (const event of session.events()) log.push(event);
-  const isCurated = chain.some(({ id }) => log.requestsOf(id).some(({ curated }) => curated !== undefined));
+  const isCurated = [...ids].some((id) => log.requestsOf(id).some(({ curated }) => curated !== undefined));
   // The manager that runs the session, if it runs here: a name alone does not have all options.
-  const run = isCurated ? await agentOf({ agents, report }, session) : undefined;
-  const { history, limits } = run ?? {};
-  const partOf = async (one: Evaluation): Promise<RebuildOptions & Pick<RequestSeriesOptions, 'prompt'>> => ({
+  const { history, limits } = (isCurated ? await agentOf(agents, session) : undefined) ?? {};
+  const partOf = async (one: Evaluation): Promise<RequestSeriesOptions> => ({
     messages: await session.resolve(evaluationMessages(record, one)),
     requests: log.requestsOf(one.id),
     ...{ log, history, limits },
     prompt: { promptHash: one.promptHash, paramsHash: one.paramsHash },
   });
-  const [, before] = chain;
-  return { ...(await partOf(evaluation)), ...(before && { continued: await partOf(before) }) };
+  return {
+    evaluations,
+    log,
+    async read(evaluation) {
+      const [, before] = continuedEvaluations(record.evaluations, evaluation);
+      return { ...(await partOf(evaluation)), ...(before && { continued: await partOf(before) }) };
+    },
+  };
 }
 
 /** What runs the session here; an error of the caller's function is reported, and the recorded names are used. */
-async function agentOf(
-  { agents, report }: Pick<ServerContext, 'agents' | 'report'>,
-  session: AnySession,
-): Promise<AgentRun | undefined> {
+async function agentOf({ agents, report }: Agents, session: AnySession): Promise<AgentRun | undefined> {
   try {
     return await agents?.(session);
   } catch (error) {
@@ -46,12 +58,12 @@ async function agentOf(
   }
 }
 
-/** The evaluation that a request names, or the newest of the main conversation. */
-export function namedEvaluation(session: AnySession, evaluationId: string | undefined): Evaluation | undefined {
+/** The evaluation that a request names, or all of the main conversation. */
+export function namedEvaluations(session: AnySession, evaluationId: string | undefined): readonly Evaluation[] {
   const { evaluations } = session.state.record;
-  if (evaluationId === undefined) return latestEvaluation(evaluations.items);
+  if (evaluationId === undefined) return evaluations.items.filter(({ conversationId }) => conversationId === 'main');
   const evaluation = evaluations.get(evaluationId);
-  if (evaluation) return evaluation;
+  if (evaluation) return [evaluation];
   throw new HoldfastError(
     'CONVERSATION_NOT_FOUND',
     `session ${session.id} has no evaluation ${JSON.stringify(evaluationId.slice(0, 100))}`,

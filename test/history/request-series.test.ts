@@ -6,7 +6,12 @@ import type { History } from '../../src/history/history-manager.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { rebuildRequests } from '../../src/history/rebuild-requests.ts';
 import { type RequestRow, requestRows } from '../../src/history/request-rows.ts';
-import { type RequestPoint, requestSeries } from '../../src/history/request-series.ts';
+import {
+  type RequestPoint,
+  type RequestSeriesOptions,
+  requestSeries,
+  requestTotals,
+} from '../../src/history/request-series.ts';
 import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { summarize } from '../../src/history/summarize.ts';
 import { tokenBudget } from '../../src/history/token-budget.ts';
@@ -20,7 +25,7 @@ import {
   type ScriptedTurn,
   scriptedModel,
 } from '../../src/index.ts';
-import { namedEvaluation, requestSource } from '../../src/server/request-source.ts';
+import { namedEvaluations, requestSource } from '../../src/server/request-source.ts';
 import { fakeClock } from '../../src/testing.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from '../loop/agent.ts';
 
@@ -36,13 +41,20 @@ const tools = [tool('work', () => LONG)];
 
 const nobody = { agents: undefined, report: () => {} };
 
+async function sourceOf(
+  session: AnySession,
+  evaluationId = getLatestEvaluation(session)?.id,
+): Promise<RequestSeriesOptions> {
+  const [evaluation] = namedEvaluations(session, evaluationId);
+  if (!evaluation) throw new Error('there is no evaluation');
+  return (await requestSource(nobody, session, [evaluation])).read(evaluation);
+}
+
 async function seriesOf(
   session: AnySession,
   options: { readonly history?: History; readonly lifetimeMs?: number; readonly evaluationId?: string } = {},
 ): Promise<{ readonly points: readonly RequestPoint[]; readonly rows: readonly (readonly RequestRow[])[] }> {
-  const evaluation = namedEvaluation(session, options.evaluationId ?? getLatestEvaluation(session)?.id);
-  if (!evaluation) throw new Error('there is no evaluation');
-  const source = await requestSource(nobody, session, evaluation);
+  const source = await sourceOf(session, options.evaluationId);
   const { history = source.history, lifetimeMs } = options;
   const rows: (readonly RequestRow[])[] = [];
   const points = requestSeries({ ...source, history, lifetimeMs }, (_, shown) => void rows.push(shown ?? []));
@@ -76,9 +88,7 @@ describe.for(managers)('requests that were sent with $name', ({ make, byName }) 
     const one = await agent({ script, tools });
     await one.evaluate({ history: make() });
     const sent = one.requests.filter(({ prompt }) => prompt.ns !== 'holdfast').map(({ messages }) => messages);
-    const evaluation = getLatestEvaluation(one.session);
-    if (!evaluation) throw new Error('there is no evaluation');
-    const source = await requestSource(nobody, one.session, evaluation);
+    const source = await sourceOf(one.session);
 
     const withManager = [...rebuildRequests({ ...source, history: make() })];
     expect(withManager.map(({ fidelity }) => fidelity)).toEqual(sent.map(() => 'exact'));
@@ -94,8 +104,7 @@ describe.for(managers)('requests that were sent with $name', ({ make, byName }) 
     const one = await agent({ script, tools });
     await one.evaluate({ history: make() });
     const { points, rows } = await seriesOf(one.session, { history: make() });
-    const evaluation = getLatestEvaluation(one.session);
-    const source = await requestSource(nobody, one.session, evaluation as NonNullable<typeof evaluation>);
+    const source = await sourceOf(one.session);
     for (const [i, { conversation, request }] of [...rebuildRequests({ ...source, history: make() })].entries()) {
       const shown = rows[i] as readonly RequestRow[];
       expect(shown.flatMap(({ recorded }) => recorded ?? [])).toEqual(conversation);
@@ -222,5 +231,27 @@ describe('a missed cache', () => {
       cause: 'model',
       comparison: { stability: 0 },
     });
+  });
+});
+
+describe('another strategy over the recorded conversation', () => {
+  test('makes the requests that a run with it would have sent', async () => {
+    const actual = await agent({ script, tools });
+    await actual.evaluate({ history: slidingWindow({ size: 4 }) });
+    const instead = compose(truncateToolResults({ maxLength: 100 }), slidingWindow({ size: 8, low: 4 }));
+    const other = await agent({ script, tools });
+    await other.evaluate({ history: instead });
+    const source = await sourceOf(actual.session);
+    const points = requestSeries({ ...source, instead });
+    const run = (await seriesOf(other.session)).points;
+    const figures = (series: readonly RequestPoint[]): readonly unknown[] =>
+      series.map(({ curatedCount, estimatedTokens, fates, cache }) => [
+        ...[curatedCount, estimatedTokens, fates, cache.manager],
+        cache.comparison?.stability,
+      ]);
+    expect(figures(points)).toEqual(figures(run));
+    expect(new Set(points.map(({ fidelity }) => fidelity))).toEqual(new Set(['counterfactual']));
+    expect(requestTotals(points)).toEqual(requestTotals(run));
+    expect(requestTotals(points).breaks).toBeLessThan(requestTotals(requestSeries(source)).breaks);
   });
 });
