@@ -4,14 +4,18 @@ import { type CuratedRequest, curateRequest } from './curate-request.ts';
 import type { CurationContext, History, Limits } from './history-manager.ts';
 import { passthrough } from './passthrough.ts';
 import type { RecordedRequest, RequestLog } from './recorded-requests.ts';
-import { strategyFromName, strategyManager } from './strategy.ts';
+import { type StrategyStep, strategyFromName, strategyManager } from './strategy.ts';
 
 /**
- * Whether a request that was built again is the one that was sent: it has the recorded number of messages and tokens (`exact`), it has
- * others (`differs`), a message of it was erased since (`erased`), its manager is not known here (`unknown`), or it was never sent, because
- * another strategy made it (`counterfactual`).
+ * Whether a request that was built again is the one that was sent:
+ * - `exact`: its manager is known with all its options, and it has the recorded number of messages and tokens;
+ * - `matching`: it has those numbers, and the recorded name leaves options open, such as the text of a placeholder;
+ * - `differs`: it has others;
+ * - `erased`: a message of it was erased since;
+ * - `unknown`: its manager is not known here;
+ * - `counterfactual`: it was never sent, because another strategy made it.
  */
-export type Fidelity = 'exact' | 'differs' | 'erased' | 'unknown' | 'counterfactual';
+export type Fidelity = 'exact' | 'matching' | 'differs' | 'erased' | 'unknown' | 'counterfactual';
 
 /** A conversation, and what its log says about its requests. */
 export interface RebuildOptions {
@@ -45,7 +49,7 @@ export interface RebuiltRequest {
 export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequest, void> {
   const { messages, requests, log, limits } = options;
   const positions = new Map(messages.map(({ id }, position) => [id, position]));
-  const managers = new Map<string, History | undefined>();
+  const managers = new Map<string, KnownManager | undefined>();
   let previous: { readonly history: History; readonly request: CuratedRequest } | undefined;
   for (const actual of requests) {
     const recorded = options.instead ? withoutOutcome(actual) : actual;
@@ -54,7 +58,7 @@ export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequ
     const conversation = messages.slice(0, position);
     const strategy = options.instead ? asStage(options.instead).name : (recorded.curated?.strategy ?? EVERYTHING.name);
     if (!managers.has(strategy)) managers.set(strategy, managerFor(strategy, options));
-    const history = managers.get(strategy);
+    const { history, isWhole = false } = managers.get(strategy) ?? {};
     const context = contextOf(recorded, log, limits);
     if (!history) {
       previous = undefined;
@@ -66,19 +70,31 @@ export function* rebuildRequests(options: RebuildOptions): Generator<RebuiltRequ
       ...(previous?.history === history && { previous: previous.request }),
     });
     previous = { history, request };
-    const fidelity = options.instead ? 'counterfactual' : fidelityOf(recorded, request, conversation, log);
+    const found = options.instead ? 'counterfactual' : fidelityOf(recorded, request, conversation, log);
+    const fidelity = found === 'exact' && !isWhole ? 'matching' : found;
     yield { recorded, conversation, strategy, fidelity, request, history, context };
   }
 }
 
 const EVERYTHING = passthrough();
 
+interface KnownManager {
+  readonly history: History;
+  /** All its options are known. */
+  readonly isWhole: boolean;
+}
+
+/** Managers whose name has all their options. */
+const WHOLE_NAMES: ReadonlySet<StrategyStep['manager']> = new Set(['passthrough', 'slidingWindow']);
+
 /** The manager with a recorded name: the one that is given, if that is its name, or a built-in one. */
-function managerFor(name: string, { history: given, instead }: RebuildOptions): History | undefined {
-  if (instead) return instead;
-  if (given && asStage(given).name === name) return given;
+function managerFor(name: string, { history: given, instead }: RebuildOptions): KnownManager | undefined {
+  if (instead) return { history: instead, isWhole: true };
+  if (given && asStage(given).name === name) return { history: given, isWhole: true };
   const strategy = strategyFromName(name);
-  return strategy && strategyManager(strategy);
+  if (!strategy) return undefined;
+  const isWhole = strategy.steps.every(({ manager }) => WHOLE_NAMES.has(manager));
+  return { history: strategyManager(strategy), isWhole };
 }
 
 /** A request without what its provider and the log say about the one that was sent. */

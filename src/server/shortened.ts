@@ -11,6 +11,8 @@ export interface CutText {
 }
 
 const MAX_DEPTH = 64;
+/** Fields that name something: a page needs them whole. */
+const NAMES = /^(?:id|type|subtype|role|status|fate|at|timestamp|mediaType)$|Id$/;
 
 /** A copy of a JSON value in which no text is longer than `most`, and the texts that were cut. The same value when nothing was. */
 export function withShortTexts<T>(value: T, most: number): { readonly value: T; readonly cut: readonly CutText[] } {
@@ -27,10 +29,16 @@ export function withShortTexts<T>(value: T, most: number): { readonly value: T; 
       const items = item.map((each, i) => visit(each, [...path, i]));
       return cut.length === before ? item : items;
     }
-    const fields = Object.entries(item).map(([name, each]) => [name, visit(each, [...path, name])] as const);
+    const fields = Object.entries(item).map(
+      ([name, each]) => [name, isName(name, each) ? each : visit(each, [...path, name])] as const,
+    );
     return cut.length === before ? item : Object.fromEntries(fields);
   };
   return { value: visit(value, []) as T, cut };
+}
+
+function isName(field: string, value: unknown): boolean {
+  return typeof value === 'string' && NAMES.test(field);
 }
 
 /** A piece of a text. Positions are UTF-16 units. */
