@@ -238,7 +238,7 @@ export const denyTooLate: Speak = async (world, pending) => {
   world.meanwhile('tool/denied', (session) =>
     approveToolCall(session, pending, { by: 'Ann', arguments: { path: 'b' } }),
   );
-  await refused(denyToolCall(world.session, pending, 'no'), 'INVALID_ARGUMENT');
+  await refused(denyToolCall(world.session, pending, 'no'), 'CALL_DECIDED');
 };
 
 /** Two people settle the call in the same way; then one of them repeats it, based on an outdated screen. */
@@ -249,7 +249,7 @@ export const settleTwice: Speak = async (world, pending, tools) => {
   const { attempt = 1 } = pending;
   await refused(
     settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
-    'TOOL_CALL_NOT_FOUND',
+    'CALL_DECIDED',
   );
 };
 
