@@ -196,7 +196,9 @@ describe('acting', () => {
     expect((await reader.send('POST', '/sessions/a/calls/approve', { ...ref, by: 'ada' })).status).toBe(202);
     expect(await late()).toEqual(decided);
     const again = await reader.send('POST', '/sessions/a/calls/approve', ref);
-    expect(await again.json()).toMatchObject({ error: { message: expect.stringContaining('approved by ada already') } });
+    expect(await again.json()).toMatchObject({
+      error: { message: expect.stringContaining('approved by ada already') },
+    });
     // Run, with its result in the log.
     await runner.send('POST', '/sessions/a/inputs', { input: 'Two.' });
     await until(async () => JSON.stringify(await reader.json('/sessions/a/messages')).includes('refunded 80'));
