@@ -103,7 +103,7 @@ function undecidedCall(session: AnySession, state: SessionState, call: CallRef):
   const { callId } = call;
   if (now.status === 'started') {
     const why = `call ${callId} was started already; settle it instead`;
-    throw now.approval ? decided(why) : new HoldfastError('INVALID_ARGUMENT', why); // a call that waited for nobody is no lost race
+    throw now.approval ? decided(why) : new HoldfastError('INVALID_ARGUMENT', why); // without a decision it is no lost race
   }
   if (now.settlement && 'result' in now.settlement) {
     throw decided(`call ${callId} was settled already; resume to record it`);

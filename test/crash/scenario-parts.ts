@@ -247,10 +247,7 @@ export const settleTwice: Speak = async (world, pending, tools) => {
   world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
   await settleToolCall(world.session, pending, how);
   const { attempt = 1 } = pending;
-  await refused(
-    settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
-    'CALL_DECIDED',
-  );
+  await refused(settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }), 'CALL_DECIDED');
 };
 
 export async function refused(said: Promise<void>, code: string): Promise<void> {

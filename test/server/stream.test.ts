@@ -132,7 +132,7 @@ describe('the end', () => {
     expect(served.errors).toEqual([]);
   });
 
-  test('a session that is deleted and begun anew at once ends its streams without an error, and resets the reader', async () => {
+  test('a session that is deleted and begins again at once ends its streams without an error, and resets the reader', async () => {
     const served = await serve();
     await served.send('PATCH', '/sessions/a', { title: 'a' });
     const reader = await follow(`${served.url}/sessions/a/stream`);

@@ -34,8 +34,8 @@ async function openStream(context: ServerContext, request: RouteRequest): Promis
   );
 }
 
-/** The last message of a stream that an error ended. `isBegunAnew`: the session was deleted, and there is another one with its id. */
-type EndMessage = (error: unknown, isBegunAnew: boolean) => string;
+/** The last message of a stream that an error ended. `isRestarted`: the session was deleted, and there is another one with its id. */
+type EndMessage = (error: unknown, isRestarted: boolean) => string;
 
 /** A response that streams what `messages` makes of a session. An error ends it with a message that says so. */
 export async function streamOf(
@@ -158,8 +158,8 @@ function liveEvent(seq: number): string {
   return `event: live\ndata: ${JSON.stringify({ seq })}\n\n`;
 }
 
-/** Without it readers reconnect: a session that was begun anew continues for them with `session/reset`. */
-function endEvent(error: unknown, isBegunAnew: boolean): string {
-  if (isBegunAnew) return '';
+/** Without it readers reconnect: for them the new session continues with `session/reset`. */
+function endEvent(error: unknown, isRestarted: boolean): string {
+  if (isRestarted) return '';
   return `event: end\ndata: ${JSON.stringify(refusalOf(error).body)}\n\n`;
 }
