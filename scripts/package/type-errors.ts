@@ -56,10 +56,11 @@ export async function typeErrors(root: string, place: string, entries: readonly 
   return (await Promise.all(runs)).flat();
 }
 
-/** The repository's own TypeScript, and those of `test/consumers`. */
+/** The repository's own TypeScript, and those of `test/consumers/typescript-…`. */
 function compilersIn(root: string): readonly string[] {
   const consumers = join(root, 'test', 'consumers');
-  const others = readdirSync(consumers).map((name) => join(consumers, name));
+  const names = readdirSync(consumers).filter((name) => name.startsWith('typescript-'));
+  const others = names.map((name) => join(consumers, name));
   return [root, ...others].map((project) => join(project, 'node_modules', 'typescript', 'bin', 'tsc'));
 }
 

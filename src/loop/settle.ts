@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
-import { type CallState, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
+import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
 import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import type { CallRef } from '../core/messages.ts';
+import { type CallRef, callsOf } from '../core/messages.ts';
 import { liveLease } from '../session/live-lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
@@ -30,9 +30,9 @@ export async function settleToolCall(session: AnySession, call: CallRef, how: Se
     const { settlement } = now;
     if (settlement && isDeepStrictEqual(settlement, how)) throw new SaidAlready();
     if (settlement && !('rerun' in settlement)) {
-      refuse(`call ${call.callId} was settled with another result already; resume to record it`);
+      throw decided(`call ${call.callId} was settled with another result already; resume to record it`);
     }
-    if (now.approval === 'denied') refuse(`call ${call.callId} was denied already; resume to record it`);
+    if (now.approval === 'denied') throw decided(`call ${call.callId} was denied already; resume to record it`);
     if (now.erased && 'rerun' in how)
       refuse(`the arguments of call ${call.callId} were erased; settle it with { result }`);
   });
@@ -64,7 +64,7 @@ export async function approveToolCall(session: AnySession, call: CallRef, option
       refuse(`call ${call.callId} does not wait for approval; list those with getPendingToolCalls`);
     const { expiresAt } = now.approvalRequest;
     if (expiresAt !== undefined && Date.parse(expiresAt) <= session.clock.now()) {
-      refuse(`call ${call.callId} could be approved until ${expiresAt}; resume to record that it is denied`);
+      throw decided(`call ${call.callId} could be approved until ${expiresAt}; resume to record that it is denied`);
     }
   });
 }
@@ -101,31 +101,47 @@ async function say(session: AnySession, event: Word, guard: (state: SessionState
 function undecidedCall(session: AnySession, state: SessionState, call: CallRef): CallState {
   const now = openCall(session, state, call);
   const { callId } = call;
-  if (now.status === 'started') refuse(`call ${callId} was started already; settle it instead`);
-  if (now.settlement && 'result' in now.settlement) refuse(`call ${callId} was settled already; resume to record it`);
-  if (now.approval) refuse(`call ${callId} was ${now.approval} already; the first decision counts`);
+  if (now.status === 'started') {
+    const why = `call ${callId} was started already; settle it instead`;
+    throw now.approval ? decided(why) : new HoldfastError('INVALID_ARGUMENT', why); // without a decision it is no lost race
+  }
+  if (now.settlement && 'result' in now.settlement) {
+    throw decided(`call ${callId} was settled already; resume to record it`);
+  }
+  if (now.approval) {
+    const by = now.decision?.by === undefined ? '' : ` by ${now.decision.by}`;
+    throw decided(`call ${callId} was ${now.approval}${by} already; the first decision counts`);
+  }
   return now;
 }
 
-/** Returns the call if it still waits; a settlement may be late, or wrong. */
+/** Returns the call if it still waits; a decision may be late, or wrong. */
 function openCall(session: AnySession, state: SessionState, call: CallRef): CallState {
   const { evaluations } = state.record;
   const { callId, turn, evaluationId } = call;
-  const ended = endedEvaluation(evaluations, evaluationId);
-  if (ended) throw notFound(`evaluation ${ended.id} is ${ended.status}; nothing is left to settle`);
   const now = findCall(evaluations, call);
-  if (!now) {
+  if (!now && !wasMade(evaluations.get(evaluationId), call)) {
     throw notFound(
-      `session ${session.id} has no open call ${callId} in turn ${turn} of evaluation ${evaluationId}; list them with getPendingToolCalls`,
+      `session ${session.id} has no call ${callId} in turn ${turn} of evaluation ${evaluationId}; list the open ones with getPendingToolCalls`,
     );
   }
-  if (hasResult(now)) throw notFound(`call ${callId} has its result already; nothing is left to settle`);
-  if (call.attempt !== undefined && call.attempt !== now.attempt) {
-    throw notFound(
-      `call ${callId} was started ${now.attempt} times by now, not ${call.attempt}; list it again with getPendingToolCalls`,
-    );
+  const ended = endedEvaluation(evaluations, evaluationId);
+  if (ended) throw decided(`evaluation ${ended.id} is ${ended.status}; nothing is left to settle`);
+  if (!now || hasResult(now)) throw decided(`call ${callId} has its result already; nothing is left to settle`);
+  const { attempt = now.attempt } = call;
+  if (attempt !== now.attempt) {
+    const why = `call ${callId} was started ${now.attempt} times by now, not ${attempt}; list it again with getPendingToolCalls`;
+    throw attempt < now.attempt ? decided(why) : notFound(why);
   }
   return now;
+}
+
+/** Whether a response of the evaluation made the call, in whichever turn. */
+function wasMade(evaluation: Evaluation | undefined, { turn, callId }: CallRef): boolean {
+  for (const message of evaluation?.messages ?? []) {
+    if (message.turn === turn && callsOf(message).some((made) => made.callId === callId)) return true;
+  }
+  return false;
 }
 
 /** Throws for a call that runs: only its process can know its outcome. */
@@ -142,6 +158,11 @@ async function refuseWhileRunning(session: AnySession, { status, fence, callId }
 
 function refuse(why: string): never {
   throw new HoldfastError('INVALID_ARGUMENT', why);
+}
+
+/** The request came too late: another person, or the run itself, was first. */
+function decided(why: string): HoldfastError {
+  return new HoldfastError('CALL_DECIDED', why);
 }
 
 function notFound(why: string): HoldfastError {

@@ -1,8 +1,7 @@
 /** The parts of a browser that the clients use. They are absent in Node, where everything works without them. */
 interface Browser extends Partial<EventTarget> {
   readonly document?: EventTarget & { readonly visibilityState: 'visible' | 'hidden' };
-  readonly requestAnimationFrame?: (callback: () => void) => number;
-  readonly cancelAnimationFrame?: (handle: number) => void;
+  readonly requestAnimationFrame?: (callback: () => void) => unknown;
 }
 
 const FRAME_MS = 16;
@@ -27,12 +26,9 @@ export function onReturn(listener: (isOnline: boolean) => void): () => void {
   return () => ended.abort();
 }
 
-/** Calls `flush` with the next frame; in a hidden tab, which has no frames, a little later. Returns a function that cancels it. */
-export function nextFrame(flush: () => void): () => void {
-  if (browser().requestAnimationFrame && isVisible()) {
-    const handle = browser().requestAnimationFrame?.(flush) ?? 0;
-    return () => browser().cancelAnimationFrame?.(handle);
-  }
-  const timer = setTimeout(flush, isVisible() ? FRAME_MS : HIDDEN_MS);
-  return () => clearTimeout(timer);
+/** Calls `flush` with the next frame; in a hidden tab, which has no frames, a little later. */
+export function nextFrame(flush: () => void): void {
+  const { requestAnimationFrame } = browser();
+  if (requestAnimationFrame && isVisible()) requestAnimationFrame(flush);
+  else setTimeout(flush, isVisible() ? FRAME_MS : HIDDEN_MS);
 }

@@ -1,6 +1,6 @@
 import { isVisible, onReturn } from './browser.ts';
 import type { ConversationSource, SourceReader } from './conversation-source.ts';
-import { asError } from './request.ts';
+import { asError, pauseAfter, unreachable } from './request.ts';
 
 /** What a connection reads for, and how. */
 export interface ConnectionOwner extends Pick<SourceReader, 'item' | 'live'> {
@@ -13,8 +13,9 @@ export interface ConnectionOwner extends Pick<SourceReader, 'item' | 'live'> {
   shown(): void;
 }
 
+/** A server may wish less time between two connections than this, but not get it. */
+const MIN_RETRY_MS = 100;
 const RETRY_MS = 1000;
-const MAX_RETRY_MS = 15_000;
 const SILENCE_MS = 40_000;
 
 /** Follows a source until it is closed or over: opens it again after the last cursor whenever it fails, with backoff and jitter. */
@@ -55,10 +56,10 @@ export class Connection {
     const isCurrent = (): boolean => this.#current === attempt;
     const alive = (retryMs = this.#retryMs): void => {
       if (!isCurrent()) return;
-      this.#retryMs = retryMs;
+      this.#retryMs = Math.max(retryMs, MIN_RETRY_MS);
       this.#heardAt = Date.now();
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => attempt.abort(new Error('the server is silent')), this.#silenceMs);
+      this.#timer = setTimeout(() => attempt.abort(unreachable('the server')), this.#silenceMs);
     };
     let problem: unknown;
     try {
@@ -66,15 +67,20 @@ export class Connection {
         this.#owner.cursor(),
         {
           alive,
-          item: (item) => isCurrent() && this.#owner.item(item),
+          item: (item) => {
+            if (!isCurrent()) return;
+            this.#owner.item(item);
+            this.#failures = 0;
+          },
           live: () => {
             if (!isCurrent()) return;
-            this.#failures = 0;
             this.#owner.live();
+            this.#failures = 0;
           },
         },
         attempt.signal,
       );
+      problem = attempt.signal.reason; // it was aborted, and ended without an error
     } catch (error) {
       problem = error;
     }
@@ -83,11 +89,10 @@ export class Connection {
     const isOver = this.#source.isFinal(problem);
     if (isOver) this.#stopReturns();
     else {
-      const { maxRetryMs = MAX_RETRY_MS } = this.#owner.limits();
-      const most = Math.min(maxRetryMs, this.#retryMs * 2 ** this.#failures++);
-      this.#timer = setTimeout(() => this.#connect(), most * (0.5 + Math.random() / 2));
+      const pause = pauseAfter(this.#failures++, this.#retryMs, this.#owner.limits().maxRetryMs);
+      this.#timer = setTimeout(() => this.#connect(), pause);
     }
-    this.#owner.lost(isOver, problem === undefined ? undefined : asError(problem));
+    this.#owner.lost(isOver, problem ? asError(problem) : undefined);
   }
 
   get #silenceMs(): number {

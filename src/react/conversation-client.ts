@@ -20,7 +20,7 @@ import { nextFrame } from './browser.ts';
 import { Connection } from './connection.ts';
 import type { ConversationActions, ConversationSource } from './conversation-source.ts';
 import { Observable } from './observable.ts';
-import type { RequestOptions } from './request.ts';
+import { pause, type RequestOptions } from './request.ts';
 import { serverSource } from './server-source.ts';
 import { Waiting, withoutInputOf } from './waiting.ts';
 
@@ -61,8 +61,6 @@ export interface ConversationOptions extends RequestOptions {
   readonly holdfast?: { sessionSource(session: AnySession): ConversationSource } | undefined;
 }
 
-const WAITING_RETRY_MS = 2000;
-
 /** Follows a conversation while it has listeners. */
 export class ConversationClient extends Observable<ConversationSnapshot> {
   /** The newest options: a token, for example, is read for every request. `initial`, `machinery` and `holdfast` are read once. */
@@ -78,10 +76,10 @@ export class ConversationClient extends Observable<ConversationSnapshot> {
   #isRead: boolean;
   /** What the next frame shows, without its state. */
   #next: ConversationSnapshot;
-  #cancelFrame: (() => void) | undefined;
+  /** A frame that publishes was requested. A hidden tab's comes late, when there may be nothing left to publish. */
+  #isRequested = false;
   #connection: Connection | undefined;
   #isReading = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(source: string | AnySession, options: ConversationOptions = {}) {
     const { initial, machinery = false, holdfast } = options;
@@ -104,12 +102,10 @@ export class ConversationClient extends Observable<ConversationSnapshot> {
   }
 
   protected follow(isObserved: boolean): void {
-    if (isObserved === (this.#connection !== undefined)) return;
+    if (isObserved === Boolean(this.#connection)) return;
     this.#connection?.close();
     this.#connection = undefined;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#change({ status: this.#next.cursor === undefined ? 'connecting' : 'reconnecting' });
+    this.#change({ status: this.#next.cursor ? 'reconnecting' : 'connecting' });
     this.#publish();
     if (isObserved) this.#connection = this.#connect();
   }
@@ -130,46 +126,46 @@ export class ConversationClient extends Observable<ConversationSnapshot> {
         this.#readWaiting();
       },
       lost: (isOver, error) => this.#change({ status: isOver ? 'ended' : 'reconnecting', error }),
-      shown: () => this.#cancelFrame && this.#publish(),
+      shown: () => this.#publishRequested(),
     });
   }
 
   #change(change: Partial<ConversationSnapshot>): void {
     this.#next = { ...this.#next, ...change };
-    this.#cancelFrame ??= nextFrame(() => this.#publish());
+    if (!this.#isRequested) nextFrame(() => this.#publishRequested());
+    this.#isRequested = true;
+  }
+
+  #publishRequested(): void {
+    if (this.#isRequested) this.#publish();
   }
 
   #publish(): void {
-    this.#cancelFrame?.();
-    this.#cancelFrame = undefined;
+    this.#isRequested = false;
     this.#folded = reduceConversationEvents(this.#folded, this.#events);
     this.#events = [];
     if (this.#isRead) this.#next = { ...this.#next, state: this.#folded };
     this.show(this.#next);
   }
 
-  /** Reads the queue and the calls that wait when they may have changed, one request at a time. */
+  /** Reads the queue and the calls that wait when they may have changed, one request at a time; after a failure again. */
   async #readWaiting(): Promise<void> {
-    const waiting = this.#waiting;
-    if (this.#isReading || this.#timer) return;
+    if (this.#isReading) return;
     this.#isReading = true;
-    try {
-      while (this.#connection && waiting.isStale) {
-        waiting.isStale = false;
-        const { mayWait } = waiting;
+    const waiting = this.#waiting;
+    for (let failures = 0; this.#connection && waiting.isStale; ) {
+      waiting.isStale = false;
+      const { mayWait } = waiting;
+      try {
         const [queue, open] = await this.#source.readWaiting(mayWait);
+        failures = 0;
         this.#change({ queue, ...(mayWait && { pending: waiting.waitingOf(open) }) });
+      } catch (error) {
+        waiting.isStale = true;
+        if (this.#source.isFinal(error)) break;
+        await pause(failures++ ? 2 : 0); // after 1 second, then every 4
       }
-    } catch (error) {
-      waiting.isStale = true;
-      if (this.#connection && !this.#source.isFinal(error)) {
-        this.#timer = setTimeout(() => {
-          this.#timer = undefined;
-          this.#readWaiting();
-        }, WAITING_RETRY_MS);
-      }
-    } finally {
-      this.#isReading = false;
     }
+    this.#isReading = false;
   }
 }

@@ -1,16 +1,21 @@
-/** A message of a stream of server-sent events. `event` is '' for one without a name, and `retry` for the time between connections. */
+/** A message of a stream of server-sent events. `event` is '' for one without a name, and undefined for a time between connections. */
 export interface StreamMessage {
-  readonly event: string;
+  readonly event: string | undefined;
   readonly data: string;
 }
 
 /**
  * Reads server-sent events; yields the messages of each chunk, which are none for a heartbeat. `EventSource` would read them too, but sends
- * no headers and hides heartbeats. The lines of a Holdfast server end with LF. Every character is searched once, however a line is split.
+ * no headers and hides heartbeats. Lines end with LF or CRLF. Every character is searched once, however a line is split. It ends when
+ * `signal` is aborted, also if the body does not know of it.
  */
-export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncGenerator<readonly StreamMessage[]> {
+export async function* readEventStream(
+  body: ReadableStream<Uint8Array>,
+  signal?: AbortSignal,
+): AsyncGenerator<readonly StreamMessage[]> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
+  signal?.addEventListener('abort', () => reader.cancel().catch(() => {}));
   let line: string[] = [];
   let event = '';
   let data: string[] = [];
@@ -21,18 +26,17 @@ export async function* readEventStream(body: ReadableStream<Uint8Array>): AsyncG
     const [first = '', ...rest] = decoder.decode(value, { stream: true }).split('\n');
     line.push(first);
     for (const next of rest) {
-      const text = line.join('');
+      const text = line.join('').replace(/\r$/, '');
       line = [next];
-      const colon = text.indexOf(':');
-      const name = colon < 0 ? text : text.slice(0, colon);
-      const content = colon < 0 ? '' : text.slice(colon + 1).replace(/^ /, '');
+      const [name = ''] = text.split(':', 1);
+      const content = text.slice(name.length + 1).replace(/^ /, '');
       if (text === '') {
         if (data.length > 0) messages.push({ event, data: data.join('\n') });
         event = '';
         data = [];
       } else if (name === 'event') event = content;
       else if (name === 'data') data.push(content);
-      else if (name === 'retry') messages.push({ event: name, data: content });
+      else if (name === 'retry' && /^\d+$/.test(content)) messages.push({ event: undefined, data: content });
     }
     yield messages;
   }

@@ -10,12 +10,14 @@ export interface Loaded<T> {
   readonly error: Error | undefined;
 }
 
+const RETRY_MS = 10_000;
+
 /** Loads a value; receives the last one. */
 export type Load<T> = (signal: AbortSignal, last: T) => Promise<T>;
 
 /**
- * Loads a value while it has listeners: at first, on `refresh`, every `refreshMs`, and when a hidden tab returns. A load that a newer one
- * overtook is aborted and ignored.
+ * Loads a value while it has listeners: at first, on `refresh`, every `refreshMs`, after a failure, and when a hidden tab
+ * returns. A load that a newer one overtook is aborted and ignored.
  */
 export class Resource<T> extends Observable<Loaded<T>> {
   /** The newest function that loads. */
@@ -47,7 +49,8 @@ export class Resource<T> extends Observable<Loaded<T>> {
     }
     if (this.#current !== attempt) return;
     this.show({ ...this.value, ...change, isLoading: false });
-    if (this.refreshMs > 0) this.#timer = setTimeout(() => isVisible() && this.refresh(), this.refreshMs);
+    const pause = this.refreshMs || (change.error && RETRY_MS);
+    if (pause) this.#timer = setTimeout(() => isVisible() && this.refresh(), pause);
   };
 
   protected follow(isObserved: boolean): void {

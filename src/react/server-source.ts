@@ -8,14 +8,15 @@ import {
   act,
   type ErrorBody,
   errorOf,
-  RequestError,
+  pause,
+  type RequestError,
   type RequestOptions,
   read,
   request,
   withoutSlash,
 } from './request.ts';
 
-const ACCEPT = { accept: 'text/event-stream' } as const;
+const STREAM = 'text/event-stream';
 const MAX_SENDS = 6;
 const FIRST_PAUSE_MS = 250;
 
@@ -25,31 +26,31 @@ export function serverSource(address: string, options: () => RequestOptions): Co
   return {
     async follow(after, reader, signal) {
       reader.alive();
-      const query = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
-      const { body, headers } = await request(`${url}/stream?wait=true${query}`, options(), {
-        headers: ACCEPT,
-        signal,
+      const query = after ? `&after=${encodeURIComponent(after)}` : '';
+      const init = { headers: { accept: STREAM }, signal };
+      const body = await request(`${url}/stream?wait=true${query}`, options(), init, ({ body, headers, status }) => {
+        if (body && headers.get('content-type')?.startsWith(STREAM)) return body;
+        throw errorOf(url, status);
       });
-      if (!body || !headers.get('content-type')?.startsWith(ACCEPT.accept)) {
-        throw new RequestError('ROUTE_NOT_FOUND', 404, `${url} is no session of a Holdfast server`);
-      }
-      for await (const messages of readEventStream(body)) {
+      for await (const messages of readEventStream(body, signal)) {
         for (const { event, data } of messages) {
-          const value = JSON.parse(data);
-          if (event === '') reader.item(value);
+          if (event === '') reader.item(JSON.parse(data));
           else if (event === 'live') reader.live();
-          else if (event === 'retry') reader.alive(value);
-          else if (event === 'end') throw endOf(value);
+          else if (event === 'end') {
+            const { error } = JSON.parse(data) as ErrorBody;
+            throw errorOf(url, error?.code === 'SESSION_NOT_FOUND' ? 404 : 500, error); // only a session that is gone stays gone
+          } else if (event === undefined) reader.alive(+data);
         }
         reader.alive();
       }
     },
-    isFinal: (error) => error instanceof RequestError && !error.isTemporary,
+    isFinal: (error) => (error as Partial<RequestError> | undefined)?.isTemporary === false,
     async readWaiting(withCalls) {
       const { inputs } = await read<{ readonly inputs: readonly QueuedInput[] }>(`${url}/queue`, options());
-      if (!withCalls) return [inputs, []];
-      const { calls } = await read<{ readonly calls: readonly CallState[] }>(`${url}/calls`, options());
-      return [inputs, calls];
+      return [
+        inputs,
+        withCalls ? (await read<{ readonly calls: readonly CallState[] }>(`${url}/calls`, options())).calls : [],
+      ];
     },
     actions: serverActions(url, options),
   };
@@ -68,8 +69,8 @@ function serverActions(url: string, options: () => RequestOptions): Conversation
       try {
         return await act(`${url}/inputs`, options(), { ...given, id, input });
       } catch (error) {
-        if (!(error instanceof RequestError && error.isTemporary) || sent === MAX_SENDS) throw error;
-        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (sent - 1)));
+        if (!(error as Partial<RequestError>).isTemporary || sent === MAX_SENDS) throw error;
+        await pause(sent, FIRST_PAUSE_MS);
       }
     }
   };
@@ -92,10 +93,5 @@ function serverActions(url: string, options: () => RequestOptions): Conversation
 
 /** `crypto.randomUUID` exists only on pages of secure origins. */
 function randomId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (word) => word.toString(36)).join('-');
-}
-
-/** What a stream that does not continue ended with. Only a session that is gone stays gone. */
-function endOf({ error }: ErrorBody): RequestError {
-  return errorOf(error, error?.code === 'SESSION_NOT_FOUND' ? 404 : 500, 'the server ended the stream');
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }

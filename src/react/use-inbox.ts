@@ -1,10 +1,10 @@
 import { type CallState, isDecided } from '../core/evaluations.ts';
 import type { SessionInfo } from '../ports/store.ts';
 import type { ConversationActions } from './conversation-source.ts';
-import { RequestError, type RequestOptions, read, withoutSlash } from './request.ts';
+import { type RequestError, type RequestOptions, read, withoutSlash } from './request.ts';
 import { serverSource } from './server-source.ts';
 import { useResource } from './use-resource.ts';
-import { readList } from './use-sessions.ts';
+import { type Listing, readList } from './use-sessions.ts';
 
 /** Options of `useInbox`. */
 export interface UseInboxOptions extends RequestOptions {
@@ -39,12 +39,11 @@ const NONE: readonly InboxEntry[] = [];
 export function useInbox(url: string, options: UseInboxOptions = {}): PersonInbox {
   const { limit = 50, refreshMs = 5000 } = options;
   const load = async (signal: AbortSignal): Promise<readonly InboxEntry[]> => {
-    const [suspended, failed] = await Promise.all(
-      ['suspended', 'failed'].map((status) => readList(url, 'sessions', { status, limit }, options, signal)),
-    );
+    const list = (status: string): Promise<Listing> => readList(url, 'sessions', { status, limit }, options, signal);
+    const [suspended, failed] = await Promise.all([list('suspended'), list('failed')]);
     const waiting = [
-      ...(suspended?.sessions.filter(({ work }) => !work) ?? []),
-      ...(failed?.sessions.filter(({ queued }) => queued) ?? []),
+      ...suspended.sessions.filter(({ work }) => !work),
+      ...failed.sessions.filter(({ queued }) => queued),
     ];
     const entries = waiting.slice(0, limit).map((session) => entryOf(session, url, options, signal));
     return (await Promise.all(entries)).filter((entry) => entry !== undefined);
@@ -66,7 +65,7 @@ async function entryOf(
     const { actions } = serverSource(own, () => options);
     return { session, calls: calls.filter((call) => !isDecided(call)), actions };
   } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return undefined;
+    if ((error as Partial<RequestError>).status === 404) return undefined;
     throw error;
   }
 }

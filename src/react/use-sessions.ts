@@ -49,11 +49,12 @@ export function useSessions(url: string, options: UseSessionsOptions = {}): Sess
           signal,
         );
   const loadNext: Load<Listing> = async (signal, last) => {
-    if (last.next === undefined) return last;
+    if (!last.next) return last;
     const query = { ...filter, limit, cursor: last.next };
     const { sessions, next } = await readList(url, 'sessions', query, options, signal);
-    const known = new Set(last.sessions.map(({ id }) => id)); // one that became active meanwhile is on two pages
-    return { ...last, sessions: [...last.sessions, ...sessions.filter(({ id }) => !known.has(id))], next };
+    // One that became active meanwhile is on two pages.
+    const others = sessions.filter(({ id }) => !last.sessions.some((known) => known.id === id));
+    return { ...last, sessions: [...last.sessions, ...others], next };
   };
   const key = JSON.stringify([url, search, filter, limit]);
   const { data, refresh, ...rest } = useResource(key, EMPTY, refreshMs, load);
@@ -61,7 +62,7 @@ export function useSessions(url: string, options: UseSessionsOptions = {}): Sess
   return {
     ...rest,
     ...lists,
-    hasMore: next !== undefined,
+    hasMore: Boolean(next),
     loadMore: () => refresh(loadNext),
     refresh: () => refresh(),
   };

@@ -19,6 +19,7 @@ export function noteLocalAddress(request: Request, address: string | undefined):
   if (address !== undefined) CONNECTIONS.set(request, address.replace(/^::ffff:/, ''));
 }
 
+const KNOWN_HEADERS = `authorization, content-type, last-event-id, ${ACTING_HEADER}`;
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -63,7 +64,8 @@ export class Access {
     return {
       ...always,
       'access-control-allow-origin': origin,
-      'access-control-allow-headers': `authorization, content-type, last-event-id, ${ACTING_HEADER}`,
+      'access-control-allow-credentials': 'true', // for cookies that `authorize` reads
+      'access-control-allow-headers': request.headers.get('access-control-request-headers') ?? KNOWN_HEADERS,
       'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
       'access-control-max-age': '600',
     };

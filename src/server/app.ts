@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import { HttpError, isFailure, refusalOf } from './http-error.ts';
+import { jsonResponse } from './json-response.ts';
 import { readJsonBody } from './request-body.ts';
 import { checkBody, type Route, readQuery, type ServerContext } from './route.ts';
 import { ROUTES } from './route-table.ts';
@@ -53,7 +54,7 @@ async function respond(
   const body = checkBody(hasBody ? await readJsonBody(request, context.limits.maxBodyBytes) : undefined, route);
   const result = await route.handle(context, { request, params, query, body });
   if (result instanceof Response) return result;
-  return Response.json(result, { status: route.response.status });
+  return jsonResponse(result, route.response.status);
 }
 
 function checkEncoding({ pathname }: URL): void {

@@ -3,6 +3,7 @@
  * a slow reader.
  */
 import { HttpError } from './http-error.ts';
+import { afterLongTurn } from './long-turns.ts';
 
 /** The headers of a stream. */
 export const STREAM_HEADERS: Readonly<Record<string, string>> = {
@@ -63,6 +64,7 @@ export class EventStreams {
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
+          await afterLongTurn(); // a client on this machine takes 100 MB as fast as they are read
           pending ??= messages.next();
           const next = await silence.or(pending);
           if (next === undefined) {

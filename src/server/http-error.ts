@@ -45,6 +45,7 @@ const STATUS: Partial<Readonly<Record<ErrorCode, number>>> = {
   KEY_REUSED: 409,
   SESSION_BUSY: 409,
   SESSION_CONFLICT: 409,
+  CALL_DECIDED: 409,
   CALL_OPEN: 409,
   PROMPT_MISMATCH: 409,
   EVENT_TOO_LARGE: 413,

@@ -102,6 +102,7 @@ export class NodeListener {
   }
 
   #noteSocket(socket: Socket): void {
+    socket.setMaxListeners(0); // each pipelined response has one
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
@@ -125,18 +126,18 @@ export class NodeListener {
 
   async #send(response: Response, outgoing: ServerResponse): Promise<void> {
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    if (!response.body || outgoing.destroyed) {
+    if (!response.body || isGone(outgoing)) {
       await response.body?.cancel();
       outgoing.end();
       return;
     }
     const reader = response.body.getReader();
-    const gone = new Promise<void>((resolve) => outgoing.once('close', resolve));
+    const gone = goneOf(outgoing);
     void gone.then(() => reader.cancel()).catch(() => {});
     outgoing.flushHeaders();
     for (;;) {
       const next = await reader.read();
-      if (next.done || outgoing.destroyed) break;
+      if (next.done || isGone(outgoing)) break;
       if (!outgoing.write(next.value)) await this.#drained(outgoing, gone);
     }
     outgoing.end();
@@ -149,6 +150,26 @@ export class NodeListener {
     await Promise.race([drained, gone]);
     clearTimeout(timer);
   }
+}
+
+/**
+ * Resolves when a response has ended or its connection is lost. Node 22 closes only the first response of a lost connection: those that
+ * wait behind it (pipelining) emit nothing.
+ */
+function goneOf(outgoing: ServerResponse): Promise<void> {
+  const { socket } = outgoing.req;
+  return new Promise((resolve) => {
+    const gone = (): void => {
+      socket.off('close', gone);
+      resolve();
+    };
+    socket.once('close', gone);
+    outgoing.once('close', gone);
+  });
+}
+
+function isGone(outgoing: ServerResponse): boolean {
+  return outgoing.destroyed || outgoing.req.socket.destroyed;
 }
 
 /**

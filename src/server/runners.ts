@@ -3,8 +3,8 @@
  * work that other processes made or left behind.
  *
  *     wake ─▶ waiting ─▶ running ─▶ adapter.run ─┬▶ idle, suspended, failed, busy: ended
- *                ▲          ▲                    └▶ it threw: reported, tried again later
- *     poll ──────┘          └── woken meanwhile: once more
+ *                ▲          ▲                    └▶ it threw: reported, tried again after a pause
+ *     poll ──────┘          └── woken meanwhile: once more, also if it threw
  */
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { Prompt } from '../loop/define-prompt.ts';
@@ -43,6 +43,8 @@ interface Failure {
   readonly error: unknown;
   readonly count: number;
   readonly retryAt: number;
+  /** Wakes the runner at that time. */
+  readonly timer: NodeJS.Timeout;
 }
 
 interface RunnersOptions {
@@ -89,7 +91,7 @@ export class Runners {
   /** Something was appended that the session's runner acts on. */
   wake(id: string): void {
     if (this.#isClosed) return;
-    this.#failures.delete(id);
+    this.#forgetFailure(id);
     this.#left.delete(id);
     const running = this.#running.get(id);
     if (running) running.isWokenAgain = true;
@@ -111,6 +113,7 @@ export class Runners {
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    for (const { timer } of this.#failures.values()) clearTimeout(timer);
     this.#waiting.clear();
     await this.#polling;
     const ended = Promise.all(Array.from(this.#running.values(), (running) => running.ended));
@@ -172,17 +175,16 @@ export class Runners {
   /** Runs a session until nothing wakes it any more. Never rejects. */
   async #runToEnd(id: string, signal: AbortSignal): Promise<void> {
     const running = this.#running.get(id);
-    try {
-      do {
-        if (running) running.isWokenAgain = false;
+    do {
+      if (running) running.isWokenAgain = false;
+      try {
         await this.#run(id, signal);
-      } while (running?.isWokenAgain && !this.#isClosed);
-    } catch (error) {
-      this.#failed(id, error);
-    } finally {
-      this.#running.delete(id);
-      this.#startWaiting();
-    }
+      } catch (error) {
+        this.#failed(id, error);
+      }
+    } while (running?.isWokenAgain && !this.#isClosed);
+    this.#running.delete(id);
+    this.#startWaiting();
   }
 
   async #run(id: string, signal: AbortSignal): Promise<void> {
@@ -190,13 +192,13 @@ export class Runners {
     await pool.use(id, {}, async (session) => {
       const agent = await agents(session);
       if (!agent) {
-        this.#failures.delete(id);
+        this.#forgetFailure(id);
         this.#left.set(id, session.seq);
         return;
       }
       const { adapter, prompt, ...options } = agent;
       const result = await adapter.run(prompt, { ...options, session, signal });
-      this.#failures.delete(id);
+      this.#forgetFailure(id);
       if (result.status === 'busy') return;
       await session.refresh();
       if (signal.aborted) await leaveForNext(session, result);
@@ -207,16 +209,26 @@ export class Runners {
   }
 
   #failed(id: string, error: unknown): void {
+    const before = this.#forgetFailure(id);
     if (isHoldfastError(error, 'SESSION_NOT_FOUND')) {
       // It was deleted: there is nothing left to run.
-      this.#failures.delete(id);
       this.#left.delete(id);
       return;
     }
-    const count = (this.#failures.get(id)?.count ?? 0) + 1;
-    const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (count - 1));
-    this.#failures.set(id, { error, count, retryAt: Date.now() + delay });
     this.#options.report(error, id);
+    if (this.#isClosed) return;
+    const count = (before?.count ?? 0) + 1;
+    const delay = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (count - 1));
+    const timer = setTimeout(() => this.#enqueue(id), delay);
+    timer.unref();
+    this.#failures.set(id, { error, count, retryAt: Date.now() + delay, timer });
+  }
+
+  #forgetFailure(id: string): Failure | undefined {
+    const failure = this.#failures.get(id);
+    clearTimeout(failure?.timer);
+    this.#failures.delete(id);
+    return failure;
   }
 }
 

@@ -238,7 +238,7 @@ export const denyTooLate: Speak = async (world, pending) => {
   world.meanwhile('tool/denied', (session) =>
     approveToolCall(session, pending, { by: 'Ann', arguments: { path: 'b' } }),
   );
-  await refused(denyToolCall(world.session, pending, 'no'), 'INVALID_ARGUMENT');
+  await refused(denyToolCall(world.session, pending, 'no'), 'CALL_DECIDED');
 };
 
 /** Two people settle the call in the same way; then one of them repeats it, based on an outdated screen. */
@@ -247,10 +247,7 @@ export const settleTwice: Speak = async (world, pending, tools) => {
   world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
   await settleToolCall(world.session, pending, how);
   const { attempt = 1 } = pending;
-  await refused(
-    settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
-    'TOOL_CALL_NOT_FOUND',
-  );
+  await refused(settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }), 'CALL_DECIDED');
 };
 
 export async function refused(said: Promise<void>, code: string): Promise<void> {

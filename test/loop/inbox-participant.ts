@@ -48,6 +48,7 @@ export interface Outside {
 const CODES = new Set([
   'INVALID_ARGUMENT',
   'TOOL_CALL_NOT_FOUND',
+  'CALL_DECIDED',
   'CONVERSATION_NOT_FOUND',
   'SESSION_BUSY',
   'INPUT_NOT_FOUND',
@@ -233,7 +234,7 @@ export class Participant {
     try {
       await settleToolCall(this.#session, call, { result: 'by hand' });
     } catch (error) {
-      if (!isHoldfastError(error, 'INVALID_ARGUMENT')) throw error; // already decided
+      if (!isHoldfastError(error, 'CALL_DECIDED')) throw error;
     }
   }
 }

@@ -163,7 +163,7 @@ export class Person {
   }
 }
 
-const REFUSALS = new Set(['INVALID_ARGUMENT', 'TOOL_CALL_NOT_FOUND', 'CALL_OPEN', 'SESSION_BUSY']);
+const REFUSALS = new Set(['INVALID_ARGUMENT', 'TOOL_CALL_NOT_FOUND', 'CALL_DECIDED', 'CALL_OPEN', 'SESSION_BUSY']);
 
 /** Reproducible numbers from 0 to 1. */
 export function randomFrom(seed: number): () => number {

@@ -100,7 +100,7 @@ describe('D77: approvers', () => {
     ]);
     const won = said.findIndex(({ status }) => status === 'fulfilled');
     expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    await expect(approveToolCall(other, ref, { arguments: {} })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(approveToolCall(other, ref, { arguments: {} })).rejects.toMatchObject({ code: 'CALL_DECIDED' });
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: [OTHER, 'stolen', 'mine'][won] }]);
   });

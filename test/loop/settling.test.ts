@@ -10,6 +10,8 @@ import {
 } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, resultText, tool } from './agent.ts';
 
+const DECIDED = { code: 'CALL_DECIDED' };
+
 const script = [{ toolCalls: [call('deploy'), call('look')] }, 'ok'];
 
 /** An agent whose first call waits for approval. */
@@ -57,7 +59,7 @@ describe('approval', () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
     await approveToolCall(session, pending);
-    await expect(approveToolCall(session, pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' }); // D67
+    await expect(approveToolCall(session, pending)).rejects.toMatchObject(DECIDED); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual(['call_1_1']);
     expect((await eventTypes(session)).filter((type) => type === 'tool/approved')).toHaveLength(1);
@@ -70,7 +72,7 @@ describe('approval', () => {
     const runs: string[] = [];
     const { session, pending, evaluate, results } = await waiting(runs);
     await denyToolCall(session, pending, reason);
-    await expect(denyToolCall(session, pending, 'again')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' }); // D67
+    await expect(denyToolCall(session, pending, 'again')).rejects.toMatchObject(DECIDED); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe(text);
     expect(results().call_1_1?.isError).toBe(true);
@@ -85,10 +87,10 @@ describe('approval', () => {
   test('an approval after a denial, and a denial after an approval, are rejected', async () => {
     const one = await waiting();
     await denyToolCall(one.session, one.pending);
-    await expect(approveToolCall(one.session, one.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(approveToolCall(one.session, one.pending)).rejects.toMatchObject(DECIDED);
     const two = await waiting();
     await approveToolCall(two.session, two.pending);
-    await expect(denyToolCall(two.session, two.pending)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(denyToolCall(two.session, two.pending)).rejects.toMatchObject(DECIDED);
   });
 
   test('the need for approval may depend on the input; if the check throws, approval is needed', async () => {
@@ -168,13 +170,11 @@ describe('D18: settling a call whose outcome is unknown', () => {
       { result: 'found out', isError: true },
       { rerun: true },
     ] as const) {
-      await expect(settleToolCall(session, pending, how)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await expect(settleToolCall(session, pending, how)).rejects.toMatchObject(DECIDED);
     }
     await evaluate({ resume: true });
     expect(resultText(session, 'call_1_1')).toBe('found out');
-    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject({
-      code: 'TOOL_CALL_NOT_FOUND',
-    });
+    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject(DECIDED);
   });
 
   test('beside a call that waits for approval: the unknown outcome is the reason, and both are pending', async () => {
@@ -238,14 +238,20 @@ describe('invalid settlements', () => {
       { ...pending, callId: 'call_9_9' },
       { ...pending, turn: 2 },
       { ...pending, evaluationId: 'ev_none' },
-      { ...pending, callId: 'call_1_2' }, // it has its result
+      { ...pending, attempt: 7 },
     ];
     for (const ref of wrong) await expect(act(session, ref)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
+    const { attempt: _, ...call } = pending;
+    const withResult = { ...call, callId: 'call_1_2' };
+    await expect(act(session, withResult)).rejects.toMatchObject(DECIDED);
     expect(session.seq).toBe(seq);
     await evaluate(); // supersedes the evaluation
     await expect(act(session, pending)).rejects.toMatchObject({
-      code: 'TOOL_CALL_NOT_FOUND',
+      ...DECIDED,
       message: expect.stringContaining('superseded'),
+    });
+    await expect(act(session, { ...pending, callId: 'call_9_9' })).rejects.toMatchObject({
+      code: 'TOOL_CALL_NOT_FOUND',
     });
   });
 

@@ -269,12 +269,6 @@ describe('ends', () => {
     expect(textsOf(again)).toEqual(['Again', 'I have read 1 messages.']);
   });
 
-  test('a URL that is no stream ends the conversation', async () => {
-    const client = follow('http://localhost/page', { fetch: async () => new Response('<html></html>') });
-    const { error } = await shows(client, ({ status }) => status === 'ended');
-    expect(error?.message).toBe('http://localhost/page is no session of a Holdfast server');
-  });
-
   test('a stream of something else is tried again, with an error', async () => {
     const headers = { 'content-type': 'text/event-stream' };
     const client = follow('http://localhost/page', {

@@ -29,9 +29,12 @@ afterAll(async () => {
   host.document = undefined;
 });
 
-/** Waits for something that is rendered. */
-async function rendered(condition: () => boolean | Promise<boolean>): Promise<void> {
-  await act(() => until(condition));
+/** Waits for something that is rendered. React 18 renders what changes within `act` when `act` ends. */
+function rendered(condition: () => boolean | Promise<boolean>): Promise<void> {
+  return until(async () => {
+    await act(() => new Promise((resolve) => setTimeout(resolve, 1)));
+    return condition();
+  });
 }
 
 function Chat({ url, fetch, initial }: { url: string; fetch?: Network['fetch']; initial?: { state: unknown } }) {

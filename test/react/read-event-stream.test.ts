@@ -23,12 +23,13 @@ test('messages are the same however the bytes are split', async () => {
     fc.asyncProperty(
       fc.array(fc.record({ event: fc.constantFrom('', 'live', 'end'), data: fc.string({ unit: 'binary' }) })),
       fc.array(fc.nat(20)),
-      async (given, sizes) => {
+      fc.constantFrom('\n', '\r\n'),
+      async (given, sizes, end) => {
         const sent = given.map(({ event, data }) => ({ event, data: JSON.stringify(data) }));
         const text = sent.map(
           ({ event, data }) => `${event && `event: ${event}\n`}id: 4\ndata: ${data}\n\n: heartbeat\n\n`,
         );
-        const bytes = new TextEncoder().encode(text.join(''));
+        const bytes = new TextEncoder().encode(text.join('').replaceAll('\n', end));
         expect(await messagesOf(split(bytes, sizes))).toEqual(sent);
       },
     ),
@@ -38,7 +39,11 @@ test('messages are the same however the bytes are split', async () => {
 test.for([
   ['a message that is cut off is not yielded', 'data: 1\n\ndata: 2\n', [{ event: '', data: '1' }]],
   ['lines of data are joined', 'data: 1\ndata:2\ndata\n\n', [{ event: '', data: '1\n2\n' }]],
-  ['retry is a message of its own', 'retry: 1000\n\n', [{ event: 'retry', data: '1000' }]],
+  ['retry is a message of its own', 'retry: 1000\n\n', [{ event: undefined, data: '1000' }]],
+  ['a retry that is no number is skipped', 'retry: soon\nretry:\nretry: -1\nretry: 1e3\n\n', []],
+  ['an event named retry is no time', 'event: retry\ndata: 5\n\n', [{ event: 'retry', data: '5' }]],
+  ['lines may end with CRLF', 'event: a\r\ndata: 1\r\ndata: 2\r\n\r\n', [{ event: 'a', data: '1\n2' }]],
+  ['a byte order mark is skipped', '\ufeffdata: 1\n\n', [{ event: '', data: '1' }]],
   ['a name does not outlive its message', 'event: live\n\ndata: 1\n\n', [{ event: '', data: '1' }]],
   ['comments and unknown fields are skipped', ':\n: data: 1\nfoo: 2\n\n', []],
 ] as const)('%s', async ([, text, expected]) => {

@@ -193,7 +193,7 @@ describe('origins', () => {
         headers: {
           origin,
           'access-control-request-method': 'POST',
-          'access-control-request-headers': 'x-holdfast-request',
+          'access-control-request-headers': 'x-holdfast-request,x-of-the-app',
         },
       });
     expect(refused(await preflight('https://evil.example'))).toBe('403 ORIGIN_FORBIDDEN');
@@ -201,13 +201,25 @@ describe('origins', () => {
     expect(allowed.status).toBe(204);
     expect(allowed.headers).toMatchObject({
       'access-control-allow-origin': 'http://localhost:5173',
-      'access-control-allow-headers': expect.stringContaining('x-holdfast-request'),
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-headers': 'x-holdfast-request,x-of-the-app',
       vary: 'origin',
     });
     const read = await raw(`${url}/sessions`, {
       headers: { origin: 'http://localhost:5173', 'sec-fetch-site': 'same-site' },
     });
     expect(read).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': 'http://localhost:5173' } });
+    expect(read.headers['access-control-allow-credentials']).toBe('true');
+  });
+
+  test('cookies are allowed for listed origins only: no other response names them, and no origin is *', async () => {
+    const { url } = await serve({ origins: ['http://localhost:5173'] });
+    for (const headers of [{}, { origin: url }, { origin: 'https://evil.example' }, { origin: 'null' }]) {
+      const { headers: received } = await raw(`${url}/sessions`, { headers });
+      expect(received['access-control-allow-credentials']).toBeUndefined();
+      expect(received['access-control-allow-origin']).toBeUndefined();
+    }
+    expect(() => createServer({ store: memoryStore(), origins: ['*'] })).toThrow('is not an origin');
   });
 
   test('a page of the same host, and a person who opens the address, may read', async () => {

@@ -159,8 +159,6 @@ describe('acting', () => {
     expect(await described(served, 'POST /sessions/:id/calls/approve', approved)).toEqual({});
     await settled(served, 'a');
     expect(JSON.stringify(await served.json('/sessions/a/messages'))).toContain('refunded 8');
-    expect(await codeOf(await served.send('POST', '/sessions/a/calls/approve', first))).toBe('404 TOOL_CALL_NOT_FOUND');
-
     await served.send('POST', '/sessions/a/inputs', { input: 'Two.' });
     const denied = await served.send('POST', '/sessions/a/calls/deny', { ...(await call()), reason: 'too much' });
     await described(served, 'POST /sessions/:id/calls/deny', denied);
@@ -178,6 +176,41 @@ describe('acting', () => {
     await described(served, 'POST /sessions/:id/calls/settle', settlement);
     await settled(served, 'a');
     expect(JSON.stringify(await served.json('/sessions/a/messages'))).toContain('the bank did it');
+  });
+
+  test('a decision that another page has made first is 409, at every later moment; a call that never was is 404', async () => {
+    const reader = await serve();
+    await reader.send('PATCH', '/sessions/a', { title: 'a' });
+    const runner = await serve({ store: reader.store, agents: refunding, pollMs: 0 });
+    await runner.send('POST', '/sessions/a/inputs', { input: 'One.' });
+    await settled(runner, 'a');
+    const { calls } = (await reader.json('/sessions/a/calls')) as { calls: Record<string, unknown>[] };
+    const { evaluationId, turn, callId, attempt } = calls[0] ?? {};
+    const ref = { evaluationId, turn, callId, attempt };
+    const late = async (): Promise<readonly string[]> => [
+      await codeOf(await reader.send('POST', '/sessions/a/calls/approve', ref)),
+      await codeOf(await reader.send('POST', '/sessions/a/calls/deny', ref)),
+    ];
+    const decided = ['409 CALL_DECIDED', '409 CALL_DECIDED'];
+    // Decided, and not run yet: this server runs nothing.
+    expect((await reader.send('POST', '/sessions/a/calls/approve', { ...ref, by: 'ada' })).status).toBe(202);
+    expect(await late()).toEqual(decided);
+    const again = await reader.send('POST', '/sessions/a/calls/approve', ref);
+    expect(await again.json()).toMatchObject({
+      error: { message: expect.stringContaining('approved by ada already') },
+    });
+    // Run, with its result in the log.
+    await runner.send('POST', '/sessions/a/inputs', { input: 'Two.' });
+    await until(async () => JSON.stringify(await reader.json('/sessions/a/messages')).includes('refunded 80'));
+    expect(await late()).toEqual(decided);
+    expect(await codeOf(await reader.send('POST', '/sessions/a/calls/settle', { ...ref, result: 'late' }))).toBe(
+      '409 CALL_DECIDED',
+    );
+    for (const wrong of [{ callId: 'none' }, { turn: 9 }, { evaluationId: 'none' }]) {
+      expect(await codeOf(await reader.send('POST', '/sessions/a/calls/approve', { ...ref, ...wrong }))).toBe(
+        '404 TOOL_CALL_NOT_FOUND',
+      );
+    }
   });
 
   test('inputs are sent once, withdrawn, stopped; sessions are described, forked, erased, deleted', async () => {

@@ -95,6 +95,41 @@ test('a runner that throws is reported and visible, is tried again, and breaks n
   expect(await served.json('/sessions/bad')).toMatchObject({ queued: 0, summary: { status: 'completed' } });
 });
 
+test('an input that is sent while an attempt fails is run at once, without the poll', async () => {
+  const failing: (() => void)[] = [];
+  let attempts = 0;
+  const served = await serve({
+    pollMs: 0,
+    agents: async () => {
+      if (++attempts > 1) return counting();
+      await new Promise<void>((resolve) => failing.push(resolve));
+      throw new Error('no agent yet');
+    },
+  });
+  await served.send('POST', '/sessions/a/inputs', { input: 'One' });
+  await until(() => failing.length === 1);
+  await served.send('POST', '/sessions/a/inputs', { input: 'Two' });
+  failing[0]?.();
+  await until(isIdle(served, 'a'));
+  expect(attempts).toBe(2);
+  expect(served.errors).toHaveLength(1);
+  expect(await served.json('/sessions/a')).toMatchObject({ queued: 0, summary: { status: 'completed' } });
+});
+
+test('a runner that failed is tried again after its pause, without the poll', async () => {
+  let attempts = 0;
+  const served = await serve({
+    pollMs: 0,
+    agents: () => {
+      if (++attempts === 1) throw new Error('no agent yet');
+      return counting();
+    },
+  });
+  await served.send('POST', '/sessions/a/inputs', { input: 'One' });
+  await until(isIdle(served, 'a'));
+  expect(attempts).toBe(2);
+});
+
 test('a prompt that changed since the evaluation began is reported as PROMPT_MISMATCH', async () => {
   const store = memoryStore();
   const model = new HeldModel();

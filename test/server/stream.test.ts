@@ -132,6 +132,24 @@ describe('the end', () => {
     expect(served.errors).toEqual([]);
   });
 
+  test('a session that is deleted and begins again at once ends its streams without an error, and resets the reader', async () => {
+    const served = await serve();
+    await served.send('PATCH', '/sessions/a', { title: 'a' });
+    const reader = await follow(`${served.url}/sessions/a/stream`);
+    await reader.read(isLive);
+    const { store } = served;
+    const event = { type: 'session/described', at: new Date(0).toISOString(), title: 'b' } as never;
+    await Promise.all([store.deleteSession('a'), store.append('a', [event], { id: 'begun', expectedSeq: 0 })]);
+    expect(await reader.read(() => false)).toEqual([]);
+    const again = await follow(`${served.url}/sessions/a/stream?after=1`);
+    expect(itemsOf(await again.read(isLive))).toMatchObject([
+      { cursor: '2:0', event: { type: 'session/reset' } },
+      { cursor: '2:1', event: { type: 'session/described', title: 'b' } },
+    ]);
+    again.stop();
+    expect(served.errors).toEqual([]);
+  });
+
   test('a store that is closed ends the streams with an error', async () => {
     const served = await serve({ heartbeatMs: 20 });
     await served.send('PATCH', '/sessions/a', { title: 'a' });

@@ -136,6 +136,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     summary: 'Lets a call run, with other arguments if some are given',
     body: { schema: bodyOf({ ...CALL, by: BY, note: TEXT, arguments: {} }, CALL_FIELDS) },
     response: ACCEPTED,
+    errors: [409],
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);
@@ -149,6 +150,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     summary: 'Denies a call; the model receives the reason',
     body: { schema: bodyOf({ ...CALL, reason: TEXT, by: BY }, CALL_FIELDS) },
     response: ACCEPTED,
+    errors: [409],
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);

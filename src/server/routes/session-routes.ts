@@ -11,11 +11,14 @@ import { readCallArguments } from '../../loop/call-arguments.ts';
 import type { AnySession, Session } from '../../session/session.ts';
 import { type ExportFormat, exportConversation } from '../../transcripts/export/export-conversation.ts';
 import { logConverter } from '../../transcripts/own-log.ts';
+import { afterLongTurn } from '../long-turns.ts';
 import { type Route, sessionIdOf, withSession } from '../route.ts';
 import { COUNT, listOf, resultOf, TEXT } from './schemas.ts';
 
 const EVALUATION = { type: 'string', description: 'the id of an evaluation' } as const;
 const MAX_EVENTS = 1000;
+/** Characters after which a page ends, whatever its limit: an event may have megabytes. */
+const MAX_PAGE_LENGTH = 4 * 2 ** 20;
 
 /** Routes that read one session. */
 export const SESSION_ROUTES: readonly Route[] = [
@@ -62,7 +65,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/sessions/:id/events',
     name: 'getEvents',
-    summary: 'Committed events, in pages',
+    summary: 'Committed events, in pages of at most 4 MiB or one event',
     query: {
       after: { type: 'string', description: 'a seq or a cursor: only later events' },
       limit: { type: 'integer', minimum: 1, maximum: MAX_EVENTS, description: 'the most events of a page; 100' },
@@ -203,7 +206,10 @@ export const SESSION_ROUTES: readonly Route[] = [
           readonly title?: string;
         };
         const log: SessionEvent[] = [];
-        for await (const event of session.events()) log.push(event);
+        for await (const event of session.events()) {
+          log.push(event);
+          await afterLongTurn();
+        }
         const name = title ?? session.summary?.title ?? sessionIdOf(request);
         const { content, mediaType, extension } = exportConversation(log, { format, redact, title: name });
         return new Response(content, {
@@ -227,11 +233,14 @@ async function eventPage(
   const isOther = cursor.includes(':') && start.incarnation !== incarnation;
   const after = isOther ? 0 : start.seq;
   const events: SessionEvent[] = [];
+  let length = 0;
   for await (const event of session.events({ from: after + 1 })) {
-    if (events.length === limit) {
+    if (events.length === limit || length >= MAX_PAGE_LENGTH) {
       return { events, next: formatTailCursor({ incarnation, seq: events.at(-1)?.seq ?? after }) };
     }
     events.push(event);
+    length += JSON.stringify(event).length;
+    await afterLongTurn();
   }
   return { events };
 }
@@ -243,6 +252,7 @@ export async function stateOf(session: AnySession, machinery = false): Promise<S
   let state = createConversationState();
   for await (const item of session.events({ drafts: true })) {
     state = reduceConversationEvents(state, converter.push(item));
+    await afterLongTurn();
   }
   return state;
 }

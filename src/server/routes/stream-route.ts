@@ -34,6 +34,9 @@ async function openStream(context: ServerContext, request: RouteRequest): Promis
   );
 }
 
+/** The last message of a stream that an error ended. `isRestarted`: the session was deleted, and there is another one with its id. */
+type EndMessage = (error: unknown, isRestarted: boolean) => string;
+
 /** A response that streams what `messages` makes of a session. An error ends it with a message that says so. */
 export async function streamOf(
   context: ServerContext,
@@ -41,7 +44,7 @@ export async function streamOf(
   begin: boolean,
   messages: (session: AnySession, signal: AbortSignal) => AsyncIterator<string | Uint8Array, void>,
   headers: Readonly<Record<string, string>> = {},
-  endMessage: (error: unknown) => string = endEvent,
+  endMessage: EndMessage = endEvent,
 ): Promise<Response> {
   if (request.request.method === 'HEAD') {
     throw new HttpError('METHOD_NOT_ALLOWED', 'a stream has no HEAD; use GET', { allow: 'GET' });
@@ -49,18 +52,19 @@ export async function streamOf(
   const { pool, streams, store } = context;
   streams.assertRoom();
   const { session, release } = await pool.acquire(sessionIdOf(request), { begin });
-  const describe = (error: unknown): string => {
+  const describe = async (error: unknown): Promise<string> => {
     if (isFailure(error)) context.report(error, session.id);
-    return endMessage(error);
+    const now = await store.head(session.id).catch(() => undefined);
+    return endMessage(error, now !== undefined && now.seq > 0 && now.incarnation !== session.incarnation);
   };
   const body = streams.open({
     messages: (signal) => untilError(messages(session, signal), signal, describe),
     check: async () => {
       try {
         const { incarnation } = await store.head(session.id);
-        return incarnation === session.incarnation ? undefined : endMessage(sessionGone(session.id));
+        return incarnation === session.incarnation ? undefined : await describe(sessionGone(session.id));
       } catch (error) {
-        return describe(error);
+        return await describe(error);
       }
     },
     ended: release,
@@ -72,7 +76,7 @@ export async function streamOf(
 async function* untilError(
   messages: AsyncIterator<string | Uint8Array, void>,
   signal: AbortSignal,
-  describe: (error: unknown) => string,
+  describe: (error: unknown) => Promise<string>,
 ): AsyncGenerator<string | Uint8Array, void> {
   try {
     for (;;) {
@@ -81,7 +85,7 @@ async function* untilError(
       yield next.value;
     }
   } catch (error) {
-    if (!signal.aborted) yield describe(error);
+    if (!signal.aborted) yield await describe(error);
   } finally {
     await messages.return?.();
   }
@@ -154,6 +158,8 @@ function liveEvent(seq: number): string {
   return `event: live\ndata: ${JSON.stringify({ seq })}\n\n`;
 }
 
-function endEvent(error: unknown): string {
+/** Without it readers reconnect: for them the new session continues with `session/reset`. */
+function endEvent(error: unknown, isRestarted: boolean): string {
+  if (isRestarted) return '';
   return `event: end\ndata: ${JSON.stringify(refusalOf(error).body)}\n\n`;
 }
