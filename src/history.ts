@@ -72,6 +72,8 @@ export {
   requestTokens,
 } from './history/request-rows.ts';
 export {
+  type DescribedRequest,
+  describeRequests,
   type RequestPoint,
   type RequestSeriesOptions,
   type RequestTotals,

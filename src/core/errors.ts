@@ -53,8 +53,11 @@ export type ErrorCode =
   | 'CHECKPOINT_INVALID'
   | 'DEPENDENCY_MISSING';
 
-/** Which check failed for a rejected append: the sequence (retry after reading on) or the fence (give up). */
-export type ConflictDetail = 'sequence' | 'fence';
+/**
+ * Which check failed for a rejected append: the sequence (retry after reading on) or the fence (give up). `late`: the tool call of a
+ * decision has ended, or runs again, since the caller read it.
+ */
+export type ConflictDetail = 'sequence' | 'fence' | 'late';
 
 export interface HoldfastErrorOptions {
   readonly cause?: unknown;

@@ -38,11 +38,20 @@ export interface RequestSeriesOptions extends RebuildOptions {
   readonly lifetimeMs?: number | undefined;
 }
 
-/** Describes every request of an evaluation, oldest first, and calls `visit` with its rows. Pure. */
-export function requestSeries(
-  options: RequestSeriesOptions,
-  visit?: (point: RequestPoint, rows: readonly RequestRow[] | undefined) => void,
-): readonly RequestPoint[] {
+/** One request of a series, and the rows that it shows beside the record. */
+export interface DescribedRequest {
+  readonly point: RequestPoint;
+  /** Absent when the request cannot be built again. */
+  readonly rows: readonly RequestRow[] | undefined;
+}
+
+/** Describes every request of an evaluation, oldest first. Pure. */
+export function requestSeries(options: RequestSeriesOptions): readonly RequestPoint[] {
+  return Array.from(describeRequests(options), ({ point }) => point);
+}
+
+/** The same one by one, with their rows: the work for one request grows with its conversation, so a server pauses between them. */
+export function* describeRequests(options: RequestSeriesOptions): Generator<DescribedRequest, void> {
   const { continued, lifetimeMs, requests } = options;
   const all = [...(continued?.requests ?? []), ...requests];
   const isReported = all.some(({ usage }) => usage?.cachedInputTokens !== undefined);
@@ -53,7 +62,6 @@ export function requestSeries(
       before = { request, prompt: continued.prompt };
     }
   }
-  const points: RequestPoint[] = [];
   for (const now of rebuildRequests(options)) {
     const { prompt } = options;
     const cache = explainCache({
@@ -61,12 +69,9 @@ export function requestSeries(
       ...(before?.prompt && prompt && { prompts: { before: before.prompt, now: prompt } }),
     });
     const rows = now.request && requestRows(now.conversation, now.request.messages);
-    const point = pointOf(now, rows, cache);
-    points.push(point);
-    visit?.(point, rows);
+    yield { point: pointOf(now, rows, cache), rows };
     before = { request: now, prompt };
   }
-  return points;
 }
 
 /** What the requests of a series add up to. */

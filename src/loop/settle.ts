@@ -126,12 +126,12 @@ function openCall(session: AnySession, state: SessionState, call: CallRef): Call
     );
   }
   const ended = endedEvaluation(evaluations, evaluationId);
-  if (ended) throw decided(`evaluation ${ended.id} is ${ended.status}; nothing is left to settle`);
-  if (!now || hasResult(now)) throw decided(`call ${callId} has its result already; nothing is left to settle`);
+  if (ended) throw tooLate(`evaluation ${ended.id} is ${ended.status}; nothing is left to settle`);
+  if (!now || hasResult(now)) throw tooLate(`call ${callId} has its result already; nothing is left to settle`);
   const { attempt = now.attempt } = call;
   if (attempt !== now.attempt) {
     const why = `call ${callId} was started ${now.attempt} times by now, not ${attempt}; list it again with getPendingToolCalls`;
-    throw attempt < now.attempt ? decided(why) : notFound(why);
+    throw attempt < now.attempt ? tooLate(why) : notFound(why);
   }
   return now;
 }
@@ -160,13 +160,18 @@ function refuse(why: string): never {
   throw new HoldfastError('INVALID_ARGUMENT', why);
 }
 
-/** The request came too late: another person, or the run itself, was first. */
+/** Another person was first. */
 function decided(why: string): HoldfastError {
   return new HoldfastError('CALL_DECIDED', why);
 }
 
 function notFound(why: string): HoldfastError {
   return new HoldfastError('TOOL_CALL_NOT_FOUND', why);
+}
+
+/** The call was there: it has ended, or runs again, since the caller read it. */
+function tooLate(why: string): HoldfastError {
+  return new HoldfastError('TOOL_CALL_NOT_FOUND', why, { detail: 'late' });
 }
 
 function ref({ evaluationId, turn, callId, attempt }: CallRef): CallRef {

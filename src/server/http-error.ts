@@ -81,8 +81,9 @@ export function refusalOf(error: unknown): Refusal {
     return { status: HTTP_STATUS[code], headers, body: { error: { code, message } } };
   }
   if (!isHoldfastError(error)) return failure(500, 'INTERNAL');
-  const { code, message } = error;
-  const status = STATUS[code] ?? 500;
+  const { code, message, detail } = error;
+  // A person acted on what another has changed meanwhile: no mistake.
+  const status = detail === 'late' ? 409 : (STATUS[code] ?? 500);
   return status < 500 ? { status, headers: {}, body: { error: { code, message } } } : failure(status, code);
 }
 

@@ -247,7 +247,10 @@ export const settleTwice: Speak = async (world, pending, tools) => {
   world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
   await settleToolCall(world.session, pending, how);
   const { attempt = 1 } = pending;
-  await refused(settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }), 'CALL_DECIDED');
+  await refused(
+    settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
+    'TOOL_CALL_NOT_FOUND',
+  );
 };
 
 export async function refused(said: Promise<void>, code: string): Promise<void> {

@@ -7,6 +7,7 @@ import { passthrough } from '../../src/history/passthrough.ts';
 import { rebuildRequests } from '../../src/history/rebuild-requests.ts';
 import { type RequestRow, requestRows } from '../../src/history/request-rows.ts';
 import {
+  describeRequests,
   type RequestPoint,
   type RequestSeriesOptions,
   requestSeries,
@@ -56,9 +57,8 @@ async function seriesOf(
 ): Promise<{ readonly points: readonly RequestPoint[]; readonly rows: readonly (readonly RequestRow[])[] }> {
   const source = await sourceOf(session, options.evaluationId);
   const { history = source.history, lifetimeMs } = options;
-  const rows: (readonly RequestRow[])[] = [];
-  const points = requestSeries({ ...source, history, lifetimeMs }, (_, shown) => void rows.push(shown ?? []));
-  return { points, rows };
+  const described = [...describeRequests({ ...source, history, lifetimeMs })];
+  return { points: described.map(({ point }) => point), rows: described.map(({ rows }) => rows ?? []) };
 }
 
 const managers: readonly { readonly name: string; readonly make: () => History; readonly byName: boolean }[] = [

@@ -5,7 +5,7 @@ import { type Agent, agent, call, deferred, eventTypes, resultText, tool } from 
 
 /** D18: a settlement is about one run of a call. */
 
-const DECIDED = { code: 'CALL_DECIDED' };
+const LATE = { code: 'TOOL_CALL_NOT_FOUND', detail: 'late' };
 const script = [{ toolCalls: [call('pay')] }, 'ok'];
 
 /** Processes that are killed during a payment, one after the other. */
@@ -60,7 +60,7 @@ describe('settlements name the attempt', () => {
     const button = await pendingOf(session);
     await settleToolCall(session, button, { rerun: true });
     await die(); // the second run started, and its outcome is unknown
-    await expect(settleToolCall(session, button, { rerun: true })).rejects.toMatchObject(DECIDED);
+    await expect(settleToolCall(session, button, { rerun: true })).rejects.toMatchObject(LATE);
     expect(await resume()).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(runs).toEqual(['attempt 1', 'attempt 2']);
     await settleToolCall(session, await pendingOf(session), { rerun: true });
@@ -83,7 +83,7 @@ describe('settlements name the attempt', () => {
       return append(id, events, options);
     };
     const late = await openSession({ store, id: session.id });
-    await expect(settleToolCall(late, button, { result: 'it was paid' })).rejects.toMatchObject(DECIDED);
+    await expect(settleToolCall(late, button, { result: 'it was paid' })).rejects.toMatchObject(LATE);
     expect(await resume()).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(runs).toHaveLength(2);
   });

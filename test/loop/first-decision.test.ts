@@ -43,6 +43,7 @@ async function waiting(
 
 const INVALID = { code: 'INVALID_ARGUMENT' };
 const DECIDED = { code: 'CALL_DECIDED' };
+const LATE = { code: 'TOOL_CALL_NOT_FOUND', detail: 'late' };
 
 describe('D67: the first decision wins', () => {
   test.for(Array.from({ length: 5 }, (_, i) => i))(
@@ -89,7 +90,7 @@ describe('D67: the first decision wins', () => {
       onEvent: (event) => event.type === 'tool/started' && started.resolve(),
     });
     await started.promise;
-    await expect(denyToolCall(await made.other(), made.pending)).rejects.toMatchObject(DECIDED);
+    await expect(denyToolCall(await made.other(), made.pending)).rejects.toMatchObject(LATE);
     const { attempt: _, ...newest } = made.pending;
     await expect(denyToolCall(await made.other(), newest)).rejects.toMatchObject(DECIDED);
     gate.resolve('done');
@@ -281,7 +282,7 @@ describe('D52, D67: calls of child conversations', () => {
     const { session, evaluate } = await delegating('idempotent');
     const [pending] = getPendingToolCalls(session);
     await evaluate(); // supersedes it
-    await expect(approveToolCall(session, pending as CallRef)).rejects.toMatchObject(DECIDED);
+    await expect(approveToolCall(session, pending as CallRef)).rejects.toMatchObject(LATE);
   });
 });
 

@@ -174,7 +174,10 @@ describe('D18: settling a call whose outcome is unknown', () => {
     }
     await evaluate({ resume: true });
     expect(resultText(session, 'call_1_1')).toBe('found out');
-    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject(DECIDED);
+    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject({
+      code: 'TOOL_CALL_NOT_FOUND',
+      detail: 'late',
+    });
   });
 
   test('beside a call that waits for approval: the unknown outcome is the reason, and both are pending', async () => {

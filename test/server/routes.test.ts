@@ -202,9 +202,9 @@ describe('acting', () => {
     // Run, with its result in the log.
     await runner.send('POST', '/sessions/a/inputs', { input: 'Two.' });
     await until(async () => JSON.stringify(await reader.json('/sessions/a/messages')).includes('refunded 80'));
-    expect(await late()).toEqual(decided);
+    expect(await late()).toEqual(['409 TOOL_CALL_NOT_FOUND', '409 TOOL_CALL_NOT_FOUND']);
     expect(await codeOf(await reader.send('POST', '/sessions/a/calls/settle', { ...ref, result: 'late' }))).toBe(
-      '409 CALL_DECIDED',
+      '409 TOOL_CALL_NOT_FOUND',
     );
     for (const wrong of [{ callId: 'none' }, { turn: 9 }, { evaluationId: 'none' }]) {
       expect(await codeOf(await reader.send('POST', '/sessions/a/calls/approve', { ...ref, ...wrong }))).toBe(

@@ -6,9 +6,15 @@ import type { SessionEvent } from '../../core/events.ts';
 import { checkSessionId } from '../../core/session-id.ts';
 import { TimelineBuilder } from '../../core/timeline-builder.ts';
 import type { RequestRow } from '../../history/request-rows.ts';
-import { type RequestPoint, type RequestTotals, requestSeries, requestTotals } from '../../history/request-series.ts';
+import {
+  describeRequests,
+  type RequestPoint,
+  type RequestTotals,
+  requestTotals,
+} from '../../history/request-series.ts';
 import { type Strategy, strategyManager } from '../../history/strategy.ts';
 import type { AnySession } from '../../session/session.ts';
+import { afterLongTurn } from '../long-turns.ts';
 import { namedEvaluations, type RequestSource, requestSource } from '../request-source.ts';
 import { type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
 import { type CutText, withShortTexts } from '../shortened.ts';
@@ -215,13 +221,17 @@ async function readSeries(
     if (count === skip) continue;
     const { continued, ...source } = await read(evaluation);
     const { instead } = options;
-    const series = requestSeries({
+    let isCompared = skip > 0; // the one before the first is only compared with
+    for (const { point } of describeRequests({
       ...source,
       ...options,
       ...(continued && { continued: { ...continued, instead } }),
-      requests: source.requests.slice(Math.max(0, skip - 1)), // the one before the first is compared with
-    });
-    requests.push(...series.slice(Math.min(1, skip)));
+      requests: source.requests.slice(Math.max(0, skip - 1)),
+    })) {
+      if (!isCompared) requests.push(point);
+      isCompared = false;
+      await afterLongTurn();
+    }
   }
   return { requests, totals: requestTotals(requests), omitted };
 }
@@ -252,15 +262,10 @@ async function requestDetail(
   if (!options || at < 0) {
     throw new HoldfastError('CONVERSATION_NOT_FOUND', `there is no request ${request.params.turn?.slice(0, 20)} here`);
   }
-  let detail: { readonly request: RequestPoint; readonly rows: readonly RequestRow[] } | undefined;
-  requestSeries(
-    { ...options, lifetimeMs, requests: options.requests.slice(Math.max(0, at - 1), at + 1) },
-    (point, rows) => {
-      detail = { request: point, rows: rows ?? [] };
-    },
-  );
-  const { request: point, rows = [] } = detail ?? {};
-  if (!point) throw new HoldfastError('CONVERSATION_NOT_FOUND', `request ${turn} has no response in the record`);
+  const requests = options.requests.slice(Math.max(0, at - 1), at + 1);
+  const { point, rows = [] } = [...describeRequests({ ...options, lifetimeMs, requests })].at(-1) ?? {};
+  if (point?.turn !== turn)
+    throw new HoldfastError('CONVERSATION_NOT_FOUND', `request ${turn} has no response in the record`);
   const { value, cut } = withShortTexts(rows.slice(from, from + limit), maxText);
   return { request: point, total: rows.length, from, rows: value, cut };
 }
