@@ -69,10 +69,9 @@ function readdressed(subagent: Subagent, conversationId: string): ReturnType<Blo
 }
 
 function moveChildren(copy: WorkingCopy, from: string, to: string): void {
-  for (const [position, subagent] of copy.subagents.entries()) {
-    if (subagent.parentConversationId === from) {
-      copy.setSubagent(position, changeSubagent(subagent, { parentConversationId: to }));
-    }
+  for (const position of copy.childrenOf(from)) {
+    const subagent = copy.subagent(position);
+    if (subagent) copy.setSubagent(position, changeSubagent(subagent, { parentConversationId: to }));
   }
 }
 

@@ -19,9 +19,11 @@ export class WorkingCopy {
   readonly #origin: SessionConversationState;
   readonly #start: IndexedState;
   #blocks: BlockVector;
-  #subagents: readonly Subagent[];
+  /** The subagents, and holes where some were removed. */
+  #subagents: readonly (Subagent | undefined)[];
   /** `#subagents`, once it was copied for this reduction. */
-  #ownSubagents: Subagent[] | undefined;
+  #ownSubagents: (Subagent | undefined)[] | undefined;
+  #hasHoles = false;
   #index: SubagentIndex;
 
   constructor(state: SessionConversationState) {
@@ -34,11 +36,14 @@ export class WorkingCopy {
 
   close(): SessionConversationState {
     if (this.#blocks === this.#start.blocks && this.#ownSubagents === undefined) return this.#origin;
-    return new IndexedState(this.#blocks, this.#subagents, this.#index);
+    const { subagents } = this;
+    return new IndexedState(this.#blocks, subagents, this.#hasHoles ? SubagentIndex.of(subagents) : this.#index);
   }
 
   get subagents(): readonly Subagent[] {
-    return this.#subagents;
+    return this.#hasHoles
+      ? this.#subagents.filter((subagent) => subagent !== undefined)
+      : (this.#subagents as readonly Subagent[]);
   }
 
   /** The position of a conversation: by tool use id, then by agent id, then by an agent id that no call has claimed yet (D41). */
@@ -61,7 +66,7 @@ export class WorkingCopy {
   /** Every run of the agent that an id names. */
   runsOf(id: string): readonly Subagent[] {
     const agentId = normalAgentId(id);
-    return this.#subagents.filter((subagent) => subagent.agentId === agentId);
+    return this.subagents.filter((subagent) => subagent.agentId === agentId);
   }
 
   subagent(position: number): Subagent | undefined {
@@ -100,10 +105,15 @@ export class WorkingCopy {
     return position;
   }
 
-  /** Removes a subagent; later ones move up. Its cost grows with the number of subagents. */
+  /** Removes a subagent. Until `close`, the others keep their positions: thousands may be removed in one batch. */
   removeSubagent(position: number): void {
-    this.#own().splice(position, 1);
-    this.#index = SubagentIndex.of(this.#subagents);
+    this.#own()[position] = undefined;
+    this.#hasHoles = true;
+  }
+
+  /** The positions of the children of the subagent with this tool use id. */
+  childrenOf(toolUseId: string): readonly number[] {
+    return this.#index.childrenOf(this.#subagents, toolUseId);
   }
 
   /** Removes everything. */
@@ -111,6 +121,7 @@ export class WorkingCopy {
     this.#blocks = BlockVector.empty;
     if (this.#subagents.length === 0) return;
     this.#own().length = 0;
+    this.#hasHoles = false;
     this.#index = new SubagentIndex();
   }
 
@@ -126,7 +137,7 @@ export class WorkingCopy {
     return true;
   }
 
-  #own(): Subagent[] {
+  #own(): (Subagent | undefined)[] {
     this.#ownSubagents ??= this.#subagents.slice();
     this.#subagents = this.#ownSubagents;
     return this.#ownSubagents;

@@ -68,7 +68,7 @@ export function notRegular(path: string): HoldfastError {
 }
 
 /** The error for a file that the system does not let us read. */
-function cannotRead(path: string, error: unknown): HoldfastError {
+export function cannotRead(path: string, error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
   const isMissing = isRecord(error) && error.code === 'ENOENT';
   return isMissing

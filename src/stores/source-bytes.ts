@@ -3,6 +3,7 @@
  * It is beside the stores because their search reads the records.
  */
 import { isUtf8 } from 'node:buffer';
+import type { ZstdOptions } from 'node:zlib';
 import { HoldfastError } from '../core/errors.ts';
 import type { SourceEncoding, SourceRecordedFields } from '../core/source-events.ts';
 import { lateModule } from './late-module.ts';
@@ -18,17 +19,33 @@ export interface EncodedBytes {
 
 /** Encodes bytes, compressed unless they are few. */
 export function encodeBytes(bytes: Buffer): EncodedBytes {
-  if (bytes.length < MIN_COMPRESSED) {
-    return isUtf8(bytes)
-      ? { encoding: 'utf8', data: bytes.toString('utf8') }
-      : { encoding: 'base64', data: bytes.toString('base64') };
-  }
-  // Node has Zstandard since 22.15; a memory store also runs on older versions.
-  const zlib = lateModule('node:zlib');
-  const level = { params: { [zlib.constants.ZSTD_c_compressionLevel ?? 100]: 1 } };
-  return typeof zlib.zstdCompressSync === 'function'
-    ? { encoding: 'zstd', data: zlib.zstdCompressSync(bytes, level).toString('base64') }
-    : { encoding: 'deflate', data: zlib.deflateRawSync(bytes, { level: 1 }).toString('base64') };
+  if (bytes.length < MIN_COMPRESSED) return encodeFew(bytes);
+  const { zstdCompressSync, deflateRawSync } = lateModule('node:zlib');
+  return typeof zstdCompressSync === 'function'
+    ? { encoding: 'zstd', data: zstdCompressSync(bytes, fastZstd()).toString('base64') }
+    : { encoding: 'deflate', data: deflateRawSync(bytes, { level: 1 }).toString('base64') };
+}
+
+/** `encodeBytes` in a thread of Node's pool: compressing takes most of the time of an import. The bytes must not change before it resolves. */
+export async function encodeInBackground(bytes: Buffer): Promise<EncodedBytes> {
+  if (bytes.length < MIN_COMPRESSED) return encodeFew(bytes);
+  const { zstdCompress } = lateModule('node:zlib');
+  if (typeof zstdCompress !== 'function') return encodeBytes(bytes);
+  const compressed = await new Promise<Buffer>((resolve, reject) =>
+    zstdCompress(bytes, fastZstd(), (error, result) => (error ? reject(error) : resolve(result))),
+  );
+  return { encoding: 'zstd', data: compressed.toString('base64') };
+}
+
+function encodeFew(bytes: Buffer): EncodedBytes {
+  return isUtf8(bytes)
+    ? { encoding: 'utf8', data: bytes.toString('utf8') }
+    : { encoding: 'base64', data: bytes.toString('base64') };
+}
+
+/** Node has Zstandard since 22.15; a memory store also runs on older versions. */
+function fastZstd(): ZstdOptions {
+  return { params: { [lateModule('node:zlib').constants.ZSTD_c_compressionLevel ?? 100]: 1 } };
 }
 
 /** Decodes bytes that `encodeBytes` encoded. Throws when the text is damaged, or longer than `maxLength` bytes. */

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   type ConversationEvent,
+  createConversationState,
   findBlock,
   findSubagent,
   reduceConversation,
+  reduceConversationEvents,
   threadTree,
 } from '../../src/conversation.ts';
 import { completed, delta, plain, removed, spawned, stateAfter, text, upsert } from './builders.ts';
@@ -35,6 +37,23 @@ describe('D41: tool use id and agent id are aliases', () => {
       { toolUseId: 'same', blocks: [{ id: 'x' }] },
       { toolUseId: 't1', agentId: 'same', blocks: [] },
     ]);
+  });
+
+  test('subagents that one batch links are the same as those that are linked one by one', () => {
+    const ids = Array.from({ length: 40 }, (_, i) => String(i));
+    const events = [
+      ...ids.map((id) => spawned(`t${id}`, about)),
+      ...ids.map((id) => upsert(text(`x${id}`, 'y'), `a${id}`)),
+      ...ids.map((id) => spawned(`c${id}`, { ...about, conversationId: `a${id}` })),
+      ...ids.map((id) => completed(`t${id}`, { agentId: `a${id}` })),
+    ];
+    const state = reduceConversationEvents(createConversationState(), events);
+    expect(plain(state)).toEqual(plain(stateAfter(...events)));
+    expect(state.subagents.map(({ toolUseId }) => toolUseId)).toEqual([
+      ...ids.map((id) => `t${id}`),
+      ...ids.map((id) => `c${id}`),
+    ]);
+    expect(state.subagents.at(-1)).toMatchObject({ parentConversationId: 't39' });
   });
 
   test('blocks under the agent id are kept when the spawn links it', () => {

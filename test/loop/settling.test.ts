@@ -250,7 +250,7 @@ describe('invalid settlements', () => {
     expect(session.seq).toBe(seq);
     await evaluate(); // supersedes the evaluation
     await expect(act(session, pending)).rejects.toMatchObject({
-      ...DECIDED,
+      code: 'TOOL_CALL_NOT_FOUND',
       message: expect.stringContaining('superseded'),
     });
     await expect(act(session, { ...pending, callId: 'call_9_9' })).rejects.toMatchObject({

@@ -4,8 +4,10 @@
  */
 import type { ClaudeCursor } from '../../transcripts/claude/convert-in-order.ts';
 import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
+import { MIN_SKIMMED_LENGTH, parseSkimmed, RESULT_START, skimResult } from '../../transcripts/claude/skim-line.ts';
 import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
 import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from '../../transcripts/claude/transcript-line.ts';
+import type { Json } from '../../transcripts/json-access.ts';
 import type { Chunk, ChunkReader } from '../chunk-reader.ts';
 import { NoiseHead } from './noise-head.ts';
 
@@ -13,6 +15,7 @@ const NEWLINE = 10;
 /** Longer lines are skipped: no message is that long, and it would not fit into memory. */
 const MAX_LINE = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK = '\uFEFF';
+const RESULT_START_BYTES = Buffer.from(RESULT_START);
 const NOTHING: Chunk = { buffer: Buffer.alloc(0), start: 0, end: 0 };
 
 export class FileCursor implements ClaudeCursor {
@@ -83,9 +86,30 @@ export class FileCursor implements ClaudeCursor {
     }
     const { buffer } = this.#chunk;
     if (!isTorn && this.#isNoise(start, end)) return false;
+    const line = isTorn || end - start < MIN_SKIMMED_LENGTH ? undefined : this.#skim(start, end);
+    if (line !== undefined) {
+      this.head = this.#transcript.readSkimmed(this.#file, line);
+      return this.head !== undefined;
+    }
     const text = buffer.toString('utf8', start, end);
     this.head = this.#transcript.read(this.#file, text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, isTorn);
     return this.head !== undefined;
+  }
+
+  /** Reads a long line without the fields that no conversion uses; `undefined` when the whole line has to be read. */
+  #skim(start: number, end: number): Json | undefined {
+    const { buffer } = this.#chunk;
+    const found = buffer.subarray(start, end).indexOf(RESULT_START_BYTES);
+    if (found < 0) return undefined;
+    const at = start + found;
+    const rest = buffer.toString('latin1', at, end);
+    const skimmed = skimResult(rest);
+    if (skimmed === undefined) return undefined;
+    // In place, so that the line is one piece.
+    buffer.write(skimmed, at, 'latin1');
+    const line = parseSkimmed(buffer.toString('utf8', start, at + skimmed.length));
+    if (line === undefined) buffer.write(rest, at, 'latin1');
+    return line;
   }
 
   /** Skips a line of noise; false for any other. */

@@ -7,10 +7,10 @@ import { entryOfLine } from '../../transcripts/claude/entry.ts';
 import { isWarmup } from '../../transcripts/claude/line-content.ts';
 import { isSideRequest } from '../../transcripts/claude/transcript.ts';
 import { parseLine } from '../../transcripts/claude/transcript-line.ts';
-import { asName, type Json } from '../../transcripts/json-access.ts';
-import { isSafeId, listDirectory, openFile, readFileBelow, readHeadSync } from '../safe-files.ts';
+import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type { SessionFile } from '../transcript-source.ts';
+import { type SampledLine, sampleHead, sessionIdOf } from './session-sample.ts';
 
 /** A subagent's file. */
 interface AgentFile {
@@ -23,16 +23,7 @@ interface AgentFile {
 /** Workflows keep their subagents a few folders down; Claude Code nests no deeper. */
 const MAX_DEPTH = 4;
 const MAX_META_BYTES = 1024 * 1024;
-const SAMPLE_BYTES = 64 * 1024;
-/** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */
-const MAX_SAMPLE_BYTES = 16 * 1024 * 1024;
-/** A sample with this many lines shows what the file is. */
-const ENOUGH_LINES = 16;
 const HEAD_BYTES = 4096;
-/** Claude Code writes the role of a line within its first bytes. */
-const ROLE_BYTES = 1024;
-const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
-const NEWLINE = 10;
 
 /** For folders that many sessions share: the subagents' files in each, by session. Read once per search. */
 export type SharedFolders = Map<string, Promise<ReadonlyMap<string, readonly AgentFile[]>>>;
@@ -100,94 +91,6 @@ function metaPath(path: string): string {
   return path.replace(/\.jsonl$/, '.meta.json');
 }
 
-/** The first or the last lines of a file: the complete lines within a sample, which grows where lines are long. */
-export async function sampleLines(path: string, where: 'head' | 'tail' = 'head'): Promise<readonly Json[]> {
-  const handle = await openFile(path);
-  try {
-    const { size } = await handle.stat();
-    for (let bytes = SAMPLE_BYTES; ; bytes *= 4) {
-      const from = where === 'head' ? 0 : Math.max(0, size - bytes);
-      const buffer = Buffer.alloc(Math.min(bytes, size - from));
-      const { bytesRead } = await handle.read(buffer, 0, buffer.length, from);
-      const lines = linesIn(buffer.toString('utf8', 0, bytesRead), from === 0, from + bytesRead >= size);
-      if (bytes >= size || bytes >= MAX_SAMPLE_BYTES || isEnough(lines, where)) return lines;
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
-/** The lines in a piece of a file; those that are cut at its ends are left out. */
-function linesIn(text: string, isStart: boolean, isEnd: boolean): readonly Json[] {
-  const lines = text.split('\n');
-  if (!isStart) lines.shift();
-  if (!isEnd) lines.pop();
-  return lines.flatMap((line) => parseLine(line)?.lines ?? []);
-}
-
-/** Whether a sample holds what a summary needs: the session and its first prompt, or its last time. */
-function isEnough(lines: readonly Json[], where: 'head' | 'tail'): boolean {
-  if (lines.length >= ENOUGH_LINES) return true;
-  if (where === 'tail') return lines.some((line) => asName(line.timestamp) !== undefined);
-  return sessionIdOf(lines) !== undefined && lines.some((line) => line.type === 'user');
-}
-
-/**
- * The number of messages in a file. Only the start of each line is decoded, where Claude Code writes the role. `undefined` for very
- * large files, because even this would take long.
- */
-export async function countMessages(path: string): Promise<number | undefined> {
-  const handle = await openFile(path);
-  try {
-    if ((await handle.stat()).size > MAX_COUNTED_BYTES) return undefined;
-    const buffer = await handle.readFile();
-    let count = 0;
-    for (let start = 0; start < buffer.length; ) {
-      const newline = buffer.indexOf(NEWLINE, start);
-      const end = newline < 0 ? buffer.length : newline;
-      const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
-      if (isMessage(prefix)) count++;
-      start = end + 1;
-    }
-    return count;
-  } finally {
-    await handle.close();
-  }
-}
-
-function isMessage(prefix: string): boolean {
-  const type = /^\{"type":"([^"]*)"/.exec(prefix)?.[1];
-  if (type !== undefined) return type === 'user' || type === 'assistant';
-  return !prefix.includes('"type":"progress"') && /"role":"(?:user|assistant)"/.test(prefix);
-}
-
-/** The id of the session that lines belong to. */
-export function sessionIdOf(lines: readonly Json[]): string | undefined {
-  for (const line of lines) {
-    const id = asName(line.sessionId);
-    if (id !== undefined) return id;
-  }
-  return undefined;
-}
-
-/** Whether a file without the id of a session in its first lines is Claude Code's: its messages name their parents. */
-export async function isClaudeFile(path: string, head: readonly Json[]): Promise<boolean> {
-  if (head.length > 0) return head.some((line) => 'parentUuid' in line && asName(line.type) !== undefined);
-  const handle = await openFile(path);
-  try {
-    const { size } = await handle.stat();
-    if (size <= MAX_SAMPLE_BYTES) return false; // all of it was read
-    // The first line is too long for a sample: its fields are before or after its content.
-    for (const from of [0, size - HEAD_BYTES]) {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, from);
-      if (/"parentUuid":(?:null|")/.test(buffer.toString('latin1', 0, bytesRead))) return true;
-    }
-    return false;
-  } finally {
-    await handle.close();
-  }
-}
-
 async function agentFilesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly AgentFile[]> {
   return (await filesBelow(directory, depth, report)).flatMap((path) => agentFileOf(path, report));
 }
@@ -206,7 +109,7 @@ async function agentFilesBeside(
   }
   const bySession = await folder;
   if (bySession.size === 0) return [];
-  return bySession.get(sessionIdOf(await sampleLines(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
+  return bySession.get(sessionIdOf(sampleHead(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
 }
 
 async function agentFilesBySession(
@@ -220,7 +123,7 @@ async function agentFilesBySession(
   for (const entry of await listDirectory(directory, reportAgents)) {
     const files = entry.isFile() ? agentFileOf(join(directory, entry.name), report) : [];
     for (const file of files) {
-      const sessionId = sessionIdOf(await sampleOrReport(file.path, report));
+      const sessionId = sessionIdOf(sampleOrReport(file.path, report));
       if (sessionId === undefined) continue;
       const known = found.get(sessionId);
       if (known) known.push(file);
@@ -252,9 +155,9 @@ function isWarmupHead(head: string): boolean {
 }
 
 /** The first lines of a file; none, with a report, when it cannot be read. */
-async function sampleOrReport(path: string, report: ReportProblem): Promise<readonly Json[]> {
+function sampleOrReport(path: string, report: ReportProblem): readonly SampledLine[] {
   try {
-    return await sampleLines(path);
+    return sampleHead(path);
   } catch (error) {
     report({ code: 'unreadable', path, message: messageOf(error) });
     return [];

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { contentText } from '../../transcripts/claude/content.ts';
 import { classifyUserText, readableText, typedText } from '../../transcripts/claude/user-text.ts';
@@ -6,14 +5,8 @@ import { asName, asObject, type Json } from '../../transcripts/json-access.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
-import {
-  countMessages,
-  findAgentFiles,
-  isClaudeFile,
-  type SharedFolders,
-  sampleLines,
-  sessionIdOf,
-} from './session-files.ts';
+import { findAgentFiles, type SharedFolders } from './session-files.ts';
+import { firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
 
 /**
  * Summarizes a session from the first and the last lines of its file; `undefined` when those are not of Claude Code. If they name no session, its
@@ -24,42 +17,45 @@ export async function summarizeSession(
   folders: SharedFolders,
   report: ReportProblem,
 ): Promise<FoundSession | undefined> {
-  const head = await sampleLines(path, 'head');
-  const named = sessionIdOf(head);
-  if (named === undefined && !(await isClaudeFile(path, head))) return undefined;
-  const { size, mtime } = await stat(path);
-  const lines = [...head, ...(await sampleLines(path, 'tail'))];
-  const sessionId = named ?? sessionIdOf(lines) ?? basename(path, '.jsonl');
-  const messages = await countMessages(path);
-  const times = lines.flatMap((line) => asName(line.timestamp) ?? []);
+  const sample = sampleFile(path);
+  if (!sample.isClaude) return undefined;
+  const { size, mtime, head, tail, messages } = sample;
+  const lines = [...head, ...tail];
+  const sessionId = sessionIdOf(head) ?? sessionIdOf(lines) ?? basename(path, '.jsonl');
   const title = titleOf(lines);
-  const cwd = lines.map((line) => asName(line.cwd)).find((directory) => directory !== undefined);
-  const createdAt = times[0];
+  const cwd = firstIn(lines, (line) => asName(line.cwd));
+  const createdAt = firstIn(lines, timeOf);
+  const updatedAt = firstIn(lines.toReversed(), timeOf);
   return {
     path,
     sessionId,
     ...(title !== undefined && { title }),
     ...(cwd !== undefined && { cwd }),
     ...(createdAt !== undefined && { createdAt }),
-    updatedAt: times.at(-1) ?? mtime.toISOString(),
+    updatedAt: updatedAt ?? mtime.toISOString(),
     bytes: size,
     ...(messages !== undefined && { messages }),
     subagents: (await findAgentFiles(path, report, folders)).length,
   };
 }
 
+function timeOf(line: Json): string | undefined {
+  return asName(line.timestamp);
+}
+
 /** A session's title: the one that the user or the agent gave it, else the user's first prompt, else the first command. */
-function titleOf(lines: readonly Json[]): string | undefined {
-  const last = (type: string, field: string): string | undefined =>
-    asName(lines.findLast((line) => line.type === type && asName(line[field]) !== undefined)?.[field]);
-  const first = (choose: (text: string, isMeta: boolean) => string | undefined): string | undefined => {
-    for (const line of lines) {
-      if (line.type !== 'user' || line.isSidechain === true) continue;
-      const text = choose(contentText(asObject(line.message)?.content), line.isMeta === true)?.trim();
-      if (text !== undefined && text !== '') return text;
-    }
-    return undefined;
+function titleOf(lines: readonly SampledLine[]): string | undefined {
+  const last = (type: string, field: string): string | undefined => {
+    const named = lines.filter(({ start }) => start.includes(`"${type}"`)).toReversed();
+    return firstIn(named, (line) => (line.type === type ? asName(line[field]) : undefined));
   };
+  const spoken = lines.filter(mayHoldPrompt);
+  const first = (choose: (text: string, isMeta: boolean) => string | undefined): string | undefined =>
+    firstIn(spoken, (line) => {
+      if (line.type !== 'user' || line.isSidechain === true) return undefined;
+      const text = choose(contentText(asObject(line.message)?.content), line.isMeta === true)?.trim();
+      return text === '' ? undefined : text;
+    });
   return sessionTitle(
     last('custom-title', 'customTitle') ??
       last('ai-title', 'aiTitle') ??
@@ -67,6 +63,11 @@ function titleOf(lines: readonly Json[]): string | undefined {
       promptIn(last('last-prompt', 'lastPrompt') ?? '', false) ??
       first(commandIn),
   );
+}
+
+/** Whether a line may hold a prompt: a line with a result holds none, and progress is not the user's. */
+function mayHoldPrompt({ start }: SampledLine): boolean {
+  return start.includes('"user"') && !start.includes('"tool_result"') && !start.includes('"type":"progress"');
 }
 
 /** What the user typed in a text; `undefined` when the harness wrote it. */

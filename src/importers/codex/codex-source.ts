@@ -9,7 +9,7 @@ import { CodexTranscript, type ThreadInfo } from '../../transcripts/codex/transc
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';
 import { inBatches } from '../event-batches.ts';
-import { readHead, readText } from '../safe-files.ts';
+import { readHead, readHeadSync, readText } from '../safe-files.ts';
 import type {
   FileOrFolder,
   OnDiagnostics,
@@ -55,7 +55,7 @@ async function detectRollout({ kind, path }: FileOrFolder): Promise<TranscriptPl
   const name = basename(path);
   if (name.endsWith('.jsonl.zst')) return (await readHead(path, 4)) === ZSTD_MAGIC ? { path } : undefined;
   if (!name.endsWith('.jsonl')) return undefined;
-  return /^\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"session_meta",/.test(await readHead(path, 200))
+  return /^\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"session_meta",/.test(readHeadSync(path, 200))
     ? { path }
     : undefined;
 }

@@ -7,12 +7,11 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import type { Stats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { closeSync, fstatSync, readSync, type Stats } from 'node:fs';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { type SourceFileSummary, sourceFile } from '../../core/source-summary.ts';
-import { openFile } from '../safe-files.ts';
+import { openFileSync } from '../safe-files.ts';
 import type { SessionFile } from '../transcript-source.ts';
 import { ErasedLines } from './erased-lines.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
@@ -71,17 +70,17 @@ class SessionImport {
 
   /** Imports a file. One that cannot be read is a problem, and the others are imported. */
   async add(file: SessionFile): Promise<void> {
-    let handle: FileHandle;
+    let fd: number;
     try {
-      handle = await openFile(file.path);
+      fd = openFileSync(file.path); // for many small files, a round trip to Node's thread pool takes longer than the reading
     } catch (error) {
       this.#context.problem('unreadable', file.path, error);
       return;
     }
     try {
-      await this.#read(file, handle);
+      await this.#read(file, fd);
     } finally {
-      await handle.close();
+      closeSync(fd);
     }
   }
 
@@ -90,8 +89,8 @@ class SessionImport {
     return this.#isChanged ? 'changed' : 'unchanged';
   }
 
-  async #read(file: SessionFile, handle: FileHandle): Promise<void> {
-    const stat = await handle.stat();
+  async #read(file: SessionFile, fd: number): Promise<void> {
+    const stat = fstatSync(fd);
     const known = sourceFile(this.#log.source, file.name);
     if (known?.stamp === stampOf(stat)) return;
     if (stat.size > this.#context.maxFileBytes) {
@@ -104,22 +103,22 @@ class SessionImport {
     let generation = known?.generation ?? 1;
     let from = end;
     let isContinued = false;
-    if (batches.length > 0 && !(await this.#continues(handle, stat, batches, known))) {
+    if (batches.length > 0 && !this.#continues(fd, stat, batches, known)) {
       generation++;
       from = 0;
       this.#begin(stat);
       this.#appender.add({ type: 'source/replaced', file: file.name, generation }, this.#timeOf(stat));
     } else if (batches.length > 0) {
       if (stat.size === end) return; // the file was only touched
-      const last = (await isTornAt(handle, end)) ? batches.at(-1) : undefined;
+      const last = isTornAt(fd, end) ? batches.at(-1) : undefined;
       from = last?.offset ?? end;
       isContinued = last?.erased !== undefined;
     }
     this.#begin(stat);
-    if (from === stat.size) await this.#record(file, generation, handle, stat, EMPTY, false);
-    for (const batch of readBatches(handle, from, stat.size)) {
+    if (from === stat.size) await this.#record(file, generation, fd, stat, EMPTY, false);
+    for (const batch of readBatches(fd, from, stat.size)) {
       this.#context.check();
-      await this.#record(file, generation, handle, stat, batch, isContinued && batch.offset === from);
+      await this.#record(file, generation, fd, stat, batch, isContinued && batch.offset === from);
     }
   }
 
@@ -138,7 +137,7 @@ class SessionImport {
   async #record(
     file: SessionFile,
     generation: number,
-    handle: FileHandle,
+    fd: number,
     stat: Stats,
     batch: FileBatch,
     isContinued: boolean,
@@ -157,17 +156,12 @@ class SessionImport {
       redacted: redact && redactedBytes(left?.bytes ?? bytes, redact),
       left,
       at: timeIn(bytes) ?? this.#timeOf(stat),
-      ...(isLast && isUnchanged(stat, await handle.stat()) && { stamp: stampOf(stat) }),
+      ...(isLast && isUnchanged(stat, fstatSync(fd)) && { stamp: stampOf(stat) }),
     });
   }
 
   /** Whether the file still begins with what was recorded of it. */
-  async #continues(
-    handle: FileHandle,
-    stat: Stats,
-    batches: readonly KeptBatch[],
-    known: SourceFileSummary | undefined,
-  ): Promise<boolean> {
+  #continues(fd: number, stat: Stats, batches: readonly KeptBatch[], known: SourceFileSummary | undefined): boolean {
     const end = endOf(batches);
     if (stat.size < end) return false;
     const [size, , ino] = known?.stamp?.split(':') ?? [];
@@ -177,8 +171,8 @@ class SessionImport {
     const compared = isGrown && first && last ? [first, last] : batches;
     for (const { offset, bytes, hash } of compared) {
       this.#context.check();
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, offset);
-      if (bytesRead !== bytes || hashOf(buffer) !== hash) return false;
+      const recorded = Buffer.allocUnsafe(bytes);
+      if (readSync(fd, recorded, 0, bytes, offset) !== bytes || hashOf(recorded) !== hash) return false;
     }
     return true;
   }
@@ -192,9 +186,9 @@ function endOf(batches: readonly KeptBatch[]): number {
 }
 
 /** Whether the recorded part of a file ends within a line. */
-async function isTornAt(handle: FileHandle, end: number): Promise<boolean> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, end - 1);
-  return bytesRead === 1 && buffer[0] !== NEWLINE;
+function isTornAt(fd: number, end: number): boolean {
+  const last = Buffer.alloc(1);
+  return readSync(fd, last, 0, 1, end - 1) === 1 && last[0] !== NEWLINE;
 }
 
 /** A file that was cut or rewritten while it was read gets no stamp, so that the next import compares it. One that has grown does. */

@@ -1,6 +1,5 @@
 /** Cuts a file into batches of whole lines, with a few batches of it in memory. */
 import { readSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
 
 /** The size of a batch. Search reads a whole batch to show a hit, so it is not larger. */
 const BATCH = 128 * 1024;
@@ -18,7 +17,7 @@ export interface FileBatch {
 }
 
 /** Reads a file from an offset up to `size`. A last line without a newline is a batch of its own. */
-export function* readBatches({ fd }: FileHandle, from: number, size: number): Generator<FileBatch> {
+export function* readBatches(fd: number, from: number, size: number): Generator<FileBatch> {
   let buffer = Buffer.allocUnsafe(Math.min(READ + BATCH, Math.max(0, size - from)));
   let start = 0;
   let end = 0;

@@ -41,9 +41,16 @@ export class Branches {
   /** The newest line that continues the conversation; late lines of other branches do not. */
   #tip = ROOT;
   #lastSpoken = ROOT;
+  /** The id of the last line, which most lines follow. */
+  #lastUuid: string | undefined;
   /** Whether any line could be a rewind. */
   #mayFork = false;
   #superseded: Uint8Array | undefined;
+
+  /** The number of lines that were placed: the position of the next one. */
+  get count(): number {
+    return this.#parents.length;
+  }
 
   /** The position of a line that was placed. */
   positionOf(uuid: string): number | undefined {
@@ -64,6 +71,7 @@ export class Branches {
     this.#parents.push(parent);
     this.#roles.push(role);
     if (links.uuid !== undefined) this.#positions.set(links.uuid, position);
+    this.#lastUuid = links.uuid;
     const isSpoken = role === 'prompt' || role === 'response';
     if (isSpoken) this.#lastSpoken = position;
     if (isSpoken || parent === this.#tip) this.#tip = position;
@@ -87,6 +95,7 @@ export class Branches {
   #parentOf({ parentUuid, isRoot, call }: LineLinks, role: LineRole): number {
     if (call !== undefined) return call;
     if (parentUuid === undefined) return isRoot && role === 'prompt' && this.#hasParents ? ROOT : this.#tip;
+    if (parentUuid === this.#lastUuid) return this.#parents.length - 1;
     const known = this.#positions.get(parentUuid);
     if (known !== undefined) return known;
     if (role !== 'prompt') return this.#tip;

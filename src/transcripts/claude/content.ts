@@ -2,6 +2,7 @@
 import type { Attachment } from '../../conversation/blocks.ts';
 import { base64OfText } from '../../formats/base64.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+import type { ReturnedFields } from './skim-line.ts';
 
 /** The tools that start a subagent: `Task` before 2.1.63, `Agent` since. */
 export function isAgentTool(name: string): boolean {
@@ -46,7 +47,7 @@ export function attachmentOf(block: Json): Attachment | undefined {
 }
 
 /** The output of a subagent: the parts of its result that the harness did not write, else the text for the model. */
-export function subagentOutput(toolUseResult: Json | undefined, content: unknown): string {
+export function subagentOutput(toolUseResult: ReturnedFields | undefined, content: unknown): string {
   const parts = toolUseResult?.content;
   if (!Array.isArray(parts)) return contentText(content);
   const notes = typeof toolUseResult?.harnessNoteCount === 'number' ? toolUseResult.harnessNoteCount : 0;

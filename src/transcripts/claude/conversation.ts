@@ -18,6 +18,7 @@ import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } fro
 import { type ClaudeEntry, usageOf } from './entry.ts';
 import { API_ERROR } from './notice-text.ts';
 import type { PartialMessages } from './partial-messages.ts';
+import type { ReturnedFields } from './skim-line.ts';
 import { SubagentThreads } from './subagent-threads.ts';
 import type { TaskNotification } from './user-text.ts';
 
@@ -225,7 +226,8 @@ export class ClaudeConversation {
     const named = asName(block.tool_use_id);
     if (named === undefined) return;
     const toolUseId = this.#writer.latestCallId(conversationId, named);
-    const result = { conversationId, toolUseId, block, returned: asObject(returned), timestamp };
+    const fields: ReturnedFields | undefined = asObject(returned);
+    const result = { conversationId, toolUseId, block, returned: fields, timestamp };
     if (this.#threads.startedBy(toolUseId, result.returned)) {
       this.#threads.addResult(result);
       return;

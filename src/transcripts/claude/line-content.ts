@@ -1,5 +1,5 @@
 /** Questions about the content of a line that decide what happens to the line. */
-import { asName, asObject, asText, type Json } from '../json-access.ts';
+import { asName, asObject, type Json } from '../json-access.ts';
 import type { LineRole } from './branches.ts';
 import { contentBlocks, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
@@ -9,7 +9,6 @@ import { classifyUserText } from './user-text.ts';
 const LEADS: ReadonlySet<string> = new Set(['command', 'command_output', 'command_caveat', 'meta']);
 /** The first prompt of a thread that the program starts to warm up its agents. */
 const WARMUP = 'Warmup';
-const HEAD_LENGTH = 64;
 
 /** The role of an entry of the main conversation in its tree. Lines with results have the role of those. */
 export function roleOf(entry: ClaudeEntry): Exclude<LineRole, 'result'> {
@@ -43,22 +42,4 @@ export function calledBy(entry: ClaudeEntry): readonly string[] {
 /** Whether a line is the prompt with which the program warms up an agent. */
 export function isWarmup(entry: ClaudeEntry): boolean {
   return entry.type === 'user' && contentText(entry.message?.content).trim() === WARMUP;
-}
-
-/**
- * A key that only a copy of the line has, too: time, response and the start of the content. A resumed session may write its lines again,
- * under other ids. `undefined` for lines without a time of their own, and for those of the harness.
- */
-export function copyKey(entry: ClaudeEntry): string | undefined {
-  if (entry.type !== 'assistant' && entry.type !== 'user') return undefined;
-  const time = asName(entry.raw.timestamp);
-  const { message } = entry;
-  if (time === undefined || message === undefined) return undefined;
-  let key = `${time} ${asText(message.id) ?? entry.type}`;
-  for (const block of contentBlocks(message.content)) {
-    const id = asText(block.id) ?? asText(block.tool_use_id);
-    const text = asText(block.text) ?? asText(block.thinking) ?? asText(asObject(block.source)?.data) ?? '';
-    key += id === undefined ? ` ${text.length} ${text.slice(0, HEAD_LENGTH)}` : ` ${id}`;
-  }
-  return key;
 }

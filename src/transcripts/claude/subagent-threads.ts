@@ -9,6 +9,7 @@ import type { BlockWriter } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { contentText, subagentOutput } from './content.ts';
+import type { ReturnedFields } from './skim-line.ts';
 import type { TaskNotification } from './user-text.ts';
 
 /** A result of a call, in the conversation of the call. */
@@ -17,7 +18,7 @@ interface CallResult {
   readonly toolUseId: string;
   readonly block: Json;
   /** What the tool returned besides the text for the model. */
-  readonly returned: Json | undefined;
+  readonly returned: ReturnedFields | undefined;
   readonly timestamp: string;
 }
 
@@ -70,7 +71,7 @@ export class SubagentThreads {
   }
 
   /** Whether a result belongs to a call that started a subagent. */
-  startedBy(toolUseId: string, returned: Json | undefined): boolean {
+  startedBy(toolUseId: string, returned: ReturnedFields | undefined): boolean {
     const isOfAgent = asName(returned?.agentId) !== undefined && returned?.totalDurationMs !== undefined;
     return isOfAgent || this.#writer.isSubagent(toolUseId);
   }

@@ -2,10 +2,11 @@
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
-import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
 import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
+import { MIN_SKIMMED_LENGTH, parseSkimmed, RESULT_START, skimResult } from './skim-line.ts';
 import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
 import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from './transcript-line.ts';
 
@@ -117,10 +118,22 @@ class LineCursor implements ClaudeCursor {
         this.#transcript.skip(this.#file, kind.noise);
         continue;
       }
-      this.head = this.#transcript.read(this.#file, text.slice(start, end), newline < 0);
+      const line = text.slice(start, end);
+      const isTorn = newline < 0;
+      const skimmed = isTorn || line.length < MIN_SKIMMED_LENGTH ? undefined : skimLine(line);
+      this.head = skimmed
+        ? this.#transcript.readSkimmed(this.#file, skimmed)
+        : this.#transcript.read(this.#file, line, isTorn);
       if (this.head !== undefined) return true;
     }
     this.head = undefined;
     return false;
   }
+}
+
+/** Reads a long line without the fields that no conversion uses; `undefined` when the whole line has to be read. */
+function skimLine(line: string): Json | undefined {
+  const at = line.indexOf(RESULT_START);
+  const skimmed = at < 0 ? undefined : skimResult(line.slice(at));
+  return skimmed === undefined ? undefined : parseSkimmed(line.slice(0, at) + skimmed);
 }

@@ -15,9 +15,10 @@ import { contentText } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfLine, entryOfProgress, type MutableEntry } from './entry.ts';
 import { HeldLines } from './held-lines.ts';
-import { calledBy, copyKey, isWarmup, resultsIn, roleOf } from './line-content.ts';
+import { calledBy, isWarmup, resultsIn, roleOf } from './line-content.ts';
 import { QueuedTexts } from './queued-texts.ts';
 import { parseLine, progressAgent } from './transcript-line.ts';
+import { WrittenLines } from './written-lines.ts';
 
 /** What is known of a session's file before it is read. */
 interface FileInfo {
@@ -71,13 +72,16 @@ export class ClaudeTranscript {
   /** The agents that have a file; copies of their lines in the main file are skipped. */
   readonly #filed = new Map<string, OpenedFile>();
   /** The lines of each agent. */
-  readonly #seen = new Map<string, Set<string>>();
-  /** The lines that were written, by their content: a resumed session may write them again under other ids. */
-  readonly #written = new Map<string, number>();
+  readonly #seen = new Map<string, { readonly uuids: Set<string>; readonly written: WrittenLines }>();
+  /** The lines of the main conversation. */
+  readonly #written = new WrittenLines();
   /** Agents whose threads are not shown. */
   readonly #hidden = new Set<string>();
-  /** The position of each block of the main conversation, for a rewind. */
-  readonly #positions = new Map<string, number>();
+  /** The blocks of the main conversation and their positions, for a rewind. A block that was written again occurs again. */
+  readonly #blockIds: string[] = [];
+  readonly #blockPositions: number[] = [];
+  /** The position of each call of the main conversation. */
+  readonly #calls = new Map<string, number>();
   /** The agent of each line of old files, which hold subagents' lines between those of the main conversation. */
   readonly #sidechains = new Map<string, string>();
   #timestamp = '';
@@ -144,6 +148,12 @@ export class ClaudeTranscript {
     const [first, ...rest] = parsed.lines.flatMap((one) => this.#entryOf(file, one) ?? []);
     file.rest = rest;
     return first;
+  }
+
+  /** Reads a line that `skimLine` parsed. */
+  readSkimmed(file: OpenedFile, line: Json): ClaudeEntry | undefined {
+    file.lineNumber++;
+    return this.#entryOf(file, line);
   }
 
   /** Converts an entry. The events may be of other entries, too: a held one is released by the one that it follows. */
@@ -213,7 +223,7 @@ export class ClaudeTranscript {
   }
 
   #wasRead({ agentId }: ClaudeEntry, uuid: string): boolean {
-    return this.#branches.positionOf(uuid) !== undefined || this.#seen.get(agentId ?? '')?.has(uuid) === true;
+    return this.#branches.positionOf(uuid) !== undefined || this.#seen.get(agentId ?? '')?.uuids.has(uuid) === true;
   }
 
   #place(entry: ClaudeEntry): readonly ConversationEvent[] {
@@ -238,8 +248,7 @@ export class ClaudeTranscript {
       this.#diagnostics.problem('repeated-line', uuid);
       return [];
     }
-    const key = copyKey(entry);
-    const copied = key === undefined ? undefined : this.#written.get(key);
+    const copied = this.#written.add(entry, this.#branches.count);
     if (copied !== undefined) {
       this.#diagnostics.problem('repeated-line', uuid);
       if (uuid !== undefined) this.#branches.alias(uuid, copied);
@@ -249,15 +258,15 @@ export class ClaudeTranscript {
     const role = results.length > 0 ? 'result' : roleOf(entry);
     const call = this.#positionOfCall(results);
     const position = this.#branches.place({ uuid, parentUuid, isRoot, call }, role);
-    if (key !== undefined) this.#written.set(key, position);
     this.#onEntry?.(entry, position);
     this.#conversation.add(entry);
     const events = this.#writer.take();
     for (const event of events) {
-      const id = event.type === 'block:upsert' ? event.block.id : undefined;
-      if (id !== undefined && event.conversationId === MAIN_CONVERSATION && !this.#positions.has(id)) {
-        this.#positions.set(id, position);
-      }
+      if (event.type !== 'block:upsert' || event.conversationId !== MAIN_CONVERSATION) continue;
+      const { id, type } = event.block;
+      this.#blockIds.push(id);
+      this.#blockPositions.push(position);
+      if ((type === 'tool_use' || type === 'subagent') && !this.#calls.has(id)) this.#calls.set(id, position);
     }
     return events;
   }
@@ -265,7 +274,7 @@ export class ClaudeTranscript {
   #positionOfCall(results: readonly string[]): number | undefined {
     for (const named of results) {
       const id = this.#writer.latestCallId(MAIN_CONVERSATION, named);
-      const position = this.#positions.get(id) ?? this.#positions.get(`subagent:${id}`);
+      const position = this.#calls.get(id) ?? this.#calls.get(`subagent:${id}`);
       if (position !== undefined) return position;
     }
     return undefined;
@@ -326,13 +335,15 @@ export class ClaudeTranscript {
 
   #isRepeated(entry: ClaudeEntry): boolean {
     const speaker = entry.agentId ?? '';
-    const seen = this.#seen.get(speaker) ?? new Set();
-    this.#seen.set(speaker, seen);
-    const key = copyKey(entry);
-    const isRepeated = (entry.uuid !== undefined && seen.has(entry.uuid)) || (key !== undefined && seen.has(key));
+    let seen = this.#seen.get(speaker);
+    if (seen === undefined) {
+      seen = { uuids: new Set(), written: new WrittenLines() };
+      this.#seen.set(speaker, seen);
+    }
+    const isCopy = seen.written.add(entry, seen.uuids.size) !== undefined;
+    const isRepeated = isCopy || (entry.uuid !== undefined && seen.uuids.has(entry.uuid));
     if (isRepeated) this.#diagnostics.problem('repeated-line', entry.uuid);
-    if (entry.uuid !== undefined) seen.add(entry.uuid);
-    if (key !== undefined) seen.add(key);
+    if (entry.uuid !== undefined) seen.uuids.add(entry.uuid);
     return isRepeated;
   }
 
@@ -356,8 +367,12 @@ export class ClaudeTranscript {
     for (const uuid of rewinds) this.#diagnostics.problem('rewind', uuid);
     for (const uuid of superseded) this.#diagnostics.problem('superseded-line', uuid);
     if (superseded.length === 0) return;
-    for (const [id, position] of this.#positions) {
-      if (this.#branches.isSuperseded(position)) this.#writer.remove(MAIN_CONVERSATION, id, this.#timestamp);
+    const known = new Set<string>();
+    for (const [index, id] of this.#blockIds.entries()) {
+      if (known.has(id)) continue; // a block belongs to its first line
+      known.add(id);
+      const isSuperseded = this.#branches.isSuperseded(this.#blockPositions[index] as number);
+      if (isSuperseded) this.#writer.remove(MAIN_CONVERSATION, id, this.#timestamp);
     }
   }
 }

@@ -1,0 +1,180 @@
+/**
+ * The first and the last lines of a Claude Code file, from which a session is summarized. A line is parsed only when its fields are needed: for most
+ * sessions those of a few lines are enough. Reads are synchronous: for many small files, a round trip to Node's thread pool takes longer.
+ */
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { parseLine } from '../../transcripts/claude/transcript-line.ts';
+import { asName, type Json } from '../../transcripts/json-access.ts';
+import { cannotRead, openFileSync } from '../safe-files.ts';
+
+const SAMPLE_BYTES = 64 * 1024;
+/** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */
+const MAX_SAMPLE_BYTES = 16 * 1024 * 1024;
+/** A sample with this many lines shows what the file is. */
+const ENOUGH_LINES = 16;
+const HEAD_BYTES = 4096;
+/** Claude Code writes the role of a line within its first bytes. */
+const ROLE_BYTES = 1024;
+/** Counting the messages of larger files would take long. */
+const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
+const READ = 1024 * 1024;
+const NEWLINE = 10;
+
+/** A line of a sample. */
+export class SampledLine {
+  /** Where Claude Code writes the type and the role of a line. One character for each byte, as in `#bytes`. */
+  readonly start: string;
+  readonly #bytes: string;
+  #objects: readonly Json[] | undefined;
+
+  constructor(bytes: string) {
+    this.#bytes = bytes;
+    this.start = bytes.slice(0, ROLE_BYTES);
+  }
+
+  /** The objects in the line: one, several that were written without a newline between them, or none. */
+  get objects(): readonly Json[] {
+    this.#objects ??= parseLine(Buffer.from(this.#bytes, 'latin1').toString('utf8'))?.lines ?? [];
+    return this.#objects;
+  }
+}
+
+/** What is known of a file without parsing all of its lines. */
+export interface FileSample {
+  readonly size: number;
+  readonly mtime: Date;
+  readonly head: readonly SampledLine[];
+  /** The last lines. In a small file they overlap with the first ones. */
+  readonly tail: readonly SampledLine[];
+  /** The file is Claude Code's: it names a session, or its messages name their parents. */
+  readonly isClaude: boolean;
+  /** The number of messages; `undefined` for very large files. */
+  readonly messages: number | undefined;
+}
+
+/** Samples a file and counts its messages. */
+export function sampleFile(path: string): FileSample {
+  return withFile(path, (file) => {
+    const head = sampleLines(file, 'head');
+    const tail = sampleLines(file, 'tail');
+    const isClaude = sessionIdOf(head) !== undefined || isClaudeFile(file, head);
+    const { size, mtime } = file;
+    const messages = isClaude && size <= MAX_COUNTED_BYTES ? countIn(file.read(0, size)) : undefined;
+    return { size, mtime, head, tail, isClaude, messages };
+  });
+}
+
+/** The first lines of a file. */
+export function sampleHead(path: string): readonly SampledLine[] {
+  return withFile(path, (file) => sampleLines(file, 'head'));
+}
+
+/** A file that is open. `read` returns a piece of it, or as much of that as there is; it is valid until the next `read`. */
+interface OpenedSample {
+  readonly size: number;
+  readonly mtime: Date;
+  read(from: number, length: number): Buffer;
+}
+
+/** The id of the session that lines belong to. */
+export function sessionIdOf(lines: readonly SampledLine[]): string | undefined {
+  return firstIn(lines, (line) => asName(line.sessionId));
+}
+
+/** The first value that a function returns for the objects of some lines. */
+export function firstIn<T>(lines: Iterable<SampledLine>, choose: (line: Json) => T | undefined): T | undefined {
+  for (const { objects } of lines) {
+    for (const line of objects) {
+      const chosen = choose(line);
+      if (chosen !== undefined) return chosen;
+    }
+  }
+  return undefined;
+}
+
+/** The complete lines within a sample, which grows where lines are long. */
+function sampleLines({ size, read }: OpenedSample, where: 'head' | 'tail'): readonly SampledLine[] {
+  for (let bytes = SAMPLE_BYTES; ; bytes *= 4) {
+    const from = where === 'head' ? 0 : Math.max(0, size - bytes);
+    const piece = read(from, Math.min(bytes, size - from));
+    const lines = linesIn(piece.toString('latin1'), from === 0, from + piece.length >= size);
+    if (bytes >= size || bytes >= MAX_SAMPLE_BYTES || isEnough(lines, where)) return lines;
+  }
+}
+
+/** The lines in a piece of a file; those that are cut at its ends are left out. */
+function linesIn(bytes: string, isStart: boolean, isEnd: boolean): readonly SampledLine[] {
+  const lines = bytes.split('\n');
+  if (!isStart) lines.shift();
+  if (!isEnd) lines.pop();
+  return lines.flatMap((line) => (line.trim() === '' ? [] : new SampledLine(line)));
+}
+
+/** Whether a sample holds what a summary needs: the session and its first prompt, or its last time. */
+function isEnough(lines: readonly SampledLine[], where: 'head' | 'tail'): boolean {
+  if (lines.length >= ENOUGH_LINES) return true;
+  if (where === 'tail') return firstIn(lines, (line) => asName(line.timestamp)) !== undefined;
+  const prompt = firstIn(lines, (line) => (line.type === 'user' ? line : undefined));
+  return sessionIdOf(lines) !== undefined && prompt !== undefined;
+}
+
+/** Whether a file without the id of a session in its first lines is Claude Code's: its messages name their parents. */
+function isClaudeFile({ size, read }: OpenedSample, head: readonly SampledLine[]): boolean {
+  const message = (line: Json): true | undefined =>
+    'parentUuid' in line && asName(line.type) !== undefined ? true : undefined;
+  if (head.some(({ objects }) => objects.length > 0)) return firstIn(head, message) === true;
+  if (size <= MAX_SAMPLE_BYTES) return false; // all of it was read
+  // The first line is too long for a sample: its fields are before or after its content.
+  return [0, size - HEAD_BYTES].some((from) =>
+    /"parentUuid":(?:null|")/.test(read(from, HEAD_BYTES).toString('latin1')),
+  );
+}
+
+/** The number of messages in a file. Only the start of each line is decoded, where Claude Code writes the role. */
+function countIn(buffer: Buffer): number {
+  let count = 0;
+  for (let start = 0; start < buffer.length; ) {
+    const newline = buffer.indexOf(NEWLINE, start);
+    const end = newline < 0 ? buffer.length : newline;
+    const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
+    if (isMessage(prefix)) count++;
+    start = end + 1;
+  }
+  return count;
+}
+
+function isMessage(prefix: string): boolean {
+  const type = /^\{"type":"([^"]*)"/.exec(prefix)?.[1];
+  if (type !== undefined) return type === 'user' || type === 'assistant';
+  return !prefix.includes('"type":"progress"') && /"role":"(?:user|assistant)"/.test(prefix);
+}
+
+/** For files up to its size: thousands of small buffers are freed late. */
+const shared = Buffer.allocUnsafeSlow(READ);
+
+function withFile<T>(path: string, work: (file: OpenedSample) => T): T {
+  const fd = openFileSync(path);
+  try {
+    const { size, mtime } = fstatSync(fd);
+    const isSmall = size <= READ;
+    const whole = isSmall ? readBytes(fd, 0, shared.subarray(0, size)) : undefined;
+    const read = (from: number, length: number): Buffer =>
+      whole ? whole.subarray(from, from + length) : readBytes(fd, from, Buffer.allocUnsafe(length));
+    return work({ size, mtime, read });
+  } catch (error) {
+    throw cannotRead(path, error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Fills a buffer from a position of a file on; returns the part of it that was read. */
+function readBytes(fd: number, from: number, buffer: Buffer): Buffer {
+  let end = 0;
+  while (end < buffer.length) {
+    const bytesRead = readSync(fd, buffer, end, Math.min(READ, buffer.length - end), from + end);
+    if (bytesRead === 0) break;
+    end += bytesRead;
+  }
+  return buffer.subarray(0, end);
+}
