@@ -84,7 +84,7 @@ export function errorOf(url: string, status: number, error?: ErrorBody['error'])
 }
 
 export function unreachable(url: string, cause?: unknown): RequestError {
-  return new RequestError(UNREACHABLE, 0, `${url} did not respond in time`, cause);
+  return new RequestError(UNREACHABLE, 0, `${url} did not respond`, cause);
 }
 
 /** Any thrown value as an error. */
