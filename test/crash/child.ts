@@ -71,7 +71,7 @@ await scenario.drive({
   ended: (own) => writeFileSync(endedFile, JSON.stringify(reportOf(own))),
   clock,
   points,
-  act(context: ToolContext) {
+  act(context: Pick<ToolContext, 'idempotencyKey'>) {
     points.pass('before effect');
     note(effectsFile, context.idempotencyKey);
     points.pass('after effect');
