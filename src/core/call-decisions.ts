@@ -1,5 +1,12 @@
 import { type CallState, hasResult } from './evaluations.ts';
-import type { EvaluationSuspended, ToolApprovalRequested, ToolApproved, ToolDeferred, ToolDenied, ToolSettled } from './events.ts';
+import type {
+  EvaluationSuspended,
+  ToolApprovalRequested,
+  ToolApproved,
+  ToolDeferred,
+  ToolDenied,
+  ToolSettled,
+} from './events.ts';
 import type { CallRef } from './messages.ts';
 
 /**

@@ -33,7 +33,8 @@ export function requestCancel(evaluation: Evaluation, event: EvaluationCancelReq
 
 /** Calls that wait for a time do not wait any longer: a person wants them to continue now (D78). */
 export function withoutTimers(evaluation: Evaluation, now: string): Evaluation {
-  if (!evaluation.calls.some(({ deferred }) => deferred && Date.parse(deferred.until) > Date.parse(now))) return evaluation;
+  if (!evaluation.calls.some(({ deferred }) => deferred && Date.parse(deferred.until) > Date.parse(now)))
+    return evaluation;
   const due = (call: CallState): CallState =>
     call.deferred ? { ...call, deferred: { ...call.deferred, until: now } } : call;
   return { ...evaluation, calls: evaluation.calls.map(due) };

@@ -1,12 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type {
-  DeferredOutcome,
-  RaisedBudget,
-  RequestRefusal,
-  Settlement,
-  SuspendReason,
-  ToolEffect,
-} from './events.ts';
+import type { DeferredOutcome, RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
 import type { Usage } from './usage.ts';

@@ -48,10 +48,8 @@ function builtInFields(event: BuiltInEvent): unknown {
       return [event.type, event.evaluationId, event.by === undefined];
     default: {
       // Of events about evaluations and calls: everything except content of a person or a tool.
-      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after, until } = event as unknown as Record<
-        string,
-        unknown
-      >;
+      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after, until } =
+        event as unknown as Record<string, unknown>;
       return [type, evaluationId, conversationId, reason, turn, callId, expiresAt, after, until];
     }
   }

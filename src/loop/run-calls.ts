@@ -1,6 +1,6 @@
+import { earliestTime } from '../core/approval-deadlines.ts';
 import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
 import type { NewEvent, ToolStarted, Without } from '../core/events.ts';
-import { earliestTime } from '../core/approval-deadlines.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
 import type { AppendGuard } from '../session/append-queue.ts';

@@ -19,8 +19,8 @@ export interface ListPosition {
 
 /** Whether a session passes the filter. */
 export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions): boolean {
-  const { tags = [], status, idPrefix, metadata = {}, work } = filter;
-  if (work && session.work === undefined && session.wakeAt === undefined) return false;
+  const { tags = [], status, idPrefix, metadata = {}, work, dueBy } = filter;
+  if (work && session.work === undefined && !isAwakeBy(session.wakeAt, dueBy)) return false;
   if (status !== undefined && session.status !== status) return false;
   if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
   if (!tags.every((tag) => session.tags.includes(tag))) return false;
@@ -28,6 +28,10 @@ export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions)
     ([key, value]) =>
       Object.hasOwn(session.metadata, key) && canonicalJson(session.metadata[key]) === canonicalJson(value),
   );
+}
+
+function isAwakeBy(wakeAt: string | undefined, dueBy: string | undefined): boolean {
+  return wakeAt !== undefined && (dueBy === undefined || Date.parse(wakeAt) <= Date.parse(dueBy));
 }
 
 /** Newest activity first; equal times by id. */

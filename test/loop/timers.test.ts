@@ -227,7 +227,11 @@ test('a timer in a child conversation suspends its parent until that time', asyn
     [defineSubagent({ name: 'delegate', description: 'Delegates', prompt: child })],
     (turn, key) => {
       if (turn > 1) return `${key} is done.`;
-      return { toolCalls: [key === 'child' ? { name: 'look', arguments: {} } : { name: 'delegate', arguments: { task: 'Go.' } }] };
+      return {
+        toolCalls: [
+          key === 'child' ? { name: 'look', arguments: {} } : { name: 'delegate', arguments: { task: 'Go.' } },
+        ],
+      };
     },
   );
   const wakeAt = new Date(world.clock.now() + 30 * MINUTE).toISOString();

@@ -1,4 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { makesWork } from '../../core/work-events.ts';
 import {
   checkAppend,
   checkCount,
@@ -131,9 +132,9 @@ export function storeOnDatabase(
     }
   }
 
-  function announce(sessionId: string): void {
-    if (!watchers.has(sessionId)) return;
-    remote.noticed(sessionId);
+  function announce(sessionId: string, isWork = false): void {
+    if (isWork) watchers.notifyWork(sessionId);
+    if (watchers.has(sessionId)) remote.noticed(sessionId);
     watchers.notify(sessionId);
   }
 
@@ -160,13 +161,13 @@ export function storeOnDatabase(
         const committed = ({ seq, written }: Appended) => {
           if (written) {
             log.remember(sessionId, written);
-            announce(sessionId);
+            announce(sessionId, newEvents.some(makesWork));
             if (backgroundIndexing) indexing.schedule();
           }
           return { seq };
         };
-        const sync = appendOptions.syncLater ? 'soon' : 'now';
-        return write(work, { writer: sessionId, sync, committed, wrote: isWritten });
+        const how = { writer: sessionId, sync: appendOptions.syncLater ? 'soon' : 'now' } as const;
+        return write(work, { ...how, committed, wrote: isWritten });
       } catch (error) {
         return Promise.reject(error);
       }
@@ -193,6 +194,11 @@ export function storeOnDatabase(
         throw storeError(error, path);
       }
       return watchers.add(sessionId, listener);
+    },
+
+    watchWork(listener) {
+      enter();
+      return remote.watchWork(listener);
     },
 
     async acquireLease(sessionId, leaseOptions) {
