@@ -8,5 +8,6 @@ export {
 } from './server/create-server.ts';
 export type { ErrorBody, HttpErrorCode } from './server/http-error.ts';
 export type { ListenerLimits } from './server/node-listener.ts';
-export type { AgentRun, Agents, RunnerStatus } from './server/runners.ts';
 export type { ServerOptions } from './server/server-options.ts';
+export type { AgentRun, Agents } from './worker/agent-run.ts';
+export type { RunnerStatus } from './worker/worker-stats.ts';

@@ -6,9 +6,9 @@ import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
+import type { SessionWorker } from '../worker/session-worker.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
-import type { Runners } from './runners.ts';
 import type { ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -17,7 +17,7 @@ export interface ServerContext {
   readonly store: Store;
   readonly pool: SessionPool;
   readonly streams: EventStreams;
-  readonly runners: Runners | undefined;
+  readonly runners: SessionWorker | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;
 }
