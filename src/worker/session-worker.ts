@@ -179,7 +179,8 @@ export class SessionWorker {
     this.#counts.searches++;
     const found = await this.#search.next((id) => this.#running.has(id), { takesHeld: isFirst });
     this.#elsewhere = found.elsewhere;
-    for (const session of found.ready) if (this.#isNews(session)) this.#waiting.set(session.id, session);
+    // Listings begin with the newest activity; the session that has waited longest is started first.
+    for (const session of found.ready.toReversed()) if (this.#isNews(session)) this.#waiting.set(session.id, session);
     this.#startWaiting();
     this.#watchStuck();
   }
@@ -234,28 +235,30 @@ export class SessionWorker {
   async #runToEnd(running: Running): Promise<void> {
     const { id } = running;
     try {
-      do {
+      for (let isAgain = true; isAgain; ) {
         running.isRung = false;
-        await this.#run(running);
-      } while (await this.#hasNews(running));
+        isAgain = (await this.#run(running)) || (await this.#hasNews(running));
+      }
     } catch (error) {
       await this.#failed(running, error);
     } finally {
       this.#running.delete(id);
+      if (running.isRung) this.#enqueue(running); // since the last look
       this.#startWaiting();
     }
   }
 
-  async #run(running: Running): Promise<void> {
+  /** One call of `run`. Returns true if the session has work again: something was appended when `run` had let go of it. */
+  async #run(running: Running): Promise<boolean> {
     const { use, agents, clock, store } = this.#options;
     const { id, stop } = running;
-    await use(id, async (session) => {
+    return use(id, async (session) => {
       running.seq = session.seq;
       const agent = await agents(session);
       if (!agent) {
         this.#forgetFailure(id);
         this.#leave(session);
-        return;
+        return false;
       }
       const { adapter, prompt, ...options } = agent;
       const unwatch = store.watch(id, () => {
@@ -265,15 +268,16 @@ export class SessionWorker {
       const result = await adapter.run(prompt, { ...options, session, signal: stop.signal }).finally(unwatch);
       this.#counts.runs++;
       this.#forgetFailure(id);
-      if (result.status === 'busy') return;
-      // `run` has seen everything up to here: it releases its lease only then. Later rings count.
-      running.isRung = false;
+      if (result.status === 'busy') return false;
+      running.isRung = false; // rings up to here are about what is read now
       await session.refresh();
-      running.seq = session.seq;
-      if (stop.signal.aborted && !running.isStuck) await leaveForNext(session, result);
+      if (stop.signal.aborted && this.#isClosed) await leaveForNext(session, result);
       const { work, wakeAt } = session.summary ?? {};
+      const hasWork = work !== undefined && session.seq !== running.seq && !stop.signal.aborted;
+      running.seq = session.seq;
       if (work !== undefined || wakeAt !== undefined) this.#leave(session);
       else this.#left.delete(id);
+      return hasWork;
     });
   }
 
@@ -302,9 +306,10 @@ export class SessionWorker {
   }
 
   /** Whether the session was rung for, and its log has grown since this runner looked at it: rings come late and twice. */
-  async #hasNews({ id, isRung, seq }: Running): Promise<boolean> {
-    if (!isRung || this.#isClosed) return false;
-    return (await this.#options.store.head(id)).seq > seq;
+  async #hasNews(running: Running): Promise<boolean> {
+    if (!running.isRung || this.#isClosed) return false;
+    running.isRung = false;
+    return (await this.#options.store.head(running.id)).seq > running.seq;
   }
 
   /** Suspends the session, unless something has happened since. */
