@@ -195,8 +195,8 @@ export class SessionWorker {
     return left?.seq !== seq || (isDue && Date.parse(wakeAt) > left.at);
   }
 
-  #leave({ id, seq }: AnySession): void {
-    this.#left.set(id, { seq, at: this.#options.clock.now() });
+  #leave({ id, seq }: AnySession, at: number): void {
+    this.#left.set(id, { seq, at });
   }
 
   #enqueue(session: WaitingSession): void {
@@ -254,10 +254,11 @@ export class SessionWorker {
     const { id, stop } = running;
     return use(id, async (session) => {
       running.seq = session.seq;
+      const at = clock.now(); // whatever becomes due from here on may have been missed
       const agent = await agents(session);
       if (!agent) {
         this.#forgetFailure(id);
-        this.#leave(session);
+        this.#leave(session, at);
         return false;
       }
       const { adapter, prompt, ...options } = agent;
@@ -275,7 +276,7 @@ export class SessionWorker {
       const { work, wakeAt } = session.summary ?? {};
       const hasWork = work !== undefined && session.seq !== running.seq && !stop.signal.aborted;
       running.seq = session.seq;
-      if (work !== undefined || wakeAt !== undefined) this.#leave(session);
+      if (work !== undefined || wakeAt !== undefined) this.#leave(session, at);
       else this.#left.delete(id);
       return hasWork;
     });
