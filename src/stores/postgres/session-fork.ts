@@ -44,11 +44,11 @@ export class SessionFork {
     // As many events as fit into a slice with the contents that they refer to; the first always does.
     this.#read = {
       name: 'fork-read',
-      text: `WITH some AS (
+      text: `WITH part AS (
                SELECT seq, at, type, data, octet_length(data) + coalesce((SELECT sum(octet_length(text)) FROM ${references} r
                  JOIN ${contents} c USING (key, hash) WHERE r.key = e.key AND r.seq = e.seq), 0) AS size
                FROM ${events} e WHERE key = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT ${SLICE_EVENTS}
-             ), sized AS (SELECT *, sum(size) OVER (ORDER BY seq) AS total FROM some)
+             ), sized AS (SELECT *, sum(size) OVER (ORDER BY seq) AS total FROM part)
              SELECT seq, at, type, data FROM sized WHERE total <= ${SLICE_BYTES} OR seq = $2 + 1 ORDER BY seq`,
     };
     const range = 'key = $2 AND seq > $3 AND seq <= $4';

@@ -39,8 +39,8 @@ export class SessionRemoval {
     this.#slices = BELONGINGS.map(({ table, id, size }) => ({
       name: `remove-${table}`,
       // The first row always goes; the others while they fit.
-      text: `WITH some AS (SELECT ${id}, ${size}::bigint AS size FROM ${database.table(table)} WHERE key = $1 ORDER BY ${id} LIMIT ${SLICE_EVENTS}),
-               sized AS (SELECT ${id}, size, sum(size) OVER (ORDER BY ${id}) AS total FROM some),
+      text: `WITH part AS (SELECT ${id}, ${size}::bigint AS size FROM ${database.table(table)} WHERE key = $1 ORDER BY ${id} LIMIT ${SLICE_EVENTS}),
+               sized AS (SELECT ${id}, size, sum(size) OVER (ORDER BY ${id}) AS total FROM part),
                gone AS (DELETE FROM ${database.table(table)} WHERE key = $1 AND (${id}) IN
                  (SELECT ${id} FROM sized WHERE total <= ${SLICE_BYTES} OR total = size) RETURNING 1)
              SELECT count(*)::int AS count FROM gone`,

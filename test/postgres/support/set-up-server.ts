@@ -10,7 +10,7 @@ declare module 'vitest' {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
-  const server = given === undefined ? await PostgresServer.start(['max_connections=200']) : undefined;
+  const server = given === undefined ? await PostgresServer.start(['max_connections=200', 'fsync=off']) : undefined;
   project.provide('databaseUrl', given ?? server?.url ?? '');
   return async () => server?.stop();
 }
