@@ -13,6 +13,7 @@ import { encodeEvent } from '../encoded-event.ts';
 import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
+import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
@@ -31,7 +32,7 @@ import { LeaseTable } from './lease-table.ts';
 import { DEFAULT_BUSY_TIMEOUT_MS, readSettings } from './open-database.ts';
 import { readEvents } from './read-events.ts';
 import { RemoteCommits } from './remote-commits.ts';
-import { RenewalThread } from './renewal-thread.ts';
+import { renewalPart } from './renewal-source.ts';
 import { SearchIndex } from './search-index.ts';
 import { SessionFork } from './session-fork.ts';
 import { SessionList } from './session-list.ts';
@@ -88,7 +89,7 @@ export function storeOnDatabase(
     checkpoints,
     now: () => clock.now(),
   });
-  const renewals = new RenewalThread(path, clock);
+  const renewals = new RenewalThread(renewalPart(path), clock);
   const keepers = new LeaseKeepers(clock);
   const replacement = new EventReplacement({
     sessions,
