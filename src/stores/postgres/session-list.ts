@@ -66,11 +66,12 @@ export class SessionList {
   }
 
   #read(options: ListSessionsOptions, position: ListPosition | undefined, limit: number): Promise<readonly ListRow[]> {
-    const { status, work, idPrefix } = options;
+    const { status, work, idPrefix, dueBy } = options;
     const values: unknown[] = [limit];
     const value = (given: unknown): string => `$${values.push(given)}`;
     const where = ['seq > 0', 'building_until IS NULL'];
     if (work) where.push('(work IS NOT NULL OR wake_at IS NOT NULL)');
+    if (work && dueBy !== undefined) where.push(`(work IS NOT NULL OR wake_at <= ${value(dueBy)})`);
     if (status !== undefined) where.push(`status = ${value(status)}`);
     if (idPrefix !== undefined) where.push(`starts_with(id, ${value(idPrefix)})`);
     if (position) {
