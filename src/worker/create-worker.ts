@@ -80,6 +80,8 @@ export interface Worker {
   stopOn(signals?: readonly NodeJS.Signals[]): Promise<void>;
 }
 
+const LONG_MS = 2 ** 30;
+
 /** Creates a worker: call `start`. */
 export function createWorker(options: WorkerOptions): Worker {
   const settings = checkOptions(options);
@@ -108,12 +110,17 @@ export function createWorker(options: WorkerOptions): Worker {
     },
   });
   let stopping: Promise<void> | undefined;
+  let keepAlive: NodeJS.Timeout | undefined;
   const stop = (given: { readonly drainMs?: number } = {}): Promise<void> => {
-    stopping ??= worker.close(given.drainMs ?? drainMs);
+    stopping ??= worker.close(given.drainMs ?? drainMs).finally(() => clearInterval(keepAlive));
     return stopping;
   };
   return {
-    start: () => worker.start(),
+    start() {
+      // A store that waits for its database has no open connection that would keep the process alive.
+      if (!stopping) keepAlive ??= setInterval(() => {}, LONG_MS);
+      worker.start();
+    },
     wake: (sessionId) => worker.wake(sessionId),
     status: (sessionId) => worker.status(sessionId),
     stats: () => worker.stats(),
