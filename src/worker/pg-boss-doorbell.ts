@@ -1,4 +1,4 @@
-import { HoldfastError } from '../core/errors.ts';
+import { HoldfastError, messageOf } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
 import type { JoinedAppend } from '../stores/postgres/append-joins.ts';
@@ -66,8 +66,19 @@ export async function pgBossDoorbell(
   const isOwn = typeof database === 'string';
   const boss = isOwn ? await createBoss(database, schema) : database;
   boss.on('error', onError);
-  if (isOwn) await boss.start();
-  await boss.createQueue(queue, { policy: 'short', notify: true });
+  try {
+    if (isOwn) await boss.start();
+    await boss.createQueue(queue, { policy: 'short', notify: true });
+  } catch (cause) {
+    if (isOwn) await boss.stop({ graceful: false }).catch(() => {});
+    throw new HoldfastError(
+      'STORE_FAILED',
+      `pg-boss could not start: ${messageOf(cause)}; check its database and try again`,
+      {
+        cause,
+      },
+    );
+  }
   const leave = store.joinAppends({
     wants: givesWork,
     async run(transaction, appends) {

@@ -167,8 +167,8 @@ export function storeOnDatabase(
           }
           return { seq };
         };
-        const how = { writer: sessionId, sync: appendOptions.syncLater ? 'soon' : 'now' } as const;
-        return write(work, { ...how, committed, wrote: isWritten });
+        const sync = appendOptions.syncLater ? 'soon' : 'now';
+        return write(work, { writer: sessionId, sync, committed, wrote: isWritten });
       } catch (error) {
         return Promise.reject(error);
       }
@@ -197,10 +197,7 @@ export function storeOnDatabase(
       return watchers.add(sessionId, listener);
     },
 
-    watchWork(listener) {
-      enter();
-      return remote.watchWork(listener);
-    },
+    watchWork: (listener) => remote.watchWork(listener),
 
     async acquireLease(sessionId, leaseOptions) {
       enter(sessionId);

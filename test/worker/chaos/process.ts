@@ -59,7 +59,10 @@ function asElsewhere(store: Store): Store {
   });
 }
 
-const { store, doorbell, close } = await open();
+const { store, doorbell, close } = await open().catch((error: unknown) => {
+  say('refused', String(error).replaceAll('\n', ' '));
+  process.exit(1);
+});
 const worker = createWorker({
   store: asElsewhere(store),
   agents: chaosAgent(outsideFile(effects), { paceMs: Number(paceMs), leaseMs: Number(leaseMs) }),
