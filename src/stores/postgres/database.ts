@@ -125,9 +125,18 @@ export class PostgresDatabase implements Sql {
   /** Ends the pool if it is the store's own. */
   async close(owned: boolean): Promise<void> {
     this.#closed = true;
-    if (owned) await this.#pool.end();
-    this.#pool.removeListener('error', ignore);
+    if (!owned) {
+      this.#pool.removeListener('error', ignore);
+      return;
+    }
+    await keepingAlive(() => this.#pool.end());
   }
+}
+
+/** Idle connections do not keep the process alive; while they are being closed, this does. */
+export async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
+  const alive = setInterval(ignore, 60_000);
+  return work().finally(() => clearInterval(alive));
 }
 
 function ignore(): void {}

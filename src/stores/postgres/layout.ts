@@ -62,7 +62,10 @@ export async function checkServer(sql: Sql): Promise<void> {
     throw unsupported(`the database has the encoding ${server.encoding}; create one with the encoding UTF8`);
   }
   if (server.standby) {
-    throw new HoldfastError('STORE_READ_ONLY', 'the server is a standby, which can only be read; connect to the primary');
+    throw new HoldfastError(
+      'STORE_READ_ONLY',
+      'the server is a standby, which can only be read; connect to the primary',
+    );
   }
   if (server.commit === 'off') {
     throw unsupported(

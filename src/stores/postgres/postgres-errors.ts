@@ -18,7 +18,10 @@ const REFUSED: Meaning = {
   code: 'STORE_FAILED',
   what: 'the server refused the connection; check the user, the password and the name of the database',
 };
-const DAMAGED: Meaning = { code: 'STORE_CORRUPT', what: 'the database is damaged; restore a backup, and keep this one' };
+const DAMAGED: Meaning = {
+  code: 'STORE_CORRUPT',
+  what: 'the database is damaged; restore a backup, and keep this one',
+};
 const TOO_LARGE: Meaning = {
   code: 'EVENT_TOO_LARGE',
   what: 'a value exceeds what PostgreSQL can hold; store large content in parts',
@@ -106,7 +109,10 @@ export function isOutdated(error: unknown): boolean {
 /** Gives an error of the driver or the server its stable code and a next step; a `HoldfastError` is returned as it is. */
 export function storeError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const { code, what } = meaningOf(error) ?? { code: 'STORE_FAILED', what: 'PostgreSQL reported an error; see the cause' };
+  const { code, what } = meaningOf(error) ?? {
+    code: 'STORE_FAILED',
+    what: 'PostgreSQL reported an error; see the cause',
+  };
   const state = sqlState(error);
   const said = messageOf(error) || String((error as { readonly code?: unknown })?.code ?? 'no message');
   return new HoldfastError(code, `${what} (${state === undefined ? '' : `${state}: `}${said})`, { cause: error });
