@@ -1,4 +1,4 @@
-import type { HoldfastError } from '../../core/errors.ts';
+import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
 import type { PgClient, PgPool, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
@@ -36,8 +36,8 @@ export class PostgresDatabase implements Sql {
   readonly #handled = new WeakSet<PgClient>();
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
-  /** Explains an error about the tables: a newer Holdfast may have changed them. */
-  onOutdated: ((error: HoldfastError) => Promise<HoldfastError>) | undefined;
+  /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
+  checkLayout: () => Promise<void> = async () => {};
   #closed = false;
 
   constructor(pool: PgPool, options: DatabaseOptions) {
@@ -119,7 +119,9 @@ export class PostgresDatabase implements Sql {
 
   async #typed(error: unknown): Promise<HoldfastError> {
     const typed = storeError(error);
-    return isOutdated(error) && this.onOutdated ? this.onOutdated(typed).catch(() => typed) : typed;
+    if (!isOutdated(error)) return typed;
+    const cause = await this.checkLayout().catch((reason: unknown) => reason);
+    return isHoldfastError(cause, 'STORE_TOO_NEW') ? cause : typed;
   }
 
   /** Ends the pool if it is the store's own. */

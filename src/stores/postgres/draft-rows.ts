@@ -75,6 +75,7 @@ export class DraftRows {
     const values = [sessionId, fence, incarnation ?? null, column(0), column(1), column(2), column(3)];
     const [session] = await this.#database.query<{ readonly key: string }>(this.#append, values);
     if (!session) {
+      await this.#database.checkLayout();
       const row = await this.#sessions.findLiving(sessionId, incarnation);
       throw fenceConflict(sessionId, row?.fence ?? undefined, fence);
     }

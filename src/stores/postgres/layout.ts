@@ -4,14 +4,14 @@ import type { PostgresDatabase, Sql } from './database.ts';
 import { log } from './migrations/0001-log.ts';
 
 /** One step from a layout to the next. */
-interface Migration {
+export interface Migration {
   sql(schema: string, partitions: number): string;
   /** The oldest layout whose Holdfast can still use the tables: a step that only adds leaves it where it was. */
   readonly usableFrom: number;
 }
 
 /** Every step, in order. The table `layout` says how many of them a schema has had. */
-const MIGRATIONS: readonly Migration[] = [{ sql: log, usableFrom: 1 }];
+export const MIGRATIONS: readonly Migration[] = [{ sql: log, usableFrom: 1 }];
 
 /** The layout that this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;

@@ -60,9 +60,8 @@ export async function migrateSchema(url: string, options: PostgresStoreOptions):
 function databaseOn(pool: PgPool, options: PostgresStoreOptions): PostgresDatabase {
   const { schema = 'holdfast', retryMs = DEFAULT_RETRY_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const database = new PostgresDatabase(pool, { schema, retryMs, timeoutMs });
-  database.onOutdated = async (error) => {
+  database.checkLayout = async () => {
     await database.withClient((sql) => checkLayout(sql, schema));
-    return error;
   };
   return database;
 }

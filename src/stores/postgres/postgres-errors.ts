@@ -13,6 +13,11 @@ const UNREACHABLE: Meaning = {
   what: 'the database cannot be reached; check that it runs, and the address, then try again',
   transient: true,
 };
+const SLOW: Meaning = {
+  code: 'STORE_BUSY',
+  what: 'the database did not respond in time; try again, or raise timeoutMs',
+  transient: true,
+};
 const FULL: Meaning = { code: 'STORE_FULL', what: "the server's disk is full; free some space, and try again" };
 const REFUSED: Meaning = {
   code: 'STORE_FAILED',
@@ -129,5 +134,6 @@ function meaningOf(error: unknown): Meaning | undefined {
   };
   // Node tries several addresses of a host, and reports an error of each.
   if (errors?.some((each) => meaningOf(each) !== undefined)) return UNREACHABLE;
+  if (message === 'Query read timeout') return SLOW;
   return LOST.test(`${code} ${message}`) ? UNREACHABLE : undefined;
 }
