@@ -1,6 +1,6 @@
 import { afterAll, describe, test } from 'vitest';
-import { postgresStore } from '../../src/postgres.ts';
 import type { Store } from '../../src/ports/store.ts';
+import { postgresStore } from '../../src/postgres.ts';
 import { storeConformance } from '../../src/stores/conformance.ts';
 import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
 import { queryOnce } from './support/server.ts';

@@ -67,11 +67,7 @@ export class AppendQueue {
     this.#parts = parts;
   }
 
-  append(
-    sessionId: string,
-    events: readonly NewEvent[],
-    options: AppendOptions,
-  ): Promise<{ readonly seq: number }> {
+  append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }> {
     // As they are now: the caller may change its events while the append waits.
     const encoded = events.map(encodeEvent);
     const read = events.map((event, i) => fieldsRead(event, encoded[i] as EncodedEvent, options.expectedSeq + 1 + i));

@@ -3,7 +3,6 @@ import { refuseStale } from '../append-rules.ts';
 import { type EncodedEvent, sameEvents } from '../encoded-event.ts';
 import { appendIdReused } from '../refusals.ts';
 import type { PostgresDatabase, Statement } from './database.ts';
-import { checkLayout } from './layout.ts';
 import type { SessionRow, SessionRows } from './session-rows.ts';
 
 interface AppendedRow extends EncodedEvent {
@@ -36,7 +35,7 @@ export class AppendRefusals {
     const repeated = session && (await this.#findRepeated(session, sessionId, events, options));
     if (repeated !== undefined) return { repeated };
     refuseStale(sessionId, { seq: session?.seq ?? 0, fence: session?.fence ?? undefined }, options);
-    await this.#database.withClient((sql) => checkLayout(sql, this.#database.schema));
+    await this.#database.checkLayout();
     return {};
   }
 

@@ -48,7 +48,11 @@ export class ContentRows {
   }
 
   /** The texts of those contents of a session that are not missing, by hash. */
-  async readMany(key: string, hashes: readonly string[], sql: Sql = this.#database): Promise<ReadonlyMap<string, string>> {
+  async readMany(
+    key: string,
+    hashes: readonly string[],
+    sql: Sql = this.#database,
+  ): Promise<ReadonlyMap<string, string>> {
     if (hashes.length === 0) return new Map();
     const rows = await sql.query<{ readonly hash: string; readonly text: string }>(this.#readMany, [key, hashes]);
     return new Map(rows.map(({ hash, text }) => [hash, JSON.parse(text) as string]));

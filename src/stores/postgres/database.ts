@@ -1,4 +1,4 @@
-import type { HoldfastError } from '../../core/errors.ts';
+import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
 import type { PgClient, PgPool, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
@@ -36,8 +36,8 @@ export class PostgresDatabase implements Sql {
   readonly #handled = new WeakSet<PgClient>();
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
-  /** Explains an error about the tables: a newer Holdfast may have changed them. */
-  onOutdated: ((error: HoldfastError) => Promise<HoldfastError>) | undefined;
+  /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
+  checkLayout: () => Promise<void> = async () => {};
   #closed = false;
 
   constructor(pool: PgPool, options: DatabaseOptions) {
@@ -119,15 +119,26 @@ export class PostgresDatabase implements Sql {
 
   async #typed(error: unknown): Promise<HoldfastError> {
     const typed = storeError(error);
-    return isOutdated(error) && this.onOutdated ? this.onOutdated(typed).catch(() => typed) : typed;
+    if (!isOutdated(error)) return typed;
+    const cause = await this.checkLayout().catch((reason: unknown) => reason);
+    return isHoldfastError(cause, 'STORE_TOO_NEW') ? cause : typed;
   }
 
   /** Ends the pool if it is the store's own. */
   async close(owned: boolean): Promise<void> {
     this.#closed = true;
-    if (owned) await this.#pool.end();
-    this.#pool.removeListener('error', ignore);
+    if (!owned) {
+      this.#pool.removeListener('error', ignore);
+      return;
+    }
+    await keepingAlive(() => this.#pool.end());
   }
+}
+
+/** Idle connections do not keep the process alive; while they are being closed, this does. */
+export async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
+  const alive = setInterval(ignore, 60_000);
+  return work().finally(() => clearInterval(alive));
 }
 
 function ignore(): void {}

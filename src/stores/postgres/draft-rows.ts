@@ -65,11 +65,17 @@ export class DraftRows {
     chunks: readonly DraftChunk[],
     { incarnation, fence }: { readonly incarnation?: number | undefined; readonly fence: number },
   ): Promise<void> {
-    const encoded = chunks.map(({ fence: _, n, draftId, ...rest }) => [n, draftId, rest.delta.length, JSON.stringify(rest)]);
+    const encoded = chunks.map(({ fence: _, n, draftId, ...rest }) => [
+      n,
+      draftId,
+      rest.delta.length,
+      JSON.stringify(rest),
+    ]);
     const column = (i: number): readonly unknown[] => encoded.map((row) => row[i]);
     const values = [sessionId, fence, incarnation ?? null, column(0), column(1), column(2), column(3)];
     const [session] = await this.#database.query<{ readonly key: string }>(this.#append, values);
     if (!session) {
+      await this.#database.checkLayout();
       const row = await this.#sessions.findLiving(sessionId, incarnation);
       throw fenceConflict(sessionId, row?.fence ?? undefined, fence);
     }

@@ -74,7 +74,14 @@ export class EventReplacement {
     const run = (name: string, text: string, ...values: readonly unknown[]) =>
       sql.query({ name: `replace-${name}`, text }, [key, ...values]);
     const table = (name: string): string => database.table(name);
-    await run('event', `UPDATE ${table('events')} SET at = $3, type = $4, data = $5 WHERE key = $1 AND seq = $2`, seq, at, type, data);
+    await run(
+      'event',
+      `UPDATE ${table('events')} SET at = $3, type = $4, data = $5 WHERE key = $1 AND seq = $2`,
+      seq,
+      at,
+      type,
+      data,
+    );
     await run(
       'contents',
       `WITH ended AS (DELETE FROM ${table('event_contents')} WHERE key = $1 AND seq = $2 AND NOT hash = ANY ($3::text[]) RETURNING hash)

@@ -16,7 +16,8 @@ function checks(t: (name: string) => string): readonly Check[] {
       sql: `SELECT s.id, s.seq, count(e.seq)::int AS events, coalesce(max(e.seq), 0) AS last
             FROM ${sessions} s LEFT JOIN ${t('events')} e ON e.key = s.key
             GROUP BY s.key, s.id, s.seq HAVING count(e.seq) <> s.seq OR coalesce(max(e.seq), 0) <> s.seq`,
-      say: ({ id, seq, events, last }) => `session ${id} should have the events 1 to ${seq}; it has ${events}, up to ${last}`,
+      say: ({ id, seq, events, last }) =>
+        `session ${id} should have the events 1 to ${seq}; it has ${events}, up to ${last}`,
     },
     {
       sql: `SELECT key::text AS key, count(*)::int AS events FROM ${t('events')} e

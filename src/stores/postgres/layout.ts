@@ -4,14 +4,14 @@ import type { PostgresDatabase, Sql } from './database.ts';
 import { log } from './migrations/0001-log.ts';
 
 /** One step from a layout to the next. */
-interface Migration {
+export interface Migration {
   sql(schema: string, partitions: number): string;
   /** The oldest layout whose Holdfast can still use the tables: a step that only adds leaves it where it was. */
   readonly usableFrom: number;
 }
 
 /** Every step, in order. The table `layout` says how many of them a schema has had. */
-const MIGRATIONS: readonly Migration[] = [{ sql: log, usableFrom: 1 }];
+export const MIGRATIONS: readonly Migration[] = [{ sql: log, usableFrom: 1 }];
 
 /** The layout that this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;
@@ -62,7 +62,10 @@ export async function checkServer(sql: Sql): Promise<void> {
     throw unsupported(`the database has the encoding ${server.encoding}; create one with the encoding UTF8`);
   }
   if (server.standby) {
-    throw new HoldfastError('STORE_READ_ONLY', 'the server is a standby, which can only be read; connect to the primary');
+    throw new HoldfastError(
+      'STORE_READ_ONLY',
+      'the server is a standby, which can only be read; connect to the primary',
+    );
   }
   if (server.commit === 'off') {
     throw unsupported(

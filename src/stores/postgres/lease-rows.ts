@@ -110,6 +110,7 @@ export class LeaseRows {
       if (row) continue; // it has just expired
       const [created] = await this.#database.query<LeaseRow>(this.#create, [...ask, idHash(sessionId)]);
       if (created) return this.#acquired(sessionId, created, asked);
+      await this.#database.checkLayout();
     }
   }
 
@@ -118,7 +119,8 @@ export class LeaseRows {
     const asked = termFrom(this.#clock, ttlMs);
     const [row] = await this.#database.query(this.#renew, [sessionId, fence, ttlMs, this.#time()]);
     if (row) this.#terms.set(sessionId, { ...asked, fence });
-    else if (this.#terms.get(sessionId)?.fence === fence) this.#terms.delete(sessionId);
+    else await this.#database.checkLayout();
+    if (row === undefined && this.#terms.get(sessionId)?.fence === fence) this.#terms.delete(sessionId);
     return row === undefined ? undefined : asked;
   }
 

@@ -8,14 +8,17 @@ interface Notification {
   readonly payload?: string;
 }
 
+/** A connection that is used for nothing else. */
+export type ListeningConnection = Pick<PgConnection, 'query' | 'on' | 'end'>;
+
 /**
  * One connection that listens for notices, opened with the first channel. When it is lost it is opened again, and every listener is
  * called: notices may have been sent meanwhile. It does not keep the process alive.
  */
 export class NoticeListener {
-  readonly #connect: () => Promise<PgConnection>;
+  readonly #connect: () => Promise<ListeningConnection>;
   readonly #channels = new Set<string>();
-  #connection: PgConnection | undefined;
+  #connection: ListeningConnection | undefined;
   #connecting: Promise<void> | undefined;
   #notice: (channel: string, payload: string) => void = () => {};
   #listening: () => void = () => {};
@@ -24,7 +27,7 @@ export class NoticeListener {
   #closed = false;
 
   /** `connect` returns an open connection that is only used here. */
-  constructor(connect: () => Promise<PgConnection>) {
+  constructor(connect: () => Promise<ListeningConnection>) {
     this.#connect = connect;
   }
 
@@ -72,7 +75,7 @@ export class NoticeListener {
   }
 
   async #attempt(): Promise<void> {
-    let connection: PgConnection | undefined;
+    let connection: ListeningConnection | undefined;
     try {
       const opened = await this.#connect();
       connection = opened;
@@ -84,7 +87,12 @@ export class NoticeListener {
       let done = 0;
       while (done < this.#channels.size) {
         const channels = [...this.#channels];
-        await opened.query({ text: channels.slice(done).map((channel) => `LISTEN "${channel}"`).join(';') });
+        await opened.query({
+          text: channels
+            .slice(done)
+            .map((channel) => `LISTEN "${channel}"`)
+            .join(';'),
+        });
         done = channels.length;
       }
       if (this.#closed) return void (await opened.end());
@@ -97,7 +105,7 @@ export class NoticeListener {
     }
   }
 
-  #lost(connection: PgConnection): void {
+  #lost(connection: ListeningConnection): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     connection.end().catch(() => {});

@@ -1,7 +1,7 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { PostgresDatabase } from './database.ts';
-import { checkLayout, checkServer, isTransactionPooled, migrate, type Migrated } from './layout.ts';
-import { NoticeListener } from './notice-listener.ts';
+import { checkLayout, checkServer, isTransactionPooled, type Migrated, migrate } from './layout.ts';
+import { type ListeningConnection, NoticeListener } from './notice-listener.ts';
 import { loadPg, type PgConnection, type PgDriver, type PgPool } from './pg.ts';
 import { storeError } from './postgres-errors.ts';
 import type { PostgresStoreOptions } from './postgres-store.ts';
@@ -60,9 +60,8 @@ export async function migrateSchema(url: string, options: PostgresStoreOptions):
 function databaseOn(pool: PgPool, options: PostgresStoreOptions): PostgresDatabase {
   const { schema = 'holdfast', retryMs = DEFAULT_RETRY_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const database = new PostgresDatabase(pool, { schema, retryMs, timeoutMs });
-  database.onOutdated = async (error) => {
+  database.checkLayout = async () => {
     await database.withClient((sql) => checkLayout(sql, schema));
-    return error;
   };
   return database;
 }
@@ -121,10 +120,16 @@ function listenerOn(
 ): NoticeListener | undefined {
   if (driver && config) {
     return new NoticeListener(async () => {
-      const connection = new driver.Client(config);
-      await connection.connect();
-      connection.connection?.stream?.unref?.();
-      return connection;
+      const client = new driver.Client(config);
+      await client.connect();
+      // It does not keep the process alive, except while it is being closed.
+      const stream = client.connection?.stream;
+      stream?.unref?.();
+      const end = (): Promise<void> => {
+        stream?.ref?.();
+        return client.end();
+      };
+      return ownConnection(client, end);
     });
   }
   if (!pool) return undefined;
@@ -136,14 +141,11 @@ function listenerOn(
       isReleased = true;
       client.release(true);
     };
-    const { query, on, removeListener } = client;
-    const connection: PgConnection = {
-      query: query.bind(client),
-      on: on.bind(client),
-      removeListener: removeListener.bind(client),
-      connect: async () => {},
-      end,
-    };
-    return connection;
+    return ownConnection(client, end);
   });
+}
+
+/** A connection that is closed by `end`. */
+function ownConnection(client: Pick<PgConnection, 'query' | 'on'>, end: () => Promise<void>): ListeningConnection {
+  return { query: client.query.bind(client), on: client.on.bind(client), end };
 }

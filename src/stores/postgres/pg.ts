@@ -26,8 +26,6 @@ export interface PgClient {
   release(destroy?: boolean): void;
   // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
   on(event: string, listener: (...args: any[]) => void): unknown;
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  removeListener(event: string, listener: (...args: any[]) => void): unknown;
 }
 
 /** A pool of connections: `new Pool()` of `pg`, or what offers the same. */
@@ -44,7 +42,7 @@ export interface PgPool {
 export interface PgConnection extends Omit<PgClient, 'release'> {
   connect(): Promise<unknown>;
   end(): Promise<void>;
-  readonly connection?: { readonly stream?: { unref?(): unknown; destroy?(): unknown } };
+  readonly connection?: { readonly stream?: { ref?(): unknown; unref?(): unknown } };
 }
 
 /** The driver. */

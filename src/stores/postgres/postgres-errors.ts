@@ -13,12 +13,20 @@ const UNREACHABLE: Meaning = {
   what: 'the database cannot be reached; check that it runs, and the address, then try again',
   transient: true,
 };
+const SLOW: Meaning = {
+  code: 'STORE_BUSY',
+  what: 'the database did not respond in time; try again, or raise timeoutMs',
+  transient: true,
+};
 const FULL: Meaning = { code: 'STORE_FULL', what: "the server's disk is full; free some space, and try again" };
 const REFUSED: Meaning = {
   code: 'STORE_FAILED',
   what: 'the server refused the connection; check the user, the password and the name of the database',
 };
-const DAMAGED: Meaning = { code: 'STORE_CORRUPT', what: 'the database is damaged; restore a backup, and keep this one' };
+const DAMAGED: Meaning = {
+  code: 'STORE_CORRUPT',
+  what: 'the database is damaged; restore a backup, and keep this one',
+};
 const TOO_LARGE: Meaning = {
   code: 'EVENT_TOO_LARGE',
   what: 'a value exceeds what PostgreSQL can hold; store large content in parts',
@@ -106,7 +114,10 @@ export function isOutdated(error: unknown): boolean {
 /** Gives an error of the driver or the server its stable code and a next step; a `HoldfastError` is returned as it is. */
 export function storeError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const { code, what } = meaningOf(error) ?? { code: 'STORE_FAILED', what: 'PostgreSQL reported an error; see the cause' };
+  const { code, what } = meaningOf(error) ?? {
+    code: 'STORE_FAILED',
+    what: 'PostgreSQL reported an error; see the cause',
+  };
   const state = sqlState(error);
   const said = messageOf(error) || String((error as { readonly code?: unknown })?.code ?? 'no message');
   return new HoldfastError(code, `${what} (${state === undefined ? '' : `${state}: `}${said})`, { cause: error });
@@ -123,5 +134,6 @@ function meaningOf(error: unknown): Meaning | undefined {
   };
   // Node tries several addresses of a host, and reports an error of each.
   if (errors?.some((each) => meaningOf(each) !== undefined)) return UNREACHABLE;
+  if (message === 'Query read timeout') return SLOW;
   return LOST.test(`${code} ${message}`) ? UNREACHABLE : undefined;
 }

@@ -119,8 +119,8 @@ export class SessionFork {
       },
       [id],
     );
-    if (!row) throw sessionGone(id);
-    return row.key;
+    if (!row) await this.#database.checkLayout();
+    return row?.key ?? this.#begin();
   }
 
   /** Whether the origin is as it was. Throws when it was deleted. */

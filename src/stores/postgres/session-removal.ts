@@ -53,7 +53,9 @@ export class SessionRemoval {
     const deleted = await this.#database.transaction(async (sql) => {
       // A transaction whose commit was not acknowledged is run again: it finds its own work.
       const [done] = await sql.query<{ readonly key: string; readonly seq: number }>(
-        { text: `SELECT key::text AS key, split_part(token, '/', 2)::int AS seq FROM ${this.#database.table('doomed')} WHERE token LIKE $1` },
+        {
+          text: `SELECT key::text AS key, split_part(token, '/', 2)::int AS seq FROM ${this.#database.table('doomed')} WHERE token LIKE $1`,
+        },
         [`${token}/%`],
       );
       if (done) return done;
@@ -68,7 +70,9 @@ export class SessionRemoval {
 
   /** In a transaction: removes a session's row, and marks all else of it for removal. */
   async doom(key: string, sql: Sql, token: string = randomUUID()): Promise<void> {
-    await sql.query({ name: 'remove-row', text: `DELETE FROM ${this.#database.table('sessions')} WHERE key = $1` }, [key]);
+    await sql.query({ name: 'remove-row', text: `DELETE FROM ${this.#database.table('sessions')} WHERE key = $1` }, [
+      key,
+    ]);
     await sql.query(
       {
         name: 'doom',

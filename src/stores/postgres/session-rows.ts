@@ -18,7 +18,8 @@ export interface SessionRow {
 /** A session's row, or how many incarnations its id has had. */
 type Found = SessionRow | { readonly key: null; readonly lives: number };
 
-const COLUMNS = 's.key::text AS key, s.incarnation, s.seq, s.revision, s.fence::float8 AS fence, s.last_append, s.summary';
+const COLUMNS =
+  's.key::text AS key, s.incarnation, s.seq, s.revision, s.fence::float8 AS fence, s.last_append, s.summary';
 
 /** Finding sessions. */
 export class SessionRows {

@@ -1,4 +1,3 @@
-import { storeClosed } from '../refusals.ts';
 import {
   checkAppend,
   checkCount,
@@ -10,6 +9,7 @@ import {
 } from '../check-arguments.ts';
 import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
+import { storeClosed } from '../refusals.ts';
 import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
@@ -19,6 +19,7 @@ import { AppendQueue } from './append-queue.ts';
 import { AppendRefusals } from './append-refusals.ts';
 import { BackgroundIndexing } from './background-indexing.ts';
 import { ContentRows } from './content-rows.ts';
+import { keepingAlive } from './database.ts';
 import { DraftRows } from './draft-rows.ts';
 import { EventReplacement } from './event-replacement.ts';
 import { checkIntegrity } from './integrity.ts';
@@ -69,7 +70,8 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
     index,
     read: (sessionId, readOptions) => readEvents(database, sessions, () => {}, sessionId, readOptions),
   });
-  const thread = open.thread && clock.monotonic ? new RenewalThread(renewalPart(database, open.thread), clock) : undefined;
+  const thread =
+    open.thread && clock.monotonic ? new RenewalThread(renewalPart(database, open.thread), clock) : undefined;
   const keepers = new LeaseKeepers(clock);
   /** Operations that `close` waits for. */
   const underWay = new Set<Promise<unknown>>();
@@ -267,7 +269,7 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
     },
 
     close() {
-      closing ??= (async () => {
+      closing ??= keepingAlive(async () => {
         indexing.stop();
         keepers.stop();
         await Promise.allSettled(underWay);
@@ -278,7 +280,7 @@ export function storeOnDatabase(open: OpenDatabase, options: PostgresStoreOption
         watchers.clear();
         await thread?.close();
         await database.close(open.owned);
-      })();
+      });
       return closing;
     },
   };

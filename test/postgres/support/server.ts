@@ -26,7 +26,13 @@ export class PostgresServer {
   readonly port: number;
   #process: ChildProcess | undefined;
 
-  private constructor(bin: string, directory: string, user: User | undefined, port: number, settings: readonly string[]) {
+  private constructor(
+    bin: string,
+    directory: string,
+    user: User | undefined,
+    port: number,
+    settings: readonly string[],
+  ) {
     this.#bin = bin;
     this.#directory = directory;
     this.#user = user;
@@ -78,7 +84,8 @@ export class PostgresServer {
         await client.end();
         return;
       } catch (error) {
-        if (child.exitCode !== null || performance.now() > deadline) throw new Error(`postgres: ${log}`, { cause: error });
+        if (child.exitCode !== null || performance.now() > deadline)
+          throw new Error(`postgres: ${log}`, { cause: error });
         await setTimeout(20);
       }
     }
@@ -162,7 +169,8 @@ function unprivilegedUser(): User {
   const users = readFileSync('/etc/passwd', 'utf8').split('\n');
   const line = ['postgres', 'nobody'].map((name) => users.find((user) => user.startsWith(`${name}:`))).find(Boolean);
   const [, , uid, gid] = line?.split(':') ?? [];
-  if (uid === undefined) throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody');
+  if (uid === undefined)
+    throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody');
   return { uid: Number(uid), gid: Number(gid) };
 }
 

@@ -120,7 +120,7 @@ function comparable(session: Session): readonly unknown[] {
 }
 
 export async function workerChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const script = await bundleScript(join(import.meta.dirname, 'process.ts'), { external: ['pg', 'pg-boss'] });
+  const script = await bundleScript(join(import.meta.dirname, 'process.ts'), ['pg', 'pg-boss']);
   const run = new Chaos(options, await undisturbed(), script.path);
   try {
     return await run.run();
