@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
-    // What needs packages or programs of its own runs with `npm run test:agents`, `test:runtimes` and `test:browser`.
-    exclude: ['test/agents/**', 'test/runtimes/**', 'test/browser/**', '**/node_modules/**'],
+    // What needs packages or programs of its own runs with `npm run test:agents`, `test:runtimes`, `test:postgres` and `test:browser`.
+    exclude: ['test/agents/**', 'test/runtimes/**', 'test/browser/**', 'test/postgres/**', '**/node_modules/**'],
     testTimeout: 300_000,
     hookTimeout: 120_000,
     maxWorkers: 2,

@@ -140,6 +140,7 @@ export type * from './loop/provider-adapter.ts';
 export { isMessageDelta, isToolProgress } from './loop/provider-adapter.ts';
 export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
 export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
+export { SuspendedCall, type SuspendUntilOptions, suspendUntil } from './loop/suspend-until.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
 export { type Script, type ScriptedModelOptions, type ScriptedTurn, scriptedModel } from './models/scripted.ts';

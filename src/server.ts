@@ -16,6 +16,7 @@ export type {
   LimitItem,
   OutcomeItem,
   ProviderItem,
+  StoppedItem,
 } from './server/inbox-items.ts';
 export type { ListenerLimits } from './server/node-listener.ts';
 export type { BlockPage } from './server/routes/block-routes.ts';
@@ -28,6 +29,7 @@ export type {
   RequestList,
   SessionComparison,
 } from './server/routes/record-routes.ts';
-export type { AgentRun, Agents, RunnerStatus } from './server/runners.ts';
 export type { ServerOptions } from './server/server-options.ts';
 export type { CutText, TextPiece } from './server/shortened.ts';
+export type { AgentRun, Agents } from './worker/agent-run.ts';
+export type { RunnerStatus } from './worker/worker-stats.ts';

@@ -16,6 +16,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'holdfast/opencode': 'docs/agents.md',
   'holdfast/agent': 'docs/agents.md',
   'holdfast/server': 'docs/server.md',
+  'holdfast/worker': 'docs/workers.md',
   'holdfast/store': 'docs/writing-a-store.md',
   'holdfast/testing': 'docs/testing.md',
 };

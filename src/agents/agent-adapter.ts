@@ -225,6 +225,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
       summaryModel: ITS_OWN_MODEL,
       agent,
       maxModelRetries: 0,
+      maxProviderWaitMs: Number.POSITIVE_INFINITY,
       leaseTtlMs: options.leaseTtlMs,
       maxBlockedMs: options.maxBlockedMs,
       random: Math.random,

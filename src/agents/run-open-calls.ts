@@ -1,3 +1,4 @@
+import { earliestTime } from '../core/approval-deadlines.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import type { ToolEffect } from '../core/events.ts';
 import { textOf } from '../core/messages.ts';
@@ -48,7 +49,10 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
   }
   const [first] = waits;
   if (first)
-    throw new Suspension(first.reason, first.message, { pending: waits.flatMap(({ pending = [] }) => pending) });
+    throw new Suspension(first.reason, first.message, {
+      pending: waits.flatMap(({ pending = [] }) => pending),
+      until: earliestTime(waits.flatMap(({ until }) => until ?? [])),
+    });
 }
 
 /** Settles what an interrupted subagent left open. It is not continued: its parent receives a report of its finished calls. */

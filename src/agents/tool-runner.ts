@@ -137,8 +137,9 @@ export class ToolRunner {
     if (!conversation || !call) return failure(`call ${callId} is not known; make it again`);
     const result = await runCall(conversation.run, { action: 'run', call });
     if (result.type === 'waits') {
-      const pending = result.pending ?? [pendingRef(conversation.run, call)];
-      throw new Suspension(result.reason, result.message, { pending });
+      const isTimer = result.reason === 'TIMER_PENDING';
+      const pending = result.pending ?? (isTimer ? [] : [pendingRef(conversation.run, call)]);
+      throw new Suspension(result.reason, result.message, { pending, until: result.until });
     }
     let { outcome } = result;
     try {

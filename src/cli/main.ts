@@ -19,6 +19,14 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     about: 'watch an agent that is killed twice and still finishes its job',
     load: async () => (await import('./demo.ts')).demo,
   },
+  migrate: {
+    about: 'create or update the tables of a PostgreSQL store',
+    load: async () => (await import('./migrate.ts')).migrate,
+  },
+  worker: {
+    about: 'run the sessions of a store that have work',
+    load: async () => (await import('./worker.ts')).worker,
+  },
 };
 
 /** Runs the command that the arguments name. Returns the exit code: 1 when the command fails, 2 when its arguments are wrong. */

@@ -46,10 +46,10 @@ export function restoredDeadlines(
   );
 }
 
-/** The earliest deadline; undefined when there is none. */
-export function earliestDeadline(deadlines: ApprovalDeadlines): string | undefined {
+/** The earliest of ISO times; undefined when there is none. */
+export function earliestTime(times: readonly string[]): string | undefined {
   let earliest: string | undefined;
-  for (const time of Object.values(deadlines)) {
+  for (const time of times) {
     if (earliest === undefined || Date.parse(time) < Date.parse(earliest)) earliest = time;
   }
   return earliest;

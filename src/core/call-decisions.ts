@@ -1,5 +1,12 @@
 import { type CallState, hasResult } from './evaluations.ts';
-import type { EvaluationSuspended, ToolApprovalRequested, ToolApproved, ToolDenied, ToolSettled } from './events.ts';
+import type {
+  EvaluationSuspended,
+  ToolApprovalRequested,
+  ToolApproved,
+  ToolDeferred,
+  ToolDenied,
+  ToolSettled,
+} from './events.ts';
 import type { CallRef } from './messages.ts';
 
 /**
@@ -52,6 +59,12 @@ export function settled(call: CallState, event: ToolSettled): CallState {
   if (hasResult(call) || isOfOtherAttempt(call, event)) return call;
   if (call.settlement && 'result' in call.settlement) return call;
   return { ...call, settlement: event.how };
+}
+
+/** The handler returned `suspendUntil`: the call is started, and no process runs it until then (D78). */
+export function deferred(call: CallState, { attempt, effect, until, outcome }: ToolDeferred): CallState {
+  if (hasResult(call)) return call;
+  return { ...call, status: 'started', attempt, effect, deferred: { until, ...(outcome && { outcome }) } };
 }
 
 function isUndecided(call: CallState): boolean {

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'CALL_OPEN'
   | 'INPUT_NOT_FOUND'
   | 'APPROVAL_REQUIRED'
+  | 'TIMER_PENDING'
   // limits
   | 'DEADLINE_EXCEEDED'
   | 'BUDGET_EXCEEDED'

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
+import type { DeferredOutcome, RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
 import type { Usage } from './usage.ts';
@@ -41,6 +41,8 @@ export interface CallState extends CallRef {
   /** A person approved other arguments, which are stored outside the log; `readCallArguments` returns them (D77). */
   readonly edited?: true;
   readonly settlement?: Settlement;
+  /** Present while it waits for a time (D78). */
+  readonly deferred?: Deferral;
   /** Its arguments were erased with their message: it must not run. */
   readonly erased?: true;
 }
@@ -51,6 +53,12 @@ export interface ApprovalRequest {
   readonly expiresAt?: string;
   /** Why an earlier approval was rejected. */
   readonly problem?: string;
+}
+
+/** A call waits until a time: then it gets this result or, without one, its handler runs again. */
+export interface Deferral {
+  readonly until: string;
+  readonly outcome?: DeferredOutcome;
 }
 
 /** The person who decided about a call, and when. */
@@ -106,6 +114,8 @@ export interface Evaluation {
   readonly cancelRequest?: CancelRequest;
   /** The position of the suspension, while suspended. */
   readonly suspendedSeq?: number;
+  /** When a runner continues it, while it is suspended until a time (D78). */
+  readonly until?: string;
   /** The newest request to resume it, while suspended (D73). */
   readonly resumeRequest?: ResumeRequest;
   /** Limits that requests to resume have raised. */

@@ -3,6 +3,14 @@ import type { ErrorCode } from './errors.ts';
 import type { CallRef, ConversationMessage, MediaPart, TextPart } from './messages.ts';
 import type { SourceDescribedFields, SourceRecordedFields, SourceReplacedFields } from './source-events.ts';
 import type { Usage } from './usage.ts';
+import type {
+  EvaluationSuspendedFields,
+  SessionResumedFields,
+  SessionSuspendedFields,
+  ToolDeferredFields,
+} from './waiting-events.ts';
+
+export type { DeferredOutcome, ProviderFailure, SuspendReason } from './waiting-events.ts';
 
 /**
  * The events of a log. Every event is `{ seq, at, type, … }`, named noun/past-verb, and stored unchanged. The fold and the resume
@@ -20,18 +28,6 @@ export interface EventEnvelope {
 
 /** Whether a tool may be repeated after a crash (D18): it only reads, it may be repeated, or it must run at most once. */
 export type ToolEffect = 'read' | 'idempotent' | 'once';
-
-/** Why an evaluation is suspended (D13). */
-export type SuspendReason = Extract<
-  ErrorCode,
-  | 'APPROVAL_REQUIRED'
-  | 'TOOL_OUTCOME_UNKNOWN'
-  | 'DEADLINE_EXCEEDED'
-  | 'BUDGET_EXCEEDED'
-  | 'TURN_LIMIT'
-  | 'CANCELLED'
-  | 'PROVIDER_FAILED'
->;
 
 /** A person's decision on a call whose outcome is unknown: its result, or permission to run it again. */
 export type Settlement = { readonly result: unknown; readonly isError?: boolean } | { readonly rerun: true };
@@ -202,22 +198,14 @@ export interface RaisedBudget {
   readonly maxOutputTokens?: number;
   readonly maxCostUsd?: number;
 }
-/** A provider that returned no response, and the HTTP status of its last refusal, if any. */
-export interface ProviderFailure {
-  readonly provider: string;
-  readonly status?: number;
-}
-
-/** An evaluation waits: for a person, a limit or its provider. */
-export type EvaluationSuspended = EventEnvelope & {
-  readonly type: 'evaluation/suspended';
-  readonly evaluationId: string;
-  readonly reason: SuspendReason;
-  readonly message: string;
-  readonly pending: readonly CallRef[];
-  /** The provider that failed, if that is the reason. */
-  readonly failure?: ProviderFailure;
-};
+/** An evaluation waits: for a person, a time, a limit or its provider. */
+export type EvaluationSuspended = EventEnvelope & EvaluationSuspendedFields;
+/** A call waits until a time (D78). */
+export type ToolDeferred = EventEnvelope & ToolDeferredFields;
+/** Workers gave up on the session (D79). */
+export type SessionSuspended = EventEnvelope & SessionSuspendedFields;
+/** Workers run the session again (D79). */
+export type SessionResumed = EventEnvelope & SessionResumedFields;
 /** An evaluation ended with its final response. */
 export type EvaluationCompleted = EventEnvelope & {
   readonly type: 'evaluation/completed';
@@ -287,6 +275,8 @@ export type BuiltInEvent =
   | SessionDescribed
   | SessionForked
   | SessionRestored
+  | SessionSuspended
+  | SessionResumed
   | EvaluationStarted
   | MessageRecorded
   | MessageInterrupted
@@ -298,6 +288,7 @@ export type BuiltInEvent =
   | ToolApproved
   | ToolDenied
   | ToolSettled
+  | ToolDeferred
   | EvaluationResumed
   | EvaluationCancelRequested
   | EvaluationResumeRequested
@@ -347,6 +338,8 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'session/described': true,
   'session/forked': true,
   'session/restored': true,
+  'session/suspended': true,
+  'session/resumed': true,
   'evaluation/started': true,
   'message/recorded': true,
   'message/interrupted': true,
@@ -358,6 +351,7 @@ const BUILT_IN: { readonly [T in BuiltInEvent['type']]: true } = {
   'tool/approved': true,
   'tool/denied': true,
   'tool/settled': true,
+  'tool/deferred': true,
   'evaluation/resumed': true,
   'evaluation/cancel-requested': true,
   'evaluation/resume-requested': true,

@@ -64,7 +64,7 @@ function callsAfter(
   if (message.role !== 'tool') return calls;
   const status = message.isError ? 'failed' : 'completed';
   return calls.map((call) =>
-    call.callId === message.toolCallId && call.turn === message.turn ? { ...call, status } : call,
+    call.callId === message.toolCallId && call.turn === message.turn ? { ...undeferred(call), status } : call,
   );
 }
 
@@ -85,10 +85,16 @@ function startedCalls(
   return calls.map((other) => (other === call ? begun : other));
 }
 
-/** A call without the decisions that its start overrides: a settlement of the run before, and a denial that was too late (D67). */
+function undeferred(call: CallState): CallState {
+  if (!call.deferred) return call;
+  const { deferred: _, ...rest } = call;
+  return rest;
+}
+
+/** A call without what its start overrides: the timer and the settlement of the run before, and a denial that was too late (D67). */
 function unspoken(call: CallState): CallState {
-  if (!call.settlement && call.approval !== 'denied') return call;
-  const { settlement: _, ...unsettled } = call;
+  if (!call.settlement && !call.deferred && call.approval !== 'denied') return call;
+  const { settlement: _, deferred: _____, ...unsettled } = call;
   if (unsettled.approval !== 'denied') return unsettled;
   const { approval: __, decision: ___, deniedBecause: ____, ...rest } = unsettled;
   return rest;

@@ -1,15 +1,13 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
-import { approved, denied, requested, requestedBySuspension, settled } from './call-decisions.ts';
+import { approved, deferred, denied, requested, requestedBySuspension, settled } from './call-decisions.ts';
 import { erased, erasedCall } from './erased.ts';
-import { type CallState, type Evaluation, isOpen, type RaisedLimits } from './evaluations.ts';
+import { requestCancel, requestResume, resume, running, supersede, withoutTimers } from './evaluation-changes.ts';
+import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
 import type {
   BuiltInEvent,
-  EvaluationCancelRequested,
-  EvaluationResumed,
   EvaluationResumeRequested,
   EvaluationStarted,
-  EvaluationSuperseded,
   EvaluationSuspended,
   HistoryCurated,
   MessageRecorded,
@@ -75,12 +73,14 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return changeCall(record, event, (call) => denied(call, event));
     case 'tool/settled':
       return changeCall(record, event, (call) => settled(call, event));
+    case 'tool/deferred':
+      return changeCall(record, event, (call) => deferred(call, event));
     case 'evaluation/resumed':
       return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? resume(e, event) : e));
     case 'evaluation/cancel-requested':
       return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? requestCancel(e, event) : e));
     case 'evaluation/resume-requested':
-      return changeEvaluation(record, event.evaluationId, (e) => (isOpen(e) ? requestResume(e, event) : e));
+      return resumeRequested(record, event);
     case 'evaluation/suspended':
       return suspend(record, event);
     case 'evaluation/completed':
@@ -115,6 +115,8 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
       return event.refused ? refuse(record, event, event.refused) : record;
     case 'message/interrupted':
     case 'session/described':
+    case 'session/suspended': // only workers obey it: the summary has it (D79)
+    case 'session/resumed':
     case 'source/described':
     case 'source/recorded': // its messages are a view through the source's parser (D75)
     case 'source/replaced':
@@ -137,6 +139,7 @@ type Beginning = Omit<
   | 'reason'
   | 'error'
   | 'suspendedSeq'
+  | 'until'
 >;
 
 function newEvaluation(beginning: Beginning): Evaluation {
@@ -225,51 +228,6 @@ function beginningOf({ seq, at, message }: MessageRecorded): Beginning {
   return { id, conversationId, promptNs, promptKey, promptHash: '', inputHash: '', startedAt: at, startedSeq: seq };
 }
 
-/** An evaluation that continues after a suspension is running again, without an event of its own for it. */
-function running(evaluation: Evaluation): Evaluation {
-  if (evaluation.status !== 'suspended') return evaluation;
-  const { reason: _, suspendedSeq: __, resumeRequest: ___, ...rest } = evaluation;
-  return { ...rest, status: 'running' };
-}
-
-/** A resume overrules the requests to cancel that its process had read; a later one still applies (D73). */
-function resume(evaluation: Evaluation, { attempt, after, seq }: EvaluationResumed): Evaluation {
-  const resumed = { ...running(evaluation), attempt };
-  const { cancelRequest, ...rest } = resumed;
-  return cancelRequest && cancelRequest.seq <= (after ?? seq) ? rest : resumed;
-}
-
-/** A suspended evaluation has nothing to stop: it is cancelled at once, and an earlier request to resume it is void. */
-function requestCancel(evaluation: Evaluation, event: EvaluationCancelRequested): Evaluation {
-  const { seq, at, by, reason } = event;
-  const cancelRequest = { seq, at, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const { resumeRequest: _, ...rest } = evaluation;
-  const requested: Evaluation = { ...rest, cancelRequest };
-  return evaluation.status === 'suspended' ? { ...requested, reason: 'CANCELLED' } : requested;
-}
-
-/** A request raises the limits that it names; limits raised by earlier requests stay raised. A running evaluation needs no resume. */
-function requestResume(evaluation: Evaluation, event: EvaluationResumeRequested): Evaluation {
-  const { seq, by, budget, maxTurns } = event;
-  const { raised: before } = evaluation;
-  const raised: RaisedLimits = {
-    ...before,
-    ...(budget && { budget: { ...before?.budget, ...budget } }),
-    ...(maxTurns !== undefined && { maxTurns }),
-  };
-  return {
-    ...evaluation,
-    ...(evaluation.status === 'suspended' && { resumeRequest: { seq, ...(by !== undefined && { by }) } }),
-    ...(Object.keys(raised).length > 0 && { raised }),
-  };
-}
-
-/** A failed evaluation can only be superseded by abandoning it (D61). */
-function supersede(evaluation: Evaluation, { by }: EvaluationSuperseded): Evaluation {
-  if (!isOpen(evaluation) && !(evaluation.status === 'failed' && by === undefined)) return evaluation;
-  return { ...running(evaluation), status: 'superseded', ...(by !== undefined && { supersededBy: by }) };
-}
-
 /**
  * The record of a snapshot that was restored into an empty session. Its positions are of another log: here they get the position of
  * the restore (D73). Its queued inputs stay with the other session (D61).
@@ -296,7 +254,7 @@ function asRestored(record: SessionRecord, seq: number): SessionRecord {
 function endOrPause(
   record: SessionRecord,
   id: string,
-  change: Pick<Evaluation, 'status' | 'reason' | 'error' | 'suspendedSeq'>,
+  change: Pick<Evaluation, 'status' | 'reason' | 'error' | 'suspendedSeq' | 'until'>,
 ): SessionRecord {
   return changeEvaluation(record, id, (e) => (isOpen(e) ? { ...running(e), ...change } : e));
 }
@@ -305,11 +263,29 @@ function suspend(record: SessionRecord, event: EvaluationSuspended): SessionReco
   // A request to cancel came right before: the evaluation stays cancelled, whatever else it waits for (D73).
   const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
   const reason = isCancelled ? 'CANCELLED' : event.reason;
-  const paused = endOrPause(record, event.evaluationId, { status: 'suspended', reason, suspendedSeq: event.seq });
+  const paused = endOrPause(record, event.evaluationId, {
+    status: 'suspended',
+    reason,
+    suspendedSeq: event.seq,
+    ...(event.until !== undefined && !isCancelled && { until: event.until }),
+  });
   return event.pending.reduce(
     (marked, ref) => changeCall(marked, ref, (call) => requestedBySuspension(call, event)),
     paused,
   );
+}
+
+/** Requests to resume also end the timers of the evaluation's children: they are newer than it (D52). */
+function resumeRequested(record: SessionRecord, event: EvaluationResumeRequested): SessionRecord {
+  const named = record.evaluations.get(event.evaluationId);
+  if (!named || !isOpen(named)) return record;
+  let changed = changeEvaluation(record, named.id, (e) => requestResume(e, event));
+  for (let i = record.evaluations.length - 1; i >= 0; i--) {
+    const child = record.evaluations.items.at(i);
+    if (!child || child.startedSeq <= named.startedSeq) break;
+    if (child.parent && isOpen(child)) changed = changeEvaluation(changed, child.id, (e) => withoutTimers(e, event.at));
+  }
+  return changed;
 }
 
 function refuse(

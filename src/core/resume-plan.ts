@@ -26,10 +26,10 @@ export type ResumePlan =
 /**
  * What to do with a call that has no result:
  * `run`: it was not started; `rerun`: it was started and may be repeated; `reconcile`: it was started and its outcome is unknown (D18);
- * `settle`: a person gave its result; `deny`: a person denied it.
+ * `settle`: a person gave its result; `deny`: a person denied it; `defer`: it waits for a time, and may be due (D78).
  */
 export interface PlannedCall {
-  readonly action: 'run' | 'rerun' | 'reconcile' | 'settle' | 'deny';
+  readonly action: 'run' | 'rerun' | 'reconcile' | 'settle' | 'deny' | 'defer';
   readonly call: CallState;
 }
 
@@ -64,6 +64,7 @@ export function planCall(call: CallState): PlannedCall {
   if (call.approval === 'denied' && call.status === 'pending') return { action: 'deny', call }; // a start overrides a denial (D67)
   if (call.status === 'pending') return { action: 'run', call };
   if (call.settlement) return { action: 'rerun', call };
+  if (call.deferred) return { action: 'defer', call };
   // An unknown effect is treated as `once`, the most careful one (D18).
   return { action: call.effect === 'read' || call.effect === 'idempotent' ? 'rerun' : 'reconcile', call };
 }

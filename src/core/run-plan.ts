@@ -10,7 +10,8 @@ import type { KeyedList } from './keyed-list.ts';
  *     newest evaluation                            queued inputs             the step
  *     running                                      —                         resume it
  *     suspended, a person decided or requests it   —                         resume it
- *     suspended, waits for a person                —                         wait
+ *     suspended, waits for a person or a time      —                         wait
+ *     suspended, that time has come (D78)          —                         resume it
  *     suspended, cancelled                         one sent after that       begin with the first; it supersedes
  *     suspended, cancelled                         none sent after that      wait
  *     suspended for another reason                 —                         resume it, once
@@ -59,15 +60,19 @@ export function planRun(state: SessionState, options: RunPlanOptions): RunStep {
   return { do: 'begin', input: first, ...(continues !== undefined && { continues }) };
 }
 
-const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN']);
+/** An evaluation that is suspended for another reason is resumed once by each `run`. */
+const WAITS: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED', 'TOOL_OUTCOME_UNKNOWN', 'TIMER_PENDING']);
 
 function shouldResume(evaluation: Evaluation, { summary }: SessionState, options: RunPlanOptions): boolean {
-  const { id, reason, resumeRequest } = evaluation;
+  const { id, reason, resumeRequest, until } = evaluation;
+  const { work, wakeAt } = summary?.suspended ?? summary ?? {};
   if (resumeRequest) return true;
   if (reason === 'CANCELLED') return options.resumeCancelled === true && !options.tried.has(id);
-  if (reason === undefined || !WAITS_FOR_PERSON.has(reason)) return !options.tried.has(id);
-  if (summary?.work === 'decision') return true;
-  return summary?.wakeAt !== undefined && Date.parse(summary.wakeAt) <= options.now && !options.tried.has(id);
+  if (until !== undefined && Date.parse(until) <= options.now) return true;
+  const isWaiting = reason !== undefined && (until !== undefined || WAITS.has(reason));
+  if (!isWaiting) return !options.tried.has(id);
+  if (work === 'decision') return true;
+  return wakeAt !== undefined && Date.parse(wakeAt) <= options.now && !options.tried.has(id);
 }
 
 /** The position at which an evaluation was cancelled: by a request, or by a signal that suspended it. */

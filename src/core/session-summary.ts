@@ -1,9 +1,10 @@
-import { type ApprovalDeadlines, earliestDeadline, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
+import { type ApprovalDeadlines, earliestTime, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
 import { type CallState, type Evaluation, hasResult, isDecided } from './evaluations.ts';
 import {
   type BuiltInEvent,
   isBuiltInEvent,
   type SessionEvent,
+  type SessionSuspended,
   type SourceEvent,
   type SuspendReason,
 } from './events.ts';
@@ -37,8 +38,8 @@ export interface SessionSummary {
   /** The seq of the suspension, if an aborted signal caused it. */
   readonly stoppedSeq?: number;
   /**
-   * When a runner will have work that it does not have now, if nothing happens before. Present while the evaluation waits for a
-   * person and an approval can expire: the call is then denied, and the evaluation continues (D67).
+   * When a runner will have work that it does not have now, if nothing happens before. Present while the evaluation waits for a time
+   * (D78), or for a person and an approval can expire: the call is then denied, and the evaluation continues (D67).
    */
   readonly wakeAt?: string;
   /**
@@ -52,6 +53,20 @@ export interface SessionSummary {
   readonly usage?: Usage;
   /** When the approval of each waiting call expires; `wakeAt` is the earliest. */
   readonly approvalDeadlines?: ApprovalDeadlines;
+  /** When the suspended evaluation continues by itself, because of a timer (D78). */
+  readonly suspendedUntil?: string;
+  /**
+   * Present while workers have given up on the session (D79): the error of the last run, and what the summary says without this. A
+   * person's next decision, input or request ends it.
+   */
+  readonly suspended?: SuspendedSession;
+}
+
+/** Why workers gave up on a session, and what they left. */
+export interface SuspendedSession extends Pick<SessionSummary, 'status' | 'work' | 'wakeAt'> {
+  readonly error: { readonly code: string; readonly message: string };
+  readonly attempts: number;
+  readonly at: string;
 }
 
 const NO_DEADLINES: ApprovalDeadlines = {};
@@ -63,8 +78,38 @@ const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED
 export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
   const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at, turns: 0 };
   if (!isBuiltInEvent(event)) return known;
-  const followed = withUsage(follow(known, event), event);
+  if (event.type === 'session/suspended') return giveUp(known, event);
+  const before = known.suspended && endsSuspension(event) ? runnable(known, known.suspended) : known;
+  const followed = withUsage(follow(before, event), event);
   return followed.queued !== undefined || event.type === 'input/queued' ? withInputs(followed, event) : followed;
+}
+
+/** Workers gave up on the session: it has no work until something happens (D79). */
+function giveUp({ suspended: before, ...summary }: SessionSummary, event: SessionSuspended): SessionSummary {
+  const { error, attempts, at } = event;
+  const { status, work, wakeAt, ...rest } = before ? { ...summary, ...left(before) } : summary;
+  return { ...rest, status: 'suspended', suspended: { error, attempts, at, ...left({ status, work, wakeAt }) } };
+}
+
+/** The summary of a session that workers may run again. */
+function runnable({ status: _, suspended: __, ...summary }: SessionSummary, before: SuspendedSession): SessionSummary {
+  return { ...summary, ...left(before) };
+}
+
+function left({
+  status,
+  work,
+  wakeAt,
+}: { readonly [K in 'status' | 'work' | 'wakeAt']?: SessionSummary[K] | undefined }): Pick<
+  SessionSummary,
+  'status' | 'work' | 'wakeAt'
+> {
+  return { ...(status && { status }), ...(work && { work }), ...(wakeAt !== undefined && { wakeAt }) };
+}
+
+/** Whether an event is a reason to run a suspended session again: all but those that only change what is shown of it. */
+function endsSuspension({ type }: BuiltInEvent): boolean {
+  return type !== 'session/described' && type !== 'message/erased';
 }
 
 /** Counts responses and adds up their usage. A summary that was begun without counting stays without: the sum would be wrong. */
@@ -158,8 +203,9 @@ function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
       const suspended = settle(before, event.evaluationId, 'suspended');
       if (suspended === before) return before;
       if (event.reason === 'CANCELLED') return { ...suspended, stoppedSeq: event.seq };
-      const waits = WAITS_FOR_PERSON.has(event.reason) && before.cancelRequestSeq === undefined;
-      return waits ? withWakeAt(suspended) : suspended;
+      if (before.cancelRequestSeq !== undefined) return suspended;
+      const timed = event.until === undefined ? suspended : { ...suspended, suspendedUntil: event.until };
+      return WAITS_FOR_PERSON.has(event.reason) ? withWakeAt(timed) : withTimer(timed);
     }
     case 'evaluation/cancel-requested': {
       const isOpen = before.status === 'running' || before.status === 'suspended';
@@ -236,20 +282,21 @@ function withRestored(
 ): SessionSummary {
   const all = evaluations as readonly Pick<
     Evaluation,
-    'id' | 'conversationId' | 'status' | 'reason' | 'calls' | 'cancelRequest' | 'resumeRequest'
+    'id' | 'conversationId' | 'status' | 'reason' | 'calls' | 'cancelRequest' | 'resumeRequest' | 'until'
   >[];
   const newest = all.findLast((evaluation) => evaluation.conversationId === 'main');
   if (!newest) return summary;
   const isOpen = newest.status === 'running' || newest.status === 'suspended';
   const isStopped = newest.status === 'suspended' && newest.reason === 'CANCELLED';
   const stopped = isOpen && newest.cancelRequest ? { cancelRequestSeq: seq } : isStopped && { stoppedSeq: seq };
+  const timer = newest.until !== undefined && { suspendedUntil: newest.until };
   const restored = withWork(
-    { ...summary, status: newest.status, evaluationId: newest.id, ...stopped },
+    { ...summary, status: newest.status, evaluationId: newest.id, ...timer, ...stopped },
     restoredWork(newest, all),
   );
   const open = isOpen ? withDeadlines(restored, restoredDeadlines(all)) : restored;
   const waits = newest.status === 'suspended' && newest.reason !== undefined && WAITS_FOR_PERSON.has(newest.reason);
-  return waits ? withWakeAt(open) : open;
+  return waits ? withWakeAt(open) : newest.status === 'suspended' ? withTimer(open) : open;
 }
 
 /** The work for the newest evaluation of a snapshot. Earlier decisions and requests are part of the snapshot. */
@@ -275,7 +322,7 @@ function settle(
 ): SessionSummary {
   const open = summary.status === 'running' || summary.status === 'suspended';
   if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
-  const { stoppedSeq: _, ...rest } = summary;
+  const { stoppedSeq: _, suspendedUntil: __, ...rest } = summary;
   const settled = withWork({ ...rest, status }, status === 'running' ? 'evaluation' : undefined);
   return status === 'running' || status === 'suspended' ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
 }
@@ -299,7 +346,15 @@ function withDeadlines(summary: SessionSummary, deadlines: ApprovalDeadlines): S
 }
 
 function withWakeAt({ wakeAt: _, ...summary }: SessionSummary): SessionSummary {
-  const wakeAt = earliestDeadline(summary.approvalDeadlines ?? NO_DEADLINES);
+  const { approvalDeadlines = NO_DEADLINES, suspendedUntil } = summary;
+  const deadlines = Object.values(approvalDeadlines);
+  const wakeAt = earliestTime(suspendedUntil === undefined ? deadlines : [...deadlines, suspendedUntil]);
+  return wakeAt === undefined ? summary : { ...summary, wakeAt };
+}
+
+/** An evaluation that waits for no person is woken by its timer alone. */
+function withTimer(summary: SessionSummary): SessionSummary {
+  const { suspendedUntil: wakeAt } = summary;
   return wakeAt === undefined ? summary : { ...summary, wakeAt };
 }
 

@@ -18,6 +18,7 @@ function builtInFields(event: BuiltInEvent): unknown {
   switch (event.type) {
     case 'session/described':
     case 'session/forked':
+    case 'session/suspended':
     case 'source/described':
     case 'source/replaced': {
       const { at: _, ...fields } = event;
@@ -48,11 +49,9 @@ function builtInFields(event: BuiltInEvent): unknown {
       return [event.type, event.evaluationId, event.by === undefined];
     default: {
       // Of events about evaluations and calls: everything except content of a person or a tool.
-      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after } = event as unknown as Record<
-        string,
-        unknown
-      >;
-      return [type, evaluationId, conversationId, reason, turn, callId, expiresAt, after];
+      const { type, evaluationId, conversationId, reason, turn, callId, expiresAt, after, until } =
+        event as unknown as Record<string, unknown>;
+      return [type, evaluationId, conversationId, reason, turn, callId, expiresAt, after, until];
     }
   }
 }

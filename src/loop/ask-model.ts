@@ -193,8 +193,10 @@ async function answerOf(
           { cause: error },
         );
       }
+      const { retryAfterMs } = error;
+      if (retryAfterMs !== undefined && retryAfterMs > run.maxProviderWaitMs) throw limited(run, error, retryAfterMs);
       const backoff = Math.min(MAX_WAIT_MS, BASE_WAIT_MS * 2 ** failures) * (0.5 + run.random() / 2);
-      const waitMs = Math.round(error.retryAfterMs ?? backoff);
+      const waitMs = Math.round(retryAfterMs ?? backoff);
       failures++;
       run.emit?.({
         type: 'model/retried',
@@ -208,6 +210,16 @@ async function answerOf(
     }
   }
 }
+
+/** The provider names a time that is too far away to keep a process waiting: the log has the wake-up (D78). */
+function limited(run: Run, error: ModelError, retryAfterMs: number): Suspension {
+  const until = new Date(Math.min(run.session.clock.now() + retryAfterMs, LATEST)).toISOString();
+  const message = `the provider refuses requests until ${until}: ${error.message}; a worker or the next run continues then`;
+  return new Suspension('PROVIDER_FAILED', message, { cause: error, until });
+}
+
+/** The latest time that a date can hold. */
+const LATEST = 8.64e15;
 
 function tooLong(error: ModelError): Suspension {
   return new Suspension(

@@ -26,6 +26,11 @@ export interface AdapterOptions {
   readonly summaryModel?: Parameters<typeof toModel>[0];
   /** How often a provider that fails for now is asked again. */
   readonly maxModelRetries?: number;
+  /**
+   * The longest pause that a provider may ask for (`retry-after`) and that is waited for in this process; one minute unless given. A
+   * longer one suspends the evaluation until then, and a worker continues it (D78).
+   */
+  readonly maxProviderWaitMs?: number;
   /** Prices of models that report no cost, by model id, for `budget.maxCostUsd` and the usage in the log (D66). */
   readonly prices?: Prices;
   /** How long a lease lasts when its process goes silent; 30 seconds unless given. */
@@ -39,11 +44,13 @@ export interface AdapterOptions {
 }
 
 const DEFAULT_MODEL_RETRIES = 4;
+const DEFAULT_PROVIDER_WAIT_MS = 60_000;
 
 const KNOWN: KnownOptions<AdapterOptions> = {
   model: true,
   summaryModel: true,
   maxModelRetries: true,
+  maxProviderWaitMs: true,
   prices: true,
   maxBlockedMs: true,
   recordProviderMetadata: true,
@@ -61,6 +68,7 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     model,
     summaryModel: options.summaryModel ? toModel(options.summaryModel) : model,
     maxModelRetries: options.maxModelRetries ?? DEFAULT_MODEL_RETRIES,
+    maxProviderWaitMs: options.maxProviderWaitMs ?? DEFAULT_PROVIDER_WAIT_MS,
     ...(options.prices && { prices: options.prices }),
     recordProviderMetadata: options.recordProviderMetadata,
     leaseTtlMs: options.leaseTtlMs,

@@ -8,6 +8,7 @@ import type { StagedSession } from '../session/staged-session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { type JsonSchema, toJsonSchema } from './json-schema.ts';
 import type { ChildOptions, EvaluationResponse } from './provider-adapter.ts';
+import type { SuspendedCall } from './suspend-until.ts';
 
 /** What a tool's handler is given besides its input. `Slices` are those that the tool declares. */
 export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySlice[]> {
@@ -64,7 +65,8 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly effect: ToolEffect;
   /** The definition named no effect, so it is `once`, and `ctx.evaluate` throws in it (D60). */
   readonly effectUndeclared?: true;
-  execute(input: Input, context: ToolContext): Promise<Output> | Output;
+  /** May return `suspendUntil` instead of a result (D78). */
+  execute(input: Input, context: ToolContext): Promise<Output | SuspendedCall> | Output | SuspendedCall;
   /** Did it happen? Asked instead of running a `once` tool again (D18). */
   readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
   /** Undoes a partial effect before a re-run. */
@@ -102,7 +104,7 @@ export interface ToolDefinition<
   readonly execute: (
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ToolContext<Slices>,
-  ) => Promise<Output> | Output;
+  ) => Promise<Output | SuspendedCall> | Output | SuspendedCall;
   readonly reconcile?: (
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ToolContext<Slices>,

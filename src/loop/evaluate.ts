@@ -38,6 +38,7 @@ export interface LoopSettings {
   /** Asked instead of the model, if there is one. */
   readonly agent?: Agent;
   readonly maxModelRetries: number;
+  readonly maxProviderWaitMs: number;
   readonly prices?: Prices;
   readonly recordProviderMetadata?: RecordProviderMetadata | undefined;
   readonly leaseTtlMs: number | undefined;
@@ -188,6 +189,7 @@ async function evaluateConversation(
     history: new RequestHistory(),
     random: around.settings.random,
     maxModelRetries: around.settings.maxModelRetries,
+    maxProviderWaitMs: around.settings.maxProviderWaitMs,
     prices: around.settings.prices ?? {},
     recordProviderMetadata:
       options.recordProviderMetadata ??
@@ -256,14 +258,16 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
-  const { reason, message, cause, pending = [] } = suspension;
+  const { reason, message, cause, pending = [], timed, until } = suspension;
   const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
   const why = { reason, message, pending, ...(failure && { failure }) };
+  const decidable = [...pending, ...timed];
   const { evaluationId } = run;
   try {
-    const suspended = { type: 'evaluation/suspended', evaluationId, ...why } as const;
+    const timer = until !== undefined && { until };
+    const suspended = { type: 'evaluation/suspended', evaluationId, ...why, ...timer } as const;
     // An agent with a loop of its own does not plan by the log: it would run into the same suspension again.
-    const guard = run.agent || pending.length === 0 ? undefined : unlessAnyDecided(pending);
+    const guard = run.agent || decidable.length === 0 ? undefined : unlessAnyDecided(decidable);
     await record(run, [...neverBegan(run), suspended], guard ? { guard } : {});
   } catch (error) {
     if (error instanceof PlanChanged) return undefined;
@@ -272,7 +276,8 @@ async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResp
   // A request to cancel may have been appended right before the suspension: then no decision of a person continues it (D73).
   const { cancelRequest } = currentEvaluation(run);
   const stop = cancelRequest && cancelled(cancelRequest);
-  const told = stop ? { reason: stop.reason, message: stop.message, pending } : why;
+  const wakes = until !== undefined && { wakeAt: until };
+  const told = stop ? { reason: stop.reason, message: stop.message, pending } : { ...why, ...wakes };
   return respond(run.session, evaluationId, { status: 'suspended', ...told });
 }
 

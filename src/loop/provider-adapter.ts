@@ -156,6 +156,7 @@ export interface CompletedResponse<Output = undefined> extends ResponseBase {
   readonly reason?: undefined;
   readonly message?: undefined;
   readonly failure?: undefined;
+  readonly wakeAt?: undefined;
 }
 
 /** The response of an evaluation that can be continued: `resume` continues it. */
@@ -167,6 +168,8 @@ export interface SuspendedResponse extends ResponseBase {
   readonly message: string;
   /** Which provider failed, if `reason` is `PROVIDER_FAILED` and a model of ours was asked. */
   readonly failure?: ProviderFailure;
+  /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after (D78). */
+  readonly wakeAt?: string;
 }
 
 /** An evaluation that is watched while it runs. */

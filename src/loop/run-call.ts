@@ -4,11 +4,13 @@ import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import { isEdited } from './call-arguments.ts';
 import { unlessSpoken } from './call-guards.ts';
+import { deferCall, isDue, waitsForTime } from './defer-call.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
 import { pause } from './pause.ts';
 import { type Prepared, prepareRecorded } from './prepare-call.ts';
 import { awaitApproval, returnApproval } from './request-approval.ts';
 import { confirmLease, type Run, record } from './run.ts';
+import { SuspendedCall } from './suspend-until.ts';
 import { CallScope, ChildSuspended, type HowRun, TimedOut } from './tool-context.ts';
 import { describeError, failure, resultOf, settledOutcome, type ToolOutcome } from './tool-result.ts';
 
@@ -27,6 +29,8 @@ export type CallResult =
       readonly message: string;
       /** Which calls wait, when it is not this one: those of a child conversation, or none. */
       readonly pending?: readonly CallRef[];
+      /** ISO time at which the call continues by itself (D78). */
+      readonly until?: string;
     };
 
 /**
@@ -68,6 +72,11 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   if (call.erased) {
     return cannotRun(planned, 'its arguments were erased');
   }
+  if (planned.action === 'defer' && call.deferred) {
+    const { until, outcome } = call.deferred;
+    if (!isDue(run, until)) return waitsForTime(call, until);
+    if (outcome) return done(outcome);
+  }
   // A start that this process recorded: the call is prepared and has not run yet.
   const startedHere = run.startedHere.get(callKey(call));
   const preparing = startedHere ?? prepareRecorded(run, call);
@@ -86,12 +95,14 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   if (startedHere) return execute(run, call, prepared, FIRST_RUN);
   if (planned.action === 'run') return firstRun(run, call, prepared);
   if (planned.action === 'reconcile') return reconcile(run, call, prepared);
+  if (planned.action === 'defer') return lookAgain(run, call, prepared);
   return runAgain(run, call, prepared);
 }
 
 /** A call that must not run any more: failed if it never began, else its outcome is for a person to find out. */
 function cannotRun({ action, call }: PlannedCall, problem: string): CallResult {
   if (action === 'run') return { ...done(failure(`This call never ran: ${problem}.`)), neverRan: true };
+  if (action === 'defer') return done(failure(`This call was not continued: ${problem}.`)); // its run ended by itself
   return unknownOutcome(call, cannotAsk(problem), { rerun: false });
 }
 
@@ -114,6 +125,13 @@ function waitsForApproval(call: CallState, problem?: string): CallResult {
     reason: 'APPROVAL_REQUIRED',
     message: `"${call.name}" needs approval${why}: approveToolCall or denyToolCall, then resume`,
   };
+}
+
+/** Runs the handler of a call whose time has come. The run before it ended by itself: there is nothing to undo, and this is no resume (D19). */
+async function lookAgain(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
+  const how = { attempt: call.attempt + 1, isResume: false };
+  await recordStart(run, call, prepared, how.attempt);
+  return execute(run, call, prepared, how);
 }
 
 /** Runs a call that was started before. What `compensate` dispatches is recorded with the result of the run after it. */
@@ -190,6 +208,9 @@ async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRu
     const { timeoutMs } = tool;
     const tried = await inTransaction(run, call, { ...how, timeoutMs }, (context) => tool.execute(input, context));
     const { staged } = tried;
+    if (tried.ok && tried.value instanceof SuspendedCall) {
+      return deferCall(run, call, tool, { attempt: how.attempt, suspended: tried.value, staged });
+    }
     if (tried.ok) return { type: 'done', outcome: resultOf(tried.value, tool.name), staged };
     if (tried.error instanceof TimedOut && tool.effect === 'once') {
       // It may have happened (D20).
@@ -233,7 +254,13 @@ async function inTransaction<T>(
 
 function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
   if (error instanceof ChildSuspended)
-    return { type: 'waits', reason: error.reason, message: error.message, pending: error.pending };
+    return {
+      type: 'waits',
+      reason: error.reason,
+      message: error.message,
+      pending: error.pending,
+      ...(error.until !== undefined && { until: error.until }),
+    };
   return { type: 'done', outcome: failure(describeError(error)), staged };
 }
 

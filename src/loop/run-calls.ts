@@ -1,3 +1,4 @@
+import { earliestTime } from '../core/approval-deadlines.ts';
 import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
 import type { NewEvent, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
@@ -100,10 +101,21 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const place = ({ planned }: (typeof waiting)[number]): number =>
     calls.findIndex(({ call }) => callKey(call) === callKey(planned.call));
   waiting.sort((a, b) => place(a) - place(b));
-  const first = waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ?? waiting[0];
+  const first =
+    waiting.find(({ result }) => result.reason === 'TOOL_OUTCOME_UNKNOWN') ??
+    waiting.find(({ result }) => result.reason !== 'TIMER_PENDING') ??
+    waiting[0];
   if (!first || (await hasDecision(run, waiting))) return;
-  const pending = waiting.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
-  throw new Suspension(first.result.reason, first.result.message, { pending });
+  const ofPerson = waiting.filter(({ result }) => !isTimer(result));
+  const pending = ofPerson.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
+  const timed = waiting.filter(({ result }) => isTimer(result)).map(({ planned: { call } }) => pendingRef(run, call));
+  const until = earliestTime(waiting.flatMap(({ result }) => result.until ?? []));
+  throw new Suspension(first.result.reason, first.result.message, { pending, timed, until });
+}
+
+/** Whether a call itself waits for a time, and not a child conversation of it. */
+function isTimer({ reason, pending }: Waits): boolean {
+  return reason === 'TIMER_PENDING' && pending === undefined;
 }
 
 /** Whether a resume would run the call again if its result was lost, without a person's decision (D18). */

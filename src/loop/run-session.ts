@@ -193,20 +193,18 @@ function failureOf({ id, error }: Evaluation): HoldfastError {
 }
 
 /** The response of an evaluation that waits and was not touched. */
-function waitingResponse(session: AnySession, { id, reason }: Evaluation): Promise<EvaluationResponse<unknown>> {
-  const pending = getPendingToolCalls(session, id).map(({ evaluationId, turn, callId, attempt }) => ({
-    evaluationId,
-    turn,
-    callId,
-    attempt,
-  }));
+function waitingResponse(session: AnySession, { id, reason, until }: Evaluation): Promise<EvaluationResponse<unknown>> {
+  const ofPerson = getPendingToolCalls(session, id).filter(({ deferred }) => !deferred);
+  const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
+  const timer = until !== undefined && { wakeAt: until };
   const why = reason ?? 'CANCELLED';
-  return respond(session, id, { status: 'suspended', reason: why, message: WAITS[why], pending });
+  return respond(session, id, { status: 'suspended', reason: why, message: WAITS[why], pending, ...timer });
 }
 
 const WAITS: Readonly<Record<SuspendReason, string>> = {
   APPROVAL_REQUIRED: 'calls wait for approval: approveToolCall or denyToolCall, then run again',
   TOOL_OUTCOME_UNKNOWN: 'the outcome of calls is unknown: settleToolCall, then run again',
+  TIMER_PENDING: 'a call waits until a time; a worker or the next run continues it then, resumeEvaluation at once',
   DEADLINE_EXCEEDED: 'the deadline had passed; run again with a later one',
   BUDGET_EXCEEDED: 'its budget is used up; resumeEvaluation with a larger one, or run again with one',
   TURN_LIMIT: 'its turns are used up; run again with a higher maxTurns',

@@ -43,6 +43,8 @@ export interface Run {
   readonly history: RequestHistory;
   readonly random: () => number;
   readonly maxModelRetries: number;
+  /** A provider that asks for a longer pause suspends the evaluation until then (D78). */
+  readonly maxProviderWaitMs: number;
   /** The adapter's prices. */
   readonly prices: Prices;
   readonly recordProviderMetadata?: RecordProviderMetadata | undefined;

@@ -9,14 +9,25 @@ export class Suspension extends Error {
    * Undefined for every other reason.
    */
   readonly pending: readonly CallRef[] | undefined;
+  /** ISO time at which the evaluation continues by itself (D78). */
+  readonly until: string | undefined;
+  /** Calls that wait for a time: a person may settle them meanwhile. */
+  readonly timed: readonly CallRef[];
 
   constructor(
     reason: SuspendReason,
     message: string,
-    options: { readonly pending?: readonly CallRef[]; readonly cause?: unknown } = {},
+    options: {
+      readonly pending?: readonly CallRef[];
+      readonly timed?: readonly CallRef[];
+      readonly until?: string | undefined;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, options);
     this.reason = reason;
     this.pending = options.pending;
+    this.until = options.until;
+    this.timed = options.timed ?? [];
   }
 }

@@ -16,11 +16,14 @@ import { currentEvaluation, type Run } from './run.ts';
 export class ChildSuspended extends Error {
   readonly reason: SuspendReason;
   readonly pending: readonly CallRef[];
+  /** ISO time at which the child continues by itself (D78). */
+  readonly until: string | undefined;
 
   constructor(response: SuspendedResponse) {
     super(response.message);
     this.reason = response.reason;
     this.pending = response.pending;
+    this.until = response.wakeAt;
   }
 }
 

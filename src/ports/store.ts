@@ -199,6 +199,8 @@ export interface ListSessionsOptions {
   readonly status?: NonNullable<SessionSummary['status']>;
   /** Only sessions in which a runner has work, now or at their `wakeAt`. */
   readonly work?: true;
+  /** With `work`: an ISO time. Sessions that have no work before it are left out; a store need not read them. */
+  readonly dueBy?: string;
   /** Only sessions whose id starts with this text. */
   readonly idPrefix?: string;
   /** Only sessions that were imported from this agent (`claude-sdk`, `codex`, `opencode`); `own`: only those that were not imported. */
@@ -268,6 +270,11 @@ export interface Store {
   /** The session's newest position. For an unknown session: seq 0, and the incarnation that its first append will have. */
   head(sessionId: string): Promise<SessionHead>;
   watch(sessionId: string, listener: () => void): () => void;
+  /**
+   * Calls the listener after an append, by any process, that may have given a session work (`makesWork`): with the session's id or, if
+   * the store cannot name it, without. Calls may be late, merged or spurious, and may be missed: a worker also searches. Optional.
+   */
+  watchWork?(listener: (sessionId?: string) => void): () => void;
 
   acquireLease(sessionId: string, options: AcquireLeaseOptions): Promise<LeaseAttempt>;
   /** False when another holder has the lease. */

@@ -1,6 +1,9 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { reporter } from '../session/report-errors.ts';
+import { systemClock } from '../stores/system-clock.ts';
+import { SessionWorker } from '../worker/session-worker.ts';
+import { storeDoorbell } from '../worker/store-doorbell.ts';
 import { Access } from './access.ts';
 import { type App, errorResponse, loadApp } from './app.ts';
 import { ConversationCache } from './conversation-cache.ts';
@@ -9,7 +12,6 @@ import { isLoopback } from './loopback.ts';
 import { type ListenerLimits, NodeListener } from './node-listener.ts';
 import type { ServerContext } from './route.ts';
 import { ROUTES } from './route-table.ts';
-import { Runners } from './runners.ts';
 import { checkNumbers, checkServerOptions, defined, type ServerOptions } from './server-options.ts';
 import { SessionPool } from './session-pool.ts';
 
@@ -72,6 +74,14 @@ const LISTEN: KnownOptions<ListenOptions> = {
   stallMs: true,
 };
 const GRACE_MS = 10_000;
+const WORKER = {
+  id: 'holdfast/server',
+  clock: systemClock,
+  isBackground: true,
+  maxAttempts: 5,
+  stuckAfterMs: 600_000,
+  onStuck: () => undefined,
+} as const;
 /** Responses that are not streams end at once; a client that takes none of its response is not waited for. */
 const CONNECTION_GRACE_MS = 1000;
 
@@ -83,8 +93,19 @@ export function createServer(options: ServerOptions): HoldfastServer {
   const access = new Access(options);
   const pool = new SessionPool(store, { ...options.session, onError: (error) => report(error) });
   const streams = new EventStreams(limits);
-  const runners = agents && new Runners({ store, pool, agents, report, ...limits });
   const conversations = new ConversationCache();
+  const runners =
+    agents &&
+    new SessionWorker({
+      ...WORKER,
+      store,
+      agents,
+      report,
+      use: (id, body) => pool.use(id, {}, body),
+      concurrency: { worker: limits.maxRunners },
+      doorbell: storeDoorbell(store),
+      pollMs: limits.pollMs,
+    });
   const context: ServerContext = { store, pool, conversations, streams, runners, agents, limits, report };
   let app: Promise<App> | undefined;
   const loadedApp = (): Promise<App> => {

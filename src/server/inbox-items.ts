@@ -86,8 +86,15 @@ export interface FailedItem extends Waiting {
   readonly code: string;
 }
 
+/** A session whose runs failed again and again: `POST …/resume` without an evaluation lets workers try again (D79). */
+export interface StoppedItem extends Omit<Waiting, 'evaluationId'> {
+  readonly kind: 'stopped';
+  readonly code: string;
+  readonly attempts: number;
+}
+
 /** Something that waits for a person. */
-export type InboxItem = ApprovalItem | OutcomeItem | LimitItem | ProviderItem | FailedItem;
+export type InboxItem = ApprovalItem | OutcomeItem | LimitItem | ProviderItem | FailedItem | StoppedItem;
 
 /** Whether something in a session may wait for a person, by its row in a listing. */
 export function mayWait({ status, work, queued = 0 }: SessionInfo): boolean {
@@ -97,9 +104,14 @@ export function mayWait({ status, work, queued = 0 }: SessionInfo): boolean {
 
 /** What waits for a person in a session. */
 export async function inboxItems(session: AnySession, info: SessionInfo): Promise<readonly InboxItem[]> {
+  const of = sessionOf(info);
+  const { suspended } = session.summary ?? {};
+  if (suspended) {
+    const { error, attempts, at } = suspended;
+    return [{ kind: 'stopped', session: of, since: at, ...error, attempts }];
+  }
   const evaluation = latestEvaluation(session.state.record.evaluations.items);
   if (!evaluation) return [];
-  const of = sessionOf(info);
   if (evaluation.status === 'failed') return [failedItem(of, evaluation, info)];
   if (evaluation.status !== 'suspended') return [];
   const suspension = await suspensionOf(session, evaluation);
@@ -112,6 +124,8 @@ export async function inboxItems(session: AnySession, info: SessionInfo): Promis
       const calls = getPendingToolCalls(session).filter((call) => !isDecided(call));
       return Promise.all(calls.map((call) => callItem(session, call, waiting)));
     }
+    case 'TIMER_PENDING':
+      return []; // it continues by itself
     case 'PROVIDER_FAILED':
       return [{ kind: 'provider', ...waiting, ...suspension.failure }];
     default: {

@@ -5,8 +5,8 @@ import type { Evaluation } from '../core/evaluations.ts';
 import { RequestLog } from '../history/recorded-requests.ts';
 import type { RequestSeriesOptions } from '../history/request-series.ts';
 import type { AnySession } from '../session/session.ts';
+import type { AgentRun } from '../worker/agent-run.ts';
 import type { ServerContext } from './route.ts';
-import type { AgentRun } from './runners.ts';
 
 type Agents = Pick<ServerContext, 'agents' | 'report'>;
 

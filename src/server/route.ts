@@ -6,10 +6,11 @@ import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
+import type { Agents } from '../worker/agent-run.ts';
+import type { SessionWorker } from '../worker/session-worker.ts';
 import type { ConversationCache } from './conversation-cache.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
-import type { Agents, Runners } from './runners.ts';
 import type { ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -19,7 +20,7 @@ export interface ServerContext {
   readonly pool: SessionPool;
   readonly conversations: ConversationCache;
   readonly streams: EventStreams;
-  readonly runners: Runners | undefined;
+  readonly runners: SessionWorker | undefined;
   readonly agents: Agents | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;

@@ -2,7 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
-import type { Agents } from './runners.ts';
+import type { Agents } from '../worker/agent-run.ts';
 
 /** Options of `createServer`. */
 export interface ServerOptions {

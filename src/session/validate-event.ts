@@ -46,6 +46,7 @@ function validateBuiltIn(event: BuiltInEvent): BuiltInEvent {
 type Check = (value: unknown) => boolean;
 
 const text: Check = (value) => typeof value === 'string';
+const time: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 const list: Check = (value) => Array.isArray(value);
 const texts: Check = (value) => Array.isArray(value) && value.every(text);
 const optional =
@@ -70,6 +71,8 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'session/described': { title: optional(text), tags: optional(texts), metadata: optional(isRecord) },
   'session/forked': { origin: fields({ sessionId: text, seq: isCount }) },
   'session/restored': { slices: (value) => isRecord(value) && Object.values(value).every(list) },
+  'session/suspended': { error: fields({ code: text, message: text }), attempts: isCount, by: optional(text) },
+  'session/resumed': { by: optional(text) },
   'evaluation/started': {
     evaluationId: text,
     conversationId: text,
@@ -116,6 +119,14 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'tool/approved': { ...CALL, by: optional(text), note: optional(text), edited: optional((value) => value === true) },
   'tool/denied': { ...CALL, reason: optional(text), by: optional(text) },
   'tool/settled': { ...CALL, how: settlement },
+  'tool/deferred': {
+    ...CALL,
+    toolName: text,
+    effect: (value) => EFFECTS.has(value),
+    attempt: isCount,
+    until: time,
+    outcome: optional(fields({ content: list, isError: (value) => typeof value === 'boolean' })),
+  },
   'evaluation/resumed': { evaluationId: text, attempt: isCount, by: text, after: optional(isCount) },
   'evaluation/cancel-requested': { evaluationId: text, reason: optional(text), by: optional(text) },
   'evaluation/resume-requested': {
@@ -130,6 +141,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     message: text,
     pending: calls,
     failure: optional(fields({ provider: text, status: optional(isCount) })),
+    until: optional(time),
   },
   'evaluation/completed': { evaluationId: text },
   'evaluation/failed': { evaluationId: text, error: fields({ code: text, message: text }) },

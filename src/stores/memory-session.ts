@@ -100,6 +100,10 @@ export class MemorySession {
     return fork;
   }
 
+  get hasWork(): boolean {
+    return this.#summary?.work !== undefined || this.#summary?.wakeAt !== undefined;
+  }
+
   info(lease: Lease | undefined): SessionInfo | undefined {
     if (this.#summary === undefined) return undefined;
     return {

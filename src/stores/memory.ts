@@ -1,4 +1,5 @@
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import { makesWork } from '../core/work-events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ContentWrite, SearchHit, Store } from '../ports/store.ts';
 import {
@@ -101,6 +102,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (isNew) {
         refer(options.contents);
         watchers.notify(sessionId);
+        if (events.some(makesWork)) watchers.notifyWork(sessionId);
       }
       return { seq };
     },
@@ -130,6 +132,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     watch(sessionId, listener) {
       enter(sessionId);
       return watchers.add(sessionId, listener);
+    },
+
+    watchWork(listener) {
+      enter();
+      return watchers.addWork(listener);
     },
 
     async acquireLease(sessionId, options) {
@@ -204,7 +211,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
     async listSessions(options = {}) {
       enter();
-      const infos = [...sessions.values()].map((each) => each.info(leases.read(each)));
+      // Most sessions have no work, and a worker lists often.
+      const listed = [...sessions.values()].filter((each) => !options.work || each.hasWork);
+      const infos = listed.map((each) => each.info(leases.read(each)));
       return listPage(
         infos.filter((info) => info !== undefined),
         options,

@@ -89,3 +89,11 @@ export function contentMissing(sessionId: string, hash: string): HoldfastError {
 export function forkTargetExists(target: string): HoldfastError {
   return new HoldfastError('SESSION_CONFLICT', `there is a session ${target} already; choose another id for the fork`);
 }
+
+/** A log that lacks an event is never read on in silence. */
+export function gap(sessionId: string, seq: number): HoldfastError {
+  return new HoldfastError(
+    'STORE_CORRUPT',
+    `event ${seq} of session ${sessionId} is missing; run check() and restore a backup`,
+  );
+}

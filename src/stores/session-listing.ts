@@ -19,8 +19,8 @@ export interface ListPosition {
 
 /** Whether a session passes the filter. */
 export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions): boolean {
-  const { tags = [], status, idPrefix, metadata = {}, work, source } = filter;
-  if (work && session.work === undefined && session.wakeAt === undefined) return false;
+  const { tags = [], status, idPrefix, metadata = {}, work, dueBy, source } = filter;
+  if (work && session.work === undefined && !isAwakeBy(session.wakeAt, dueBy)) return false;
   if (status !== undefined && session.status !== status) return false;
   if (source !== undefined && (session.source?.architecture ?? 'own') !== source) return false;
   if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
@@ -29,6 +29,10 @@ export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions)
     ([key, value]) =>
       Object.hasOwn(session.metadata, key) && canonicalJson(session.metadata[key]) === canonicalJson(value),
   );
+}
+
+function isAwakeBy(wakeAt: string | undefined, dueBy: string | undefined): boolean {
+  return wakeAt !== undefined && (dueBy === undefined || Date.parse(wakeAt) <= Date.parse(dueBy));
 }
 
 /** Newest activity first; equal times by id. */

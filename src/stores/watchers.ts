@@ -1,6 +1,7 @@
 /** The watchers of each session. An error of a watcher is thrown as an uncaught error, never to the writer. */
 export class Watchers {
   readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #work = new Set<(sessionId?: string) => void>();
 
   /** The number of watched sessions. */
   get size(): number {
@@ -26,11 +27,28 @@ export class Watchers {
     };
   }
 
+  /** Adds a watcher of all sessions that may have work. */
+  addWork(listener: (sessionId?: string) => void): () => void {
+    const call = (sessionId?: string): void => listener(sessionId);
+    this.#work.add(call);
+    return () => void this.#work.delete(call);
+  }
+
+  get watchesWork(): boolean {
+    return this.#work.size > 0;
+  }
+
+  /** A session may have work; without an id: one of them. */
+  notifyWork(sessionId?: string): void {
+    for (const listener of this.#work) queueMicrotask(() => listener(sessionId));
+  }
+
   notify(sessionId: string): void {
     for (const listener of this.#listeners.get(sessionId) ?? []) queueMicrotask(listener);
   }
 
   clear(): void {
     this.#listeners.clear();
+    this.#work.clear();
   }
 }

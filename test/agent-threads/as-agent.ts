@@ -60,6 +60,7 @@ export async function asAgent(
     summaryModel: model,
     agent,
     maxModelRetries: 0,
+    maxProviderWaitMs: Number.POSITIVE_INFINITY,
     leaseTtlMs: undefined,
     maxBlockedMs: undefined,
     random: () => 0,

@@ -101,6 +101,8 @@ describe('an event narrows by its type', () => {
         case 'session/described':
         case 'session/forked':
         case 'session/restored':
+        case 'session/suspended':
+        case 'session/resumed':
           return 'session';
         case 'evaluation/started':
         case 'evaluation/resumed':
@@ -120,6 +122,7 @@ describe('an event narrows by its type', () => {
         case 'tool/approved':
         case 'tool/denied':
         case 'tool/settled':
+        case 'tool/deferred':
           return 'tool';
         case 'input/queued':
         case 'input/withdrawn':

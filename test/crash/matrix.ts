@@ -39,13 +39,13 @@ export interface Cell {
 /** Runs a child process until it ends or is killed. */
 export type RunChild = (scenario: string, dir: string, crashAt: number) => Promise<Outcome | 'killed'>;
 
-/** A child process of Node, killed by SIGKILL. */
-export function childRunner(script: string): RunChild {
+/** A child process of Node, killed by SIGKILL. `args` follow the scenario, the directory and the point. */
+export function childRunner(script: string, args: readonly string[] = []): RunChild {
   return (scenario, dir, crashAt) =>
     new Promise((resolve, reject) => {
       execFile(
         process.execPath,
-        [script, scenario, dir, String(crashAt)],
+        [script, scenario, dir, String(crashAt), ...args],
         { maxBuffer: 1 << 26 },
         (error, stdout, stderr) => {
           if (error?.signal === 'SIGKILL') resolve('killed');
@@ -56,8 +56,15 @@ export function childRunner(script: string): RunChild {
     });
 }
 
+/** Copies a directory with everything that the processes in it have stored, also outside it. */
+export type CopyDirectory = (from: string, to: string) => Promise<void>;
+
 /** Runs every cell of a scenario. */
-export async function runScenario(scenario: Scenario, run: RunChild): Promise<readonly Cell[]> {
+export async function runScenario(
+  scenario: Scenario,
+  run: RunChild,
+  copyDirectory: CopyDirectory = async (from, to) => cpSync(from, to, { recursive: true }),
+): Promise<readonly Cell[]> {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   try {
     const expected = await finished(run, scenario, directory(root, 'expected'));
@@ -67,7 +74,7 @@ export async function runScenario(scenario: Scenario, run: RunChild): Promise<re
       const killed = await run(scenario.name, dir, i + 1);
       if (killed !== 'killed') return { cell: wrong(scenario, [name], 'it was not killed'), dir };
       const copy = directory(root, `resumed-${i + 1}`);
-      cpSync(dir, copy, { recursive: true });
+      await copyDirectory(dir, copy);
       const outcome = await finished(run, scenario, copy);
       return { cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
     });
@@ -82,7 +89,7 @@ export async function runScenario(scenario: Scenario, run: RunChild): Promise<re
       cells.push(
         ...(await pooled(resumed, async (name, j) => {
           const copy = directory(root, `twice-${i}-${j + 1}`);
-          cpSync(dir, copy, { recursive: true });
+          await copyDirectory(dir, copy);
           const killed = await run(scenario.name, copy, j + 1);
           if (killed !== 'killed') return wrong(scenario, [killedAt, name], 'the resume was not killed');
           return judge(scenario, [killedAt, name], expected, await finished(run, scenario, copy), 2);

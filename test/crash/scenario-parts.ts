@@ -45,7 +45,7 @@ export interface World {
   readonly clock: FakeClock;
   readonly points: CrashPoints;
   /** Acts outside the process, with a crash point on both sides. */
-  act(context: ToolContext): void;
+  act(context: Pick<ToolContext, 'idempotencyKey'>): void;
   /** Whether a call has acted, as seen from outside. */
   acted(idempotencyKey: string): boolean;
   /** How many calls have acted, under any key. */

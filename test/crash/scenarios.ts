@@ -30,6 +30,7 @@ import {
   tool,
   withCrashPoints,
 } from './scenario-parts.ts';
+import { TIMER_SCENARIOS } from './timer-scenarios.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -240,4 +241,5 @@ export const SCENARIOS: readonly Scenario[] = [
       }),
   },
   ...PEOPLE_SCENARIOS,
+  ...TIMER_SCENARIOS,
 ];

@@ -12,6 +12,7 @@ import {
 import { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from '../../loop/settle.ts';
 import type { SendOptions } from '../../session/send-input.ts';
 import type { AnySession } from '../../session/session.ts';
+import { resumeSession } from '../../worker/suspend-session.ts';
 import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
@@ -104,7 +105,8 @@ export const ACTING_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/sessions/:id/resume',
     name: 'resumeEvaluation',
-    summary: 'Continues a suspended evaluation, with higher limits if some are given',
+    summary:
+      'Continues a suspended evaluation, with higher limits if some are given, or a session that workers gave up on',
     body: {
       schema: bodyOf({
         evaluationId: NAME,
@@ -116,7 +118,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     },
     response: ACCEPTED,
     handle: (context, request) =>
-      actOn(context, request, (session) => done(resumeEvaluation(session, request.body as ResumeOptions))),
+      actOn(context, request, (session) => done(resume(session, request.body as ResumeOptions))),
   },
   {
     method: 'POST',
@@ -260,6 +262,14 @@ async function stop(
     if (!isHoldfastError(error, 'CONVERSATION_NOT_FOUND')) throw error;
     return { cancelled: false, withdrawn };
   }
+}
+
+/** Without a named evaluation, and if workers gave up on the session, they run it again; else the evaluation continues. */
+async function resume(session: AnySession, options: ResumeOptions = {}): Promise<void> {
+  const { evaluationId, by } = options;
+  const isStopped = evaluationId === undefined && session.summary?.suspended !== undefined;
+  if (isStopped) await resumeSession(session, by === undefined ? {} : { by });
+  else await resumeEvaluation(session, options);
 }
 
 /** The call that a body names, and the rest of the body. */

@@ -203,7 +203,7 @@ async function applyAppend(
     contents: operation.contents.map((hash, i) => ({
       event: Math.min(i, events.length - 1),
       hash,
-      text: `${hash} ${model.counter++}`,
+      text: `the text of ${hash}`, // a hash names one text: a store may keep it once, or once for each session
     })),
     ...(operation.call === 'put' && { callContents: { put: [{ call: 'call', text: `${model.counter++}` }] } }),
     ...(operation.call === 'drop' && { callContents: { drop: ['call'] } }),

@@ -4,10 +4,9 @@ import { type SessionSummary, summarizeSession } from '../../core/session-summar
 import { changesSummary } from '../../core/summary-change.ts';
 import type { EventReading, ReadOptions, ReplaceEventOptions } from '../../ports/store.ts';
 import { decodeEvent, encodeEvent } from '../encoded-event.ts';
-import { eventNotFound, incompleteEvent, sessionNotFound } from '../refusals.ts';
+import { eventNotFound, gap, incompleteEvent, sessionNotFound } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { EventTable } from './event-table.ts';
-import { gap } from './read-events.ts';
 import type { SearchIndex } from './search-index.ts';
 import type { SessionAtHead, SessionTable } from './session-table.ts';
 import type { SnapshotTable } from './snapshot-table.ts';

@@ -1,10 +1,9 @@
-import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import type { ReadOptions } from '../../ports/store.ts';
 import { checkRead } from '../check-arguments.ts';
 import { decodeEvent } from '../encoded-event.ts';
 import { eventsFromPages } from '../event-pages.ts';
-import { sessionGone } from '../refusals.ts';
+import { gap, sessionGone } from '../refusals.ts';
 import type { EventTable } from './event-table.ts';
 import type { SessionTable } from './session-table.ts';
 
@@ -61,12 +60,4 @@ export function readEvents(
     count = Math.min(MAX_PAGE, Math.max(1, Math.floor((PAGE_CHARACTERS * rows.length) / characters)));
     return events;
   });
-}
-
-/** A log that lacks an event is never read on in silence. */
-export function gap(sessionId: string, seq: number): HoldfastError {
-  return new HoldfastError(
-    'STORE_CORRUPT',
-    `event ${seq} of session ${sessionId} is missing; run check() and restore a backup`,
-  );
 }

@@ -36,6 +36,13 @@ export class RemoteCommits {
     this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
   }
 
+  /** Adds a watcher of work: any commit of another connection may have made some. */
+  watchWork(listener: (sessionId?: string) => void): () => void {
+    if (!this.#timer) this.#version = this.#askVersion();
+    this.#timer ??= setInterval(() => this.#look(), POLL_MS).unref();
+    return this.#watchers.addWork(listener);
+  }
+
   /**
    * A commit of our own: its watchers are notified already. The position is not read here, since every commit would pay for it: the next
    * commit of another connection, to any session, notifies these watchers once more.
@@ -51,7 +58,7 @@ export class RemoteCommits {
   }
 
   #look(): void {
-    if (this.#watchers.size === 0) {
+    if (this.#watchers.size === 0 && !this.#watchers.watchesWork) {
       this.stop();
       return;
     }
@@ -71,6 +78,7 @@ export class RemoteCommits {
         this.#watchers.notify(sessionId);
       }
       this.#version = version;
+      this.#watchers.notifyWork();
     } catch {
       // Locked for the moment: the version is still the old one, so the next look finds the same news.
     }

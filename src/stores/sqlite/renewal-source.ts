@@ -1,20 +1,26 @@
-/**
- * What the renewal thread runs. It is text, so that no bundler has to find a file; it is plain JavaScript that Node runs as it is.
- *
- * Messages to it: `{ keep: lease }`, `{ stop: id }` and `{ close: true }`. Messages from it: `{ lost: id }`. What it has renewed it
- * writes into the memory that the lease shares with the main thread, which may be blocked.
- */
-export const RENEWAL_SOURCE: string = `
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { RenewalPart } from '../renewal-thread.ts';
+import { SQLITE_MODULE } from './driver.ts';
+import { RENEW_LEASE } from './lease-table.ts';
+import { LAYOUT_VERSION } from './migrate.ts';
+
+/** The part of the renewal thread that renews a lease in a SQLite file. */
+export function renewalPart(path: string): RenewalPart {
+  const location = `${pathToFileURL(resolve(path)).href}?mode=rw`;
+  return {
+    source: RENEWAL_SOURCE,
+    data: { location, module: SQLITE_MODULE, layout: LAYOUT_VERSION, renewSql: RENEW_LEASE },
+  };
+}
+
+const RENEWAL_SOURCE: string = `
 'use strict';
-const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads');
-const { location, module, layout, renewSql, cells } = workerData;
+const { location, module, layout, renewSql } = process.getBuiltinModule('node:worker_threads').workerData;
 process.emitWarning = () => {}; // Node 22 warns that SQLite is experimental
 const { DatabaseSync } = process.getBuiltinModule(module);
 
-const leases = new Map();
 let database;
-
-const monotonic = () => Number(process.hrtime.bigint()) / 1e6;
 
 function open() {
   if (database) return database;
@@ -60,43 +66,4 @@ function renew({ sessionId, fence, ttlMs }) {
     return undefined;
   }
 }
-
-function isHung({ shared, maxBlockedMs }) {
-  return monotonic() - Number(Atomics.load(shared, cells.checkedIn)) > maxBlockedMs;
-}
-
-function schedule(lease, ms) {
-  lease.timer = setTimeout(attempt, ms, lease);
-}
-
-function attempt(lease) {
-  if (isHung(lease)) return schedule(lease, lease.ttlMs / 3);
-  const term = renew(lease);
-  if (term === undefined) return schedule(lease, Math.min(lease.ttlMs / 10, 1000));
-  if (term === 'lost') {
-    leases.delete(lease.id);
-    parentPort.postMessage({ lost: lease.id });
-    return;
-  }
-  Atomics.store(lease.shared, cells.expiresAt, BigInt(Math.floor(term.expiresAt)));
-  Atomics.store(lease.shared, cells.deadline, BigInt(Math.floor(term.deadline)));
-  schedule(lease, lease.ttlMs / 3);
-}
-
-function stop(id) {
-  clearTimeout(leases.get(id)?.timer);
-  leases.delete(id);
-}
-
-parentPort.on('message', ({ keep, stop: stopped, close: closing }) => {
-  if (keep) {
-    leases.set(keep.id, keep);
-    schedule(keep, keep.ttlMs / 3);
-  }
-  if (stopped !== undefined) stop(stopped);
-  if (!closing) return;
-  for (const id of [...leases.keys()]) stop(id);
-  close();
-  parentPort.close();
-});
 `;

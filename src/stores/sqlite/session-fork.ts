@@ -4,11 +4,10 @@ import { type SessionSummary, summarizeSession } from '../../core/session-summar
 import type { ForkOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';
-import { forkTargetExists, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
+import { forkTargetExists, gap, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import type { EventTable } from './event-table.ts';
-import { gap } from './read-events.ts';
 import type { SessionRemoval } from './session-removal.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
 import { SliceBudget } from './slice-budget.ts';

@@ -1,4 +1,5 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { makesWork } from '../../core/work-events.ts';
 import {
   checkAppend,
   checkCount,
@@ -12,6 +13,7 @@ import { encodeEvent } from '../encoded-event.ts';
 import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
+import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
@@ -30,7 +32,7 @@ import { LeaseTable } from './lease-table.ts';
 import { DEFAULT_BUSY_TIMEOUT_MS, readSettings } from './open-database.ts';
 import { readEvents } from './read-events.ts';
 import { RemoteCommits } from './remote-commits.ts';
-import { RenewalThread } from './renewal-thread.ts';
+import { renewalPart } from './renewal-source.ts';
 import { SearchIndex } from './search-index.ts';
 import { SessionFork } from './session-fork.ts';
 import { SessionList } from './session-list.ts';
@@ -87,7 +89,7 @@ export function storeOnDatabase(
     checkpoints,
     now: () => clock.now(),
   });
-  const renewals = new RenewalThread(path, clock);
+  const renewals = new RenewalThread(renewalPart(path), clock);
   const keepers = new LeaseKeepers(clock);
   const replacement = new EventReplacement({
     sessions,
@@ -131,9 +133,9 @@ export function storeOnDatabase(
     }
   }
 
-  function announce(sessionId: string): void {
-    if (!watchers.has(sessionId)) return;
-    remote.noticed(sessionId);
+  function announce(sessionId: string, isWork = false): void {
+    if (isWork) watchers.notifyWork(sessionId);
+    if (watchers.has(sessionId)) remote.noticed(sessionId);
     watchers.notify(sessionId);
   }
 
@@ -160,7 +162,7 @@ export function storeOnDatabase(
         const committed = ({ seq, written }: Appended) => {
           if (written) {
             log.remember(sessionId, written);
-            announce(sessionId);
+            announce(sessionId, newEvents.some(makesWork));
             if (backgroundIndexing) indexing.schedule();
           }
           return { seq };
@@ -194,6 +196,8 @@ export function storeOnDatabase(
       }
       return watchers.add(sessionId, listener);
     },
+
+    watchWork: (listener) => remote.watchWork(listener),
 
     async acquireLease(sessionId, leaseOptions) {
       enter(sessionId);

@@ -193,6 +193,9 @@ export class LogReader {
         break;
       case 'session/described':
       case 'tool/approval-requested': // shown by the suspension
+      case 'tool/deferred': // shown by the suspension, too
+      case 'session/suspended': // about workers, not about the conversation
+      case 'session/resumed':
       case 'evaluation/resume-requested': // shown by the resume
       case 'input/queued': // shown as a message when it is placed
       case 'input/withdrawn':

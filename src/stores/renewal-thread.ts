@@ -1,17 +1,20 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../../ports/clock.ts';
-import type { KeepLeaseOptions, LeaseKeeper } from '../../ports/store.ts';
-import { DEFAULT_MAX_BLOCKED_MS } from '../keep-lease.ts';
-import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
-import { SQLITE_MODULE } from './driver.ts';
-import { RENEW_LEASE } from './lease-table.ts';
-import { LAYOUT_VERSION } from './migrate.ts';
-import { RENEWAL_SOURCE } from './renewal-source.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { KeepLeaseOptions, LeaseKeeper } from '../ports/store.ts';
+import { DEFAULT_MAX_BLOCKED_MS } from './keep-lease.ts';
+import { type LeaseTerm, remainingForHolder } from './lease-rules.ts';
+import { RENEWAL_LOOP } from './renewal-loop.ts';
 
 /** Where in the shared memory of a lease is what: its end by both clocks, and when the event loop last ran. */
 const CELLS = { expiresAt: 0, deadline: 1, checkedIn: 2 } as const;
+
+/** The part of the thread that belongs to one kind of store: plain JavaScript that `renewal-loop.ts` describes, and its data. */
+export interface RenewalPart {
+  readonly source: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The environment of the thread; empty unless given. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** A lease as its store renews it in the main thread. */
 export interface ThreadedLease {
@@ -34,15 +37,15 @@ export interface ThreadedLease {
  * The main thread's timer also renews when the thread has not: a runtime may allow no threads.
  */
 export class RenewalThread {
-  readonly #path: string;
+  readonly #part: RenewalPart;
   readonly #clock: Clock;
   readonly #keepers = new Map<number, { readonly lost: () => void; readonly stop: () => void }>();
   #worker: Worker | undefined;
   #hasStarted = false;
   #lastId = 0;
 
-  constructor(path: string, clock: Clock) {
-    this.#path = path;
+  constructor(part: RenewalPart, clock: Clock) {
+    this.#part = part;
     this.#clock = clock;
   }
 
@@ -118,8 +121,10 @@ export class RenewalThread {
     if (this.#hasStarted) return this.#worker;
     this.#hasStarted = true;
     try {
+      const { source, data, env = {} } = this.#part;
       // Nothing of the process's own options: a loader that they name would have to load in the thread, too.
-      this.#worker = new Worker(RENEWAL_SOURCE, { eval: true, execArgv: [], env: {}, workerData: this.#data() });
+      const options = { eval: true, execArgv: [], env: { ...env }, workerData: { ...data, cells: CELLS } };
+      this.#worker = new Worker(source + RENEWAL_LOOP, options);
     } catch {
       return undefined; // the runtime allows no threads: the timers renew
     }
@@ -130,11 +135,6 @@ export class RenewalThread {
     this.#worker.on('error', gone).on('exit', gone);
     this.#worker.unref(); // after the listeners: they would make the process wait for messages
     return this.#worker;
-  }
-
-  #data(): Readonly<Record<string, unknown>> {
-    const location = `${pathToFileURL(resolve(this.#path)).href}?mode=rw`;
-    return { location, module: SQLITE_MODULE, layout: LAYOUT_VERSION, renewSql: RENEW_LEASE, cells: CELLS };
   }
 }
 

@@ -1,0 +1,266 @@
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
+import type { AppendOptions } from '../../ports/store.ts';
+import { type EncodedEvent, encodeEvent } from '../encoded-event.ts';
+import { incompleteEvent } from '../refusals.ts';
+import type { AppendJoins } from './append-joins.ts';
+import type { AppendRefusals } from './append-refusals.ts';
+import { type AppendBase, groupAppend, isPlain, plainAppend, type ReadyAppend } from './append-statements.ts';
+import type { PostgresDatabase, Sql } from './database.ts';
+import { isTransient, storeError } from './postgres-errors.ts';
+import { parseSummary, type SessionRow } from './session-rows.ts';
+
+const MAX_BATCH = 256;
+const MAX_BATCH_CHARACTERS = 4_000_000;
+/** One group is on its way while the next one is collected; a second one overlaps them. */
+const MAX_UNDER_WAY = 2;
+const MAX_KNOWN = 4096;
+/** How often an append whose check failed without a reason is tried again: another process changed the session in between. */
+const MAX_TRIES = 50;
+
+interface Job {
+  readonly sessionId: string;
+  readonly encoded: readonly EncodedEvent[];
+  /** The fields of the events that a summary reads. */
+  readonly read: readonly SessionEvent[];
+  readonly options: AppendOptions;
+  readonly characters: number;
+  tries: number;
+  readonly resolve: (appended: { readonly seq: number }) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Known extends AppendBase {
+  readonly seq: number;
+}
+
+interface Parts {
+  readonly database: PostgresDatabase;
+  readonly refusals: AppendRefusals;
+  readonly joins: AppendJoins;
+  /** Called after the commit. */
+  readonly committed: (sessionId: string, summary: SessionSummary) => void;
+}
+
+/**
+ * Group commit: what is appended while a statement is on its way goes with the next one. No timer is involved, and a session that
+ * appends alone never waits.
+ *
+ *     append ─▶ waiting ─▶ one statement for many sessions ─▶ each promise resolves
+ *                  ▲              │ refused                │ failed
+ *                  │              ▼                        └─▶ each append again, by itself
+ *                  └── changed ── why? ─▶ repeated: resolves · stale: rejects
+ *
+ * An append whose acknowledgement was lost is sent again. If it was committed the first time, it is refused now, and found by its id.
+ */
+export class AppendQueue {
+  readonly #parts: Parts;
+  /** The newest state of the sessions that this process appended to last, so that an append needs no read. */
+  readonly #known = new Map<string, Known>();
+  #waiting: Job[] = [];
+  /** Sessions whose append is on its way: appends of a session are sent one after the other. */
+  readonly #busy = new Set<string>();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }> {
+    // As they are now: the caller may change its events while the append waits.
+    const encoded = events.map(encodeEvent);
+    const read = events.map((event, i) => fieldsRead(event, encoded[i] as EncodedEvent, options.expectedSeq + 1 + i));
+    const contents = options.contents?.map((content) => ({ ...content }));
+    let characters = 0;
+    for (const { data } of encoded) characters += data.length;
+    for (const { text } of contents ?? []) characters += text.length;
+    const own = { ...options, ...(contents && { contents }) };
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sessionId, encoded, read, options: own, characters, tries: 0, resolve, reject });
+      this.#send();
+    });
+  }
+
+  /** Resolves when nothing waits. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** Forgets a session whose log was changed other than by appending. */
+  forget(sessionId: string): void {
+    this.#known.delete(sessionId);
+  }
+
+  #send(): void {
+    while (this.#underWay.size < MAX_UNDER_WAY) {
+      const jobs = this.#take();
+      if (jobs.length === 0) return;
+      const sending = this.#process(jobs).finally(() => {
+        for (const { sessionId } of jobs) this.#busy.delete(sessionId);
+        this.#underWay.delete(sending);
+        this.#send();
+      });
+      this.#underWay.add(sending);
+    }
+  }
+
+  #take(): readonly Job[] {
+    const taken: Job[] = [];
+    const left: Job[] = [];
+    let characters = 0;
+    for (const job of this.#waiting) {
+      const fits = taken.length === 0 || characters + job.characters <= MAX_BATCH_CHARACTERS;
+      if (taken.length >= MAX_BATCH || !fits || this.#busy.has(job.sessionId)) {
+        left.push(job);
+        continue;
+      }
+      this.#busy.add(job.sessionId);
+      characters += job.characters;
+      taken.push(job);
+    }
+    this.#waiting = left;
+    return taken;
+  }
+
+  /** Settles the jobs, or puts them back. Never rejects. */
+  async #process(jobs: readonly Job[]): Promise<void> {
+    try {
+      await this.#lookUp(jobs);
+      const ready: { readonly job: Job; readonly append: ReadyAppend }[] = [];
+      const refused: Job[] = [];
+      for (const job of jobs) {
+        try {
+          const append = this.#prepare(job);
+          if (append) ready.push({ job, append });
+          else refused.push(job);
+        } catch (error) {
+          job.reject(error);
+        }
+      }
+      const written = await this.#commit(ready.map(({ append }) => append));
+      for (const [i, { job, append }] of ready.entries()) {
+        const incarnation = written.get(i);
+        if (incarnation === undefined) refused.push(job);
+        else this.#settle(job, append, incarnation);
+      }
+      for (const job of refused) await this.#explain(job);
+    } catch (error) {
+      const isUnreachable = isTransient(isHoldfastError(error) ? error.cause : error);
+      if (jobs.length === 1 || isUnreachable || isHoldfastError(error, 'SESSION_CLOSED')) {
+        for (const job of jobs) job.reject(storeError(error));
+        return;
+      }
+      // One of them cannot be stored: only that one fails.
+      for (const job of jobs) await this.#process([job]);
+    }
+  }
+
+  /** Reads the state of those sessions that this process does not know. */
+  async #lookUp(jobs: readonly Job[]): Promise<void> {
+    const unknown = jobs.filter(
+      ({ sessionId, options }) => options.expectedSeq > 0 && this.#known.get(sessionId)?.seq !== options.expectedSeq,
+    );
+    if (unknown.length === 0) return;
+    const { database } = this.#parts;
+    const rows = await database.query<SessionRow & { readonly id: string }>(
+      {
+        name: 'look-up',
+        text: `SELECT id, key::text AS key, incarnation, seq, revision, summary FROM ${database.table('sessions')}
+               WHERE id = ANY ($1::text[])`,
+      },
+      [unknown.map(({ sessionId }) => sessionId)],
+    );
+    for (const { id, ...row } of rows) this.#remember(id, { ...row, summary: parseSummary(row.summary) });
+  }
+
+  /** Undefined when it cannot be appended to the session as it is known. Throws for an event that lacks required fields. */
+  #prepare({ sessionId, encoded, read, options }: Job): ReadyAppend | undefined {
+    const { expectedSeq, incarnation } = options;
+    const known = expectedSeq === 0 ? { incarnation, revision: 0, summary: undefined } : this.#known.get(sessionId);
+    if (!known || (expectedSeq > 0 && (known as Known).seq !== expectedSeq)) return undefined;
+    if (incarnation !== undefined && known.incarnation !== incarnation) return undefined;
+    let summary = known.summary;
+    for (const event of read) {
+      try {
+        summary = summarizeSession(summary, event);
+      } catch (cause) {
+        throw incompleteEvent(event.type, cause);
+      }
+    }
+    return { sessionId, encoded, options, base: known, summary: summary as SessionSummary };
+  }
+
+  /** Sends the appends; returns the incarnations of the sessions that were written to, by the positions of their appends. */
+  async #commit(appends: readonly ReadyAppend[]): Promise<ReadonlyMap<number, number>> {
+    if (appends.length === 0) return new Map();
+    const { database, joins } = this.#parts;
+    const [first] = appends;
+    const query =
+      appends.length === 1 && first && isPlain(first) ? plainAppend(database, first) : groupAppend(database, appends);
+    const send = async (sql: Sql): Promise<ReadonlyMap<number, number>> => {
+      const rows = await sql.query<{ readonly n: number; readonly incarnation: number }>(query.statement, query.values);
+      return new Map(rows.map(({ n, incarnation }) => [n, incarnation]));
+    };
+    if (!joins.want(appends)) return send(database);
+    return database.transaction(async (sql) => {
+      const written = await send(sql);
+      await joins.run(
+        sql,
+        appends.filter((_, i) => written.has(i)),
+      );
+      return written;
+    });
+  }
+
+  #settle(job: Job, { sessionId, options, encoded, base, summary }: ReadyAppend, incarnation: number): void {
+    const seq = options.expectedSeq + encoded.length;
+    this.#remember(sessionId, { incarnation, revision: base.revision, seq, summary });
+    job.resolve({ seq });
+    this.#parts.committed(sessionId, summary);
+  }
+
+  /** An append that was not written: was it made before, is it stale, or did the session change in between? */
+  async #explain(job: Job): Promise<void> {
+    try {
+      const outcome = await this.#parts.refusals.explain(job.sessionId, job.encoded, job.options);
+      if (outcome.repeated !== undefined) {
+        job.resolve({ seq: outcome.repeated });
+        return;
+      }
+      if (++job.tries > MAX_TRIES) throw disturbed(job.sessionId);
+      this.#known.delete(job.sessionId);
+      this.#waiting.unshift(job);
+    } catch (error) {
+      job.reject(error);
+    }
+  }
+
+  #remember(sessionId: string, known: Known): void {
+    this.#known.delete(sessionId);
+    this.#known.set(sessionId, known);
+    if (this.#known.size <= MAX_KNOWN) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+function disturbed(sessionId: string): HoldfastError {
+  return new HoldfastError('STORE_BUSY', `other processes write to session ${sessionId} without a pause; try again`);
+}
+
+/**
+ * The fields of an event that its session's summary reads. Of these two types, which almost all events are, these are few: decoding
+ * the whole event would cost more than the rest of the append.
+ */
+function fieldsRead(event: NewEvent, { at, type, data }: EncodedEvent, seq: number): SessionEvent {
+  if (type === 'message/recorded') {
+    const { message, inputId } = event as { readonly message?: Record<string, unknown>; readonly inputId?: string };
+    if (typeof message === 'object' && message !== null) {
+      const { role, evaluationId, turn, toolCallId } = message;
+      const fields = { role, evaluationId, turn, toolCallId };
+      return { seq, at, type, message: fields, ...(inputId !== undefined && { inputId }) } as unknown as SessionEvent;
+    }
+  }
+  return { ...(JSON.parse(data) as object), seq, at, type } as SessionEvent;
+}

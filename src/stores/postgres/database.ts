@@ -1,0 +1,144 @@
+import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { storeClosed } from '../refusals.ts';
+import type { PgClient, PgPool, PgResult } from './pg.ts';
+import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 500;
+
+/** A statement with a name: servers plan it once for each connection. Text without a name is planned each time. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+}
+
+/** Runs statements, in a transaction or each in its own. */
+export interface Sql {
+  query<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
+}
+
+interface DatabaseOptions {
+  readonly schema: string;
+  /** How long a call tries again while the database cannot be reached. */
+  readonly retryMs: number;
+  /** How long one statement may take. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * The connections of a store. A statement that fails because the connection broke is run again on another one: every statement of
+ * the store may run twice, since the first run may have been committed in the instant that the connection broke.
+ */
+export class PostgresDatabase implements Sql {
+  readonly schema: string;
+  readonly #pool: PgPool;
+  readonly #options: DatabaseOptions;
+  readonly #handled = new WeakSet<PgClient>();
+  /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
+  prepares = false;
+  /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
+  checkLayout: () => Promise<void> = async () => {};
+  #closed = false;
+
+  constructor(pool: PgPool, options: DatabaseOptions) {
+    this.#pool = pool;
+    this.#options = options;
+    this.schema = options.schema;
+    pool.on('error', ignore); // of an idle connection: the next statement uses another one
+  }
+
+  /** The quoted name of a table. */
+  table(name: string): string {
+    return `"${this.schema}".${name}`;
+  }
+
+  /** Runs a statement in a transaction of its own; again if the connection broke. */
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+    return this.retrying(() => this.withClient((sql) => sql.query<Row>(statement, values)));
+  }
+
+  /** Runs work in a transaction; all of it again if it was disturbed or the connection broke. */
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.retrying(() => this.tryTransaction(work));
+  }
+
+  /** As `transaction`, once. */
+  tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.withClient(async (sql) => {
+      await sql.query({ text: 'BEGIN' });
+      try {
+        const value = await work(sql);
+        await sql.query({ text: 'COMMIT' });
+        return value;
+      } catch (error) {
+        if (!isBroken(error)) await sql.query({ text: 'ROLLBACK' }).catch(ignore);
+        throw error;
+      }
+    });
+  }
+
+  /** Runs work on one connection, once. Errors are those of the driver. */
+  async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.#closed) throw storeClosed();
+    const client = await this.#pool.connect();
+    if (!this.#handled.has(client)) {
+      this.#handled.add(client);
+      client.on('error', ignore); // also rejects the statement that waits for it
+    }
+    let broken = false;
+    const query = async <Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> => {
+      const named = name !== undefined && this.prepares && { name: `hf:${this.schema}:${name}` };
+      const timeout = { query_timeout: this.#options.timeoutMs };
+      try {
+        const result: PgResult = await client.query({ text, values: [...values], ...named, ...timeout });
+        return result.rows as Row[];
+      } catch (error) {
+        broken ||= isBroken(error);
+        throw error;
+      }
+    };
+    try {
+      return await work({ query });
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** Runs work again while the database cannot be reached or is disturbed. Its errors become typed. */
+  async retrying<T>(work: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#options.retryMs;
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isTransient(error) || performance.now() + pause > deadline || this.#closed) throw await this.#typed(error);
+        await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
+      }
+    }
+  }
+
+  async #typed(error: unknown): Promise<HoldfastError> {
+    const typed = storeError(error);
+    if (!isOutdated(error)) return typed;
+    const cause = await this.checkLayout().catch((reason: unknown) => reason);
+    return isHoldfastError(cause, 'STORE_TOO_NEW') ? cause : typed;
+  }
+
+  /** Ends the pool if it is the store's own. */
+  async close(owned: boolean): Promise<void> {
+    this.#closed = true;
+    if (!owned) {
+      this.#pool.removeListener('error', ignore);
+      return;
+    }
+    await keepingAlive(() => this.#pool.end());
+  }
+}
+
+/** Idle connections do not keep the process alive; while they are being closed, this does. */
+export async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
+  const alive = setInterval(ignore, 60_000);
+  return work().finally(() => clearInterval(alive));
+}
+
+function ignore(): void {}

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { PostgresDatabase, Sql, Statement } from './database.ts';
+import type { SessionRows } from './session-rows.ts';
+import { SLICE_BYTES, SLICE_EVENTS } from './slice.ts';
+
+const FIRST_DELAY_MS = 1000;
+const RETRY_MS = 60_000;
+
+/** Rows that belong to a session: their table, what identifies one, and what makes them large. */
+const BELONGINGS: readonly { readonly table: string; readonly id: string; readonly size: string }[] = [
+  { table: 'search', id: 'seq', size: '0' },
+  { table: 'event_contents', id: 'hash, seq', size: '0' },
+  { table: 'contents', id: 'hash', size: 'octet_length(text)' },
+  { table: 'call_contents', id: 'call', size: 'octet_length(text)' },
+  { table: 'drafts', id: 'fence, n', size: 'octet_length(data)' },
+  { table: 'snapshots', id: 'seq', size: 'octet_length(data)' },
+  { table: 'events', id: 'seq', size: 'octet_length(data)' },
+];
+
+/**
+ * Removes what is left of deleted sessions and of forks that were not finished, in short transactions.
+ *
+ *     deleteSession ─▶ the session's row goes, its key is doomed ─▶ slice, slice, slice ─▶ the key is forgotten
+ *
+ * The session is gone with the first transaction. A process that dies in between leaves a doomed key, which another one that opens
+ * the store removes. Two that remove the same rows do no harm.
+ */
+export class SessionRemoval {
+  readonly #database: PostgresDatabase;
+  readonly #sessions: SessionRows;
+  readonly #slices: readonly Statement[];
+  readonly #removing = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(database: PostgresDatabase, sessions: SessionRows) {
+    this.#database = database;
+    this.#sessions = sessions;
+    this.#slices = BELONGINGS.map(({ table, id, size }) => ({
+      name: `remove-${table}`,
+      // The first row always goes; the others while they fit.
+      text: `WITH part AS (SELECT ${id}, ${size}::bigint AS size FROM ${database.table(table)} WHERE key = $1 ORDER BY ${id} LIMIT ${SLICE_EVENTS}),
+               sized AS (SELECT ${id}, size, sum(size) OVER (ORDER BY ${id}) AS total FROM part),
+               gone AS (DELETE FROM ${database.table(table)} WHERE key = $1 AND (${id}) IN
+                 (SELECT ${id} FROM sized WHERE total <= ${SLICE_BYTES} OR total = size) RETURNING 1)
+             SELECT count(*)::int AS count FROM gone`,
+    }));
+  }
+
+  /** Deletes a session; returns its last seq, or undefined if there was none. */
+  async delete(sessionId: string, incarnation: number | undefined): Promise<number | undefined> {
+    const token = randomUUID();
+    const deleted = await this.#database.transaction(async (sql) => {
+      // A transaction whose commit was not acknowledged is run again: it finds its own work.
+      const [done] = await sql.query<{ readonly key: string; readonly seq: number }>(
+        {
+          text: `SELECT key::text AS key, split_part(token, '/', 2)::int AS seq FROM ${this.#database.table('doomed')} WHERE token LIKE $1`,
+        },
+        [`${token}/%`],
+      );
+      if (done) return done;
+      const session = await this.#sessions.lock(sessionId, incarnation, sql);
+      if (session) await this.doom(session.key, sql, `${token}/${session.seq}`);
+      return session;
+    });
+    if (!deleted) return undefined;
+    await this.removeAll(deleted.key);
+    return deleted.seq;
+  }
+
+  /** In a transaction: removes a session's row, and marks all else of it for removal. */
+  async doom(key: string, sql: Sql, token: string = randomUUID()): Promise<void> {
+    await sql.query({ name: 'remove-row', text: `DELETE FROM ${this.#database.table('sessions')} WHERE key = $1` }, [
+      key,
+    ]);
+    await sql.query(
+      {
+        name: 'doom',
+        text: `INSERT INTO ${this.#database.table('doomed')} (key, token) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+      },
+      [key, token],
+    );
+  }
+
+  /** Removes the rows of a doomed key. Resolves when none is left. */
+  async removeAll(key: string): Promise<void> {
+    this.#removing.add(key);
+    try {
+      for (const slice of this.#slices) {
+        for (let count = 1; count > 0 && !this.#stopped; ) {
+          const [row] = await this.#database.query<{ readonly count: number }>(slice, [key]);
+          count = row?.count ?? 0;
+        }
+      }
+      if (this.#stopped) return;
+      await this.#database.query(
+        { name: 'forget', text: `DELETE FROM ${this.#database.table('doomed')} WHERE key = $1` },
+        [key],
+      );
+    } finally {
+      this.#removing.delete(key);
+    }
+  }
+
+  /** Removes what other processes left behind, a while after the store was opened and again now and then. */
+  schedule(now: () => number | null, delay: number = FIRST_DELAY_MS): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#clearUp(now())
+        .catch(() => {}) // these rows are invisible, and can wait
+        .then(() => this.schedule(now, RETRY_MS));
+    }, delay).unref();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #clearUp(now: number | null): Promise<void> {
+    const text = `SELECT key::text AS key FROM ${this.#database.table('sessions')}
+      WHERE building_until < coalesce($1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FOR UPDATE SKIP LOCKED`;
+    await this.#database.transaction(async (sql) => {
+      const stale = await sql.query<{ readonly key: string }>({ text }, [now]);
+      for (const { key } of stale) await this.doom(key, sql);
+    });
+    const doomed = await this.#database.query<{ readonly key: string }>({
+      text: `SELECT key::text AS key FROM ${this.#database.table('doomed')}`,
+    });
+    for (const { key } of doomed) if (!this.#removing.has(key)) await this.removeAll(key);
+  }
+}

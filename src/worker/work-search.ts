@@ -1,0 +1,65 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Lease, SessionInfo, Store } from '../ports/store.ts';
+import { isDead } from '../session/process-identity.ts';
+import { judgeSession, type Verdict } from './judge-session.ts';
+
+const PAGE = 100;
+/** How many pages one search reads; the next one continues there. A long backlog costs no search more than this. */
+const MAX_PAGES = 10;
+
+/** A session that another process runs. */
+export interface SessionElsewhere {
+  readonly sessionId: string;
+  readonly tags: readonly string[];
+  readonly lease: Lease;
+}
+
+/** What a search found. */
+export interface Found {
+  readonly ready: readonly SessionInfo[];
+  readonly elsewhere: readonly SessionElsewhere[];
+  /** Whether the search has read to the end: then nothing else has work. */
+  readonly isComplete: boolean;
+}
+
+/** Finds sessions that have work. Costs the sessions with work, whatever else is in the store. */
+export class WorkSearch {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #isWhole: boolean;
+  #cursor: string | undefined;
+
+  /** `isWhole`: every search reads all pages, because what runs elsewhere must be counted. */
+  constructor(store: Store, clock: Clock, { isWhole = false }: { readonly isWhole?: boolean } = {}) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#isWhole = isWhole;
+  }
+
+  /** `isOwn`: sessions that this worker runs. `takesHeld`: also those with a live lease; `run` finds out whether they are busy. */
+  async next(isOwn: (sessionId: string) => boolean, { takesHeld = false } = {}): Promise<Found> {
+    const ready: SessionInfo[] = [];
+    const elsewhere: SessionElsewhere[] = [];
+    const now = this.#clock.now();
+    const dueBy = new Date(now).toISOString();
+    for (let pages = 0; this.#isWhole || pages < MAX_PAGES; pages++) {
+      const cursor = this.#cursor === undefined ? {} : { cursor: this.#cursor };
+      const { sessions, next } = await this.#store.listSessions({ work: true, dueBy, limit: PAGE, ...cursor });
+      for (const session of sessions) {
+        if (isOwn(session.id)) continue;
+        const { lease } = session;
+        const isHeld = isLive(lease, now);
+        const verdict: Verdict = judgeSession(session, { now, isHeld: isHeld && !takesHeld });
+        if (lease && isHeld) elsewhere.push({ sessionId: session.id, tags: session.tags, lease });
+        if (verdict === 'run') ready.push(session);
+      }
+      this.#cursor = next;
+      if (next === undefined) return { ready, elsewhere, isComplete: true };
+    }
+    return { ready, elsewhere, isComplete: false };
+  }
+}
+
+function isLive(lease: Lease | undefined, now: number): boolean {
+  return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);
+}

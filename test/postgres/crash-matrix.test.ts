@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { postgresStore } from '../../src/postgres.ts';
+import { type Cell, childRunner, reportOf, runScenario } from '../crash/matrix.ts';
+import { SCENARIOS } from '../crash/scenarios.ts';
+import { bundleScript } from '../support/bundle.ts';
+import { CRASH_SCHEMA, copyWithSession } from './support/crash-sessions.ts';
+import { databaseUrl, dropSchema } from './support/schemas.ts';
+
+/**
+ * One scenario for each thing that a store does differently: parallel results, fenced effects, progress drafts, contents of calls,
+ * children, erasure, inputs from outside, cancellation. All scenarios run on SQLite; `HOLDFAST_ALL_SCENARIOS=1` runs them here, too.
+ */
+const CHOSEN = new Set([
+  'three parallel tools',
+  'a once tool with reconcile',
+  'a once tool that reports progress',
+  'a child conversation',
+  'redacted arguments of every effect',
+  'an open call whose message is erased',
+  'a steer and a follow-up while a tool runs',
+  'a once tool that is cancelled, then another message',
+]);
+const scenarios = process.env.HOLDFAST_ALL_SCENARIOS ? SCENARIOS : SCENARIOS.filter(({ name }) => CHOSEN.has(name));
+
+let child: Awaited<ReturnType<typeof bundleScript>>;
+const all: Cell[] = [];
+
+beforeAll(async () => {
+  child = await bundleScript(join(import.meta.dirname, 'support', 'crash-child.ts'), ['pg']);
+  await (await postgresStore(databaseUrl(), { schema: CRASH_SCHEMA })).close();
+});
+
+test('every chosen scenario exists', () => {
+  expect(scenarios.length).toBeGreaterThanOrEqual(CHOSEN.size);
+});
+
+test.for(scenarios)(
+  'I2, I3: killed at any point on PostgreSQL, "$name" ends like an uninterrupted run',
+  { timeout: 600_000 },
+  async (scenario) => {
+    const url = databaseUrl();
+    const cells = await runScenario(scenario, childRunner(child.path, [url]), copyWithSession(url));
+    all.push(...cells);
+    console.log(`${scenario.name}: ${cells.length} cells`);
+    expect(cells.filter((cell) => cell.outcome === 'WRONG')).toEqual([]);
+    expect(cells.length).toBeGreaterThan(10);
+  },
+);
+
+afterAll(async () => {
+  child.remove();
+  await dropSchema(CRASH_SCHEMA);
+  console.log(reportOf(all));
+});

@@ -1,0 +1,141 @@
+import pg from 'pg';
+import { afterEach, describe, expect, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import { postgresStore } from '../../src/postgres.ts';
+import { PostgresDatabase } from '../../src/stores/postgres/database.ts';
+import { checkServer, LAYOUT_VERSION, MIGRATIONS, type Migration, migrate } from '../../src/stores/postgres/layout.ts';
+import { appendNotes, HOLDER, note, notesOf } from './support/logs.ts';
+import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
+import { queryOnce } from './support/server.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+function schemaForTest(): string {
+  const schema = newSchema();
+  cleanUps.push(() => dropSchema(schema));
+  return schema;
+}
+
+function databaseFor(schema: string): PostgresDatabase {
+  const pool = new pg.Pool({ connectionString: databaseUrl(), max: 4 });
+  const database = new PostgresDatabase(pool, { schema, retryMs: 0, timeoutMs: 30_000 });
+  cleanUps.push(() => database.close(true));
+  return database;
+}
+
+async function tables(schema: string): Promise<readonly unknown[]> {
+  const rows = await queryOnce(databaseUrl(), 'SELECT tablename FROM pg_tables WHERE schemaname = $1', [schema]);
+  return rows.map(({ tablename }) => tablename);
+}
+
+const layoutOf = (schema: string) => queryOnce(databaseUrl(), `SELECT version, usable_from FROM "${schema}".layout`);
+
+describe('migrating', () => {
+  test('by ten processes at once happens once, and all can write', async () => {
+    const schema = schemaForTest();
+    const stores = await Promise.all(Array.from({ length: 10 }, () => openStore({ schema, maxConnections: 2 })));
+    await Promise.all(stores.map((store, i) => appendNotes(store, `s${i}`, 1, 2)));
+    for (const [i, store] of stores.entries()) {
+      expect(await notesOf(stores[9 - i] as (typeof stores)[0], `s${i}`)).toEqual([1, 2]);
+      expect(store.settings().schema).toBe(schema);
+    }
+    await Promise.all(stores.map((store) => store.close()));
+    expect(await layoutOf(schema)).toEqual([{ version: LAYOUT_VERSION, usable_from: 1 }]);
+  });
+
+  test('that is killed in the middle leaves the old layout, and works the next time', async () => {
+    const schema = schemaForTest();
+    const store = await openStore({ schema });
+    cleanUps.push(() => store.close());
+    await appendNotes(store, 's', 1, 1);
+    const step = (sql: string): Migration => ({ sql: () => sql, usableFrom: 1 });
+    const added = `CREATE TABLE "${schema}".added (n int)`;
+    const name = newSchema();
+    const slow = `SET LOCAL application_name = '${name}'; ${added}; SELECT pg_sleep(600)`;
+    const migrating = migrate(databaseFor(schema), {}, [...MIGRATIONS, step(slow)]).catch((error: unknown) => error);
+    for (;;) {
+      const killed = await queryOnce(
+        databaseUrl(),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND wait_event = 'PgSleep'",
+        [name],
+      );
+      if (killed.length > 0) break;
+    }
+    expect(await migrating).toMatchObject({ code: 'STORE_FAILED' });
+    expect(await tables(schema)).not.toContain('added');
+    await appendNotes(store, 's', 2, 2);
+    expect(await migrate(databaseFor(schema), {}, [...MIGRATIONS, step(added)])).toEqual({
+      from: LAYOUT_VERSION,
+      to: LAYOUT_VERSION + 1,
+    });
+    expect(await tables(schema)).toContain('added');
+    // The step only adds: a process of the old version continues, and another one may start (a rolling deploy).
+    await appendNotes(store, 's', 3, 3);
+    const old = await openStore({ schema });
+    cleanUps.push(() => old.close());
+    expect(await notesOf(old, 's')).toEqual([1, 2, 3]);
+  });
+
+  test('to a layout that an old process cannot use ends that process’s writes with STORE_TOO_NEW while it runs', async () => {
+    const schema = schemaForTest();
+    const store = await openStore({ schema });
+    cleanUps.push(() => store.close());
+    await appendNotes(store, 's', 1, 1);
+    const { lease } = await store.acquireLease('s', { holder: HOLDER, ttlMs: 60_000 });
+    const breaking: Migration = {
+      sql: () => `ALTER TABLE "${schema}".snapshots RENAME TO saved`,
+      usableFrom: LAYOUT_VERSION + 1,
+    };
+    await migrate(databaseFor(schema), {}, [...MIGRATIONS, breaking]);
+    const tooNew = { code: 'STORE_TOO_NEW', message: expect.stringContaining('update Holdfast') };
+    await expect(appendNotes(store, 's', 2, 2)).rejects.toMatchObject(tooNew);
+    await expect(store.append('new', [note(1)], { id: 'a', expectedSeq: 0 })).rejects.toMatchObject(tooNew);
+    await expect(store.acquireLease('t', { holder: HOLDER, ttlMs: 1000 })).rejects.toMatchObject(tooNew);
+    await expect(store.renewLease('s', lease.fence, 1000)).rejects.toMatchObject(tooNew);
+    await expect(store.forkSession('s', 'f', { at: 1, events: [note(1)] })).rejects.toMatchObject(tooNew);
+    await expect(store.readSnapshot('s')).rejects.toMatchObject(tooNew);
+    await expect(openStore({ schema })).rejects.toMatchObject(tooNew);
+    expect(await queryOnce(databaseUrl(), `SELECT count(*)::int AS count FROM "${schema}".events`)).toEqual([
+      { count: 1 },
+    ]);
+  });
+
+  test('is left to `holdfast migrate` with migrate: false', async () => {
+    const schema = schemaForTest();
+    await expect(openStore({ schema, migrate: false })).rejects.toMatchObject({
+      code: 'STORE_UNSUPPORTED',
+      message: expect.stringContaining(`holdfast migrate <url> --schema ${schema}`),
+    });
+    expect(await main(['migrate', databaseUrl(), '--schema', schema, '--partitions', '3'])).toBe(0);
+    expect(await tables(schema)).toContain('events_2');
+    expect(await main(['migrate', databaseUrl(), '--schema', schema])).toBe(0);
+    const store = await openStore({ schema, migrate: false });
+    await appendNotes(store, 's', 1, 2);
+    await store.close();
+    expect(await main(['migrate'])).toBe(1);
+  });
+});
+
+test('a server older than PostgreSQL 14 or a standby is refused with a sentence that says what to do', async () => {
+  const answering = (row: object) => ({ query: async <Row>() => [row] as unknown as readonly Row[] });
+  const good = { version: '180004', encoding: 'UTF8', commit: 'on', standby: false };
+  await checkServer(answering(good));
+  await expect(checkServer(answering({ ...good, version: '130010' }))).rejects.toMatchObject({
+    code: 'STORE_UNSUPPORTED',
+    message: 'the server is PostgreSQL 13; update it to 14 or newer',
+  });
+  await expect(checkServer(answering({ ...good, standby: true }))).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
+});
+
+test('a pool that the caller passed stays open, and the event loop renews its leases', async () => {
+  const pool = new pg.Pool({ connectionString: databaseUrl(), max: 4 });
+  cleanUps.push(() => pool.end());
+  const store = await postgresStore(pool, { schema: schemaForTest() });
+  expect(store.settings()).toMatchObject({ renewsIn: 'event loop', watchesBy: 'notices', isTransactionPooled: false });
+  await appendNotes(store, 's', 1, 2);
+  await store.close();
+  expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/ports/store.ts';
+import { postgresStore } from '../../src/postgres.ts';
+import { storeConformance } from '../../src/stores/conformance.ts';
+import { PoolingProxy } from './support/pooling-proxy.ts';
+import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
+import { queryOnce } from './support/server.ts';
+
+/** Rules whose statements, transactions and notices a pooling proxy could break; the others are the same statements. */
+const RULES = /append|watcher|fork|delet|lease|replaced|search|concurrent|reopened/;
+
+let proxy: PoolingProxy;
+beforeAll(async () => {
+  proxy = await PoolingProxy.start(databaseUrl(), 3);
+});
+afterAll(() => proxy.stop());
+
+test('a proxy that pools transactions is recognised, and a direct connection is not taken for one', async () => {
+  const schema = newSchema();
+  const through = await postgresStore(proxy.url, { schema });
+  expect(through.settings()).toMatchObject({ isTransactionPooled: true, watchesBy: 'polling' });
+  await through.close();
+  const withNotices = await postgresStore(proxy.url, { schema, listenUrl: databaseUrl() });
+  expect(withNotices.settings()).toMatchObject({ isTransactionPooled: true, watchesBy: 'notices' });
+  await withNotices.close();
+  const direct = await postgresStore(databaseUrl(), { schema });
+  expect(direct.settings()).toMatchObject({ isTransactionPooled: false, watchesBy: 'notices' });
+  await direct.close();
+  await dropSchema(schema);
+});
+
+describe('through a proxy that pools transactions', () => {
+  const schemas = new WeakMap<Store, string>();
+  const used: string[] = [];
+  afterAll(async () => {
+    for (const schema of used) await dropSchema(schema);
+  });
+  const suite = storeConformance({
+    async create({ clock }) {
+      const schema = newSchema();
+      used.push(schema);
+      const store = await postgresStore(proxy.url, { schema, clock, maxConnections: 4 });
+      schemas.set(store, schema);
+      return store;
+    },
+    reopen: (store, { clock }) =>
+      postgresStore(proxy.url, { schema: schemas.get(store) ?? '', clock, maxConnections: 4 }),
+    async loseContent(store, hash) {
+      await queryOnce(databaseUrl(), `DELETE FROM "${schemas.get(store)}".contents WHERE hash = $1`, [hash]);
+    },
+    runs: 1,
+  });
+  for (const { name, run } of suite) if (RULES.test(name)) test(name, run);
+});

@@ -1,0 +1,92 @@
+/** A proxy between the store and its server that cuts connections on command, also in the instant of a commit. */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * What happens to the next statement that is sent: `before` cuts the connection and the server never receives it; `after` lets the
+ * server finish it, and cuts the connection instead of passing its response on.
+ */
+export type Cut = 'before' | 'after';
+
+export class CuttingProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #target: { readonly host: string; readonly port: number };
+  #armed: Cut | undefined;
+  #matches: ((statement: string) => boolean) | undefined;
+  /** How many connections were cut. */
+  cuts = 0;
+
+  private constructor(target: URL) {
+    this.#target = { host: target.hostname, port: Number(target.port || 5432) };
+    this.#server = createServer((client) => this.#accept(client));
+  }
+
+  static async start(url: string): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(new URL(url));
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  /** The address of the proxy for the same database. */
+  urlFor(url: string): string {
+    const { port } = this.#server.address() as { readonly port: number };
+    const through = new URL(url);
+    through.hostname = '127.0.0.1';
+    through.port = String(port);
+    return through.href;
+  }
+
+  /** Cuts the connection of the next statement that matches, once. */
+  arm(cut: Cut, matches: (statement: string) => boolean = () => true): void {
+    this.#armed = cut;
+    this.#matches = matches;
+  }
+
+  get isArmed(): boolean {
+    return this.#armed !== undefined;
+  }
+
+  /** Cuts every connection now. */
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    this.cutAll();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #accept(client: Socket): void {
+    const server = connect(this.#target);
+    let swallows = false;
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        client.destroy();
+        server.destroy();
+      });
+    }
+    client.on('data', (chunk) => {
+      // Text of statements is sent as it is; a prepared one is recognised by its name.
+      const cut = this.#armed && this.#matches?.(chunk.toString('latin1')) ? this.#armed : undefined;
+      if (cut === undefined) {
+        server.write(chunk);
+        return;
+      }
+      this.#armed = undefined;
+      this.cuts++;
+      if (cut === 'before') client.destroy();
+      else {
+        swallows = true;
+        server.write(chunk);
+      }
+    });
+    server.on('data', (chunk) => {
+      // The last message of a response is ReadyForQuery: the statement is committed.
+      if (!swallows) client.write(chunk);
+      else if (chunk.includes('Z\0\0\0\x05', 0, 'latin1')) client.destroy();
+    });
+  }
+}

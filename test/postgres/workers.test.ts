@@ -1,0 +1,168 @@
+/** Workers on PostgreSQL with pg-boss as the doorbell: rings, failover, and chaos with a database that restarts. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSession } from '../../src/index.ts';
+import { type PostgresStore, postgresStore } from '../../src/postgres.ts';
+import { createWorker, pgBossDoorbell } from '../../src/worker.ts';
+import { reportOf, workerChaos } from '../worker/chaos/chaos.ts';
+import { echoing, isCompleted, untilSession } from '../worker/support.ts';
+import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
+import { PostgresServer, queryOnce } from './support/server.ts';
+
+async function opened(
+  url: string,
+  schema = newSchema(),
+): Promise<{ readonly store: PostgresStore; readonly schema: string }> {
+  const store = await postgresStore(url, { schema, maxConnections: 6 });
+  return { store, schema };
+}
+
+test('an append that gives a session work enqueues one job in its own transaction, and a rejected append none', async () => {
+  const { store, schema } = await opened(databaseUrl());
+  const boss = `${schema}_boss`;
+  const doorbell = await pgBossDoorbell(store, databaseUrl(), { schema: boss });
+  onTestFinished(async () => {
+    await doorbell.close();
+    await store.close();
+    await dropSchema(schema);
+    await dropSchema(boss);
+  });
+  const jobs = async (): Promise<readonly unknown[]> =>
+    (
+      await queryOnce(
+        databaseUrl(),
+        `SELECT data->>'sessionId' AS id FROM "${boss}".job WHERE name = 'holdfast' ORDER BY 1`,
+      )
+    ).map(({ id }) => id);
+  const session = await openSession({ store, id: 'a' });
+  await session.describe({ title: 'No work' });
+  expect(await jobs()).toEqual([]);
+  await session.send('Hello');
+  await session.send('Hello again');
+  expect(await jobs()).toEqual(['a']);
+  const queued = {
+    type: 'input/queued',
+    at: new Date().toISOString(),
+    inputId: 'x',
+    mode: 'next',
+    content: [],
+  } as const;
+  await expect(store.append('b', [queued], { id: 'x', expectedSeq: 7 })).rejects.toMatchObject({
+    code: 'SESSION_CONFLICT',
+  });
+  expect(await jobs()).toEqual(['a']);
+});
+
+test('a worker runs what pg-boss rings for, and without the bell what its searches find', async () => {
+  const { store, schema } = await opened(databaseUrl());
+  const boss = `${schema}_boss`;
+  const doorbell = await pgBossDoorbell(store, databaseUrl(), { schema: boss });
+  const rung = createWorker({ store, agents: echoing, doorbell, pollMs: 3_600_000 });
+  onTestFinished(async () => {
+    await rung.stop();
+    await doorbell.close();
+    await store.close();
+    await dropSchema(schema);
+    await dropSchema(boss);
+  });
+  rung.start();
+  const session = await openSession({ store, id: 'rung' });
+  await session.send('Hello');
+  await untilSession(store, 'rung', isCompleted);
+  expect(rung.stats().counts).toMatchObject({ searches: 1, failures: 0 });
+  await rung.stop();
+  // Every job is lost: the log is the queue.
+  await (await openSession({ store, id: 'lost' })).send('Hello');
+  await queryOnce(databaseUrl(), `DELETE FROM "${boss}".job`);
+  const searching = createWorker({ store, agents: echoing, pollMs: 20, doorbell });
+  searching.start();
+  await untilSession(store, 'lost', isCompleted);
+  await searching.stop();
+});
+
+test('a session whose worker is killed runs elsewhere when its lease has expired', { timeout: 300_000 }, async () => {
+  const leaseMs = 2000;
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-failover-'));
+  const { store, schema } = await opened(databaseUrl());
+  const script = join(import.meta.dirname, '../worker/chaos/process.ts');
+  const start = async (): Promise<{ readonly kill: () => void }> => {
+    const args = ['postgres', databaseUrl(), schema, join(directory, 'effects.log'), String(leaseMs), '2000'];
+    const child = spawn(process.execPath, ['--no-warnings', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines = createInterface(child.stdout);
+    await once(lines, 'line');
+    return { kill: () => child.kill('SIGKILL') };
+  };
+  onTestFinished(async () => {
+    await store.close();
+    await dropSchema(schema);
+    await dropSchema(`${schema}_boss`);
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const first = await start();
+  const session = await openSession({ store, id: 'a' });
+  await session.send('task');
+  await untilSession(store, 'a', ({ state }) => state.record.toolStarts.length > 0);
+  const before = await store.readLease('a');
+  await start();
+  const killed = performance.now();
+  first.kill();
+  const watched = await openSession({ store, id: 'a' });
+  let after = await store.readLease('a');
+  for await (const { type } of watched.events({ live: true, from: watched.seq + 1 })) {
+    after = await store.readLease('a');
+    if (type === 'evaluation/resumed') break;
+  }
+  const took = performance.now() - killed;
+  console.log(
+    `failover: ${Math.round(took)} ms with a lease of ${leaseMs} ms (${(took / leaseMs).toFixed(2)} × the lease)`,
+  );
+  expect(after?.holder.pid).not.toBe(before?.holder.pid);
+  expect(after?.fence).toBeGreaterThan(before?.fence ?? 0);
+});
+
+test('I2, I3: workers, connections and the database die at random, and every conversation equals the undisturbed one', {
+  timeout: 1_800_000,
+}, async () => {
+  const server = await PostgresServer.start(['max_connections=200']);
+  const directory = mkdtempSync(join(tmpdir(), 'holdfast-workers-'));
+  const { store, schema } = await opened(server.url);
+  const doorbell = await pgBossDoorbell(store, server.url, { schema: `${schema}_boss`, onError: () => {} });
+  onTestFinished(async () => {
+    await doorbell.close().catch(() => {});
+    await store.close();
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const report = await workerChaos({
+    backend: {
+      store,
+      args: ['postgres', server.url, schema],
+      async disturb(random) {
+        if (random() < 0.3) {
+          await server.kill();
+          await server.run();
+          return 'restart';
+        }
+        const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND random() < 0.5`;
+        await server.query(cut).catch(() => []);
+        return 'cut';
+      },
+    },
+    effects: join(directory, 'effects.log'),
+    seed: 11,
+    sessions: Number(process.env.CHAOS_SESSIONS ?? 200),
+    workers: 3,
+    leaseMs: 3000,
+    everyMs: 5000,
+    onProgress: console.log,
+  });
+  console.log(reportOf(report));
+  expect(report.wrong).toEqual([]);
+  expect(report.takeovers).toBeGreaterThan(0);
+});

@@ -1,0 +1,68 @@
+/** What a worker decides, without a store: which session is next, what can be done in one, and what follows from an error. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { HoldfastError } from '../../src/index.ts';
+import { judgeFailure, retryDelay } from '../../src/worker/back-off.ts';
+import { chooseNext, countTags, type WaitingSession } from '../../src/worker/choose-next.ts';
+import { judgeSession } from '../../src/worker/judge-session.ts';
+
+const session = fc.record({ id: fc.uuid(), tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }) });
+
+test('whatever waits and runs, starting what chooseNext returns exceeds no limit and leaves no place free', () => {
+  fc.assert(
+    fc.property(
+      fc.array(session, { maxLength: 30 }),
+      fc.array(session, { maxLength: 5 }),
+      fc.record({ worker: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 12 }) }),
+      fc.dictionary(fc.constantFrom('a', 'b'), fc.integer({ min: 1, max: 3 })),
+      (waiting, elsewhere, limits, tags) => {
+        const left: WaitingSession[] = [...waiting];
+        const here: WaitingSession[] = [];
+        const load = () => ({
+          here: here.length,
+          elsewhere: elsewhere.length,
+          tags: countTags([...here, ...elsewhere]),
+        });
+        for (;;) {
+          const next = chooseNext(left, load(), { ...limits, tags });
+          if (!next) break;
+          left.splice(left.indexOf(next), 1);
+          here.push(next);
+        }
+        expect(here.length).toBeLessThanOrEqual(limits.worker);
+        if (here.length > 0) expect(here.length + elsewhere.length).toBeLessThanOrEqual(limits.total);
+        const counts = countTags(here);
+        for (const [tag, most] of Object.entries(tags)) expect(counts.get(tag) ?? 0).toBeLessThanOrEqual(most);
+        const hasPlace = here.length < limits.worker && here.length + elsewhere.length < limits.total;
+        const { tags: now } = load();
+        const isBlocked = left.every((one) => one.tags.some((tag) => (now.get(tag) ?? 0) >= (tags[tag] ?? 1e9)));
+        expect(!hasPlace || isBlocked).toBe(true);
+      },
+    ),
+  );
+});
+
+test.for([
+  [{}, false, 'idle'],
+  [{ work: 'input' }, false, 'run'],
+  [{ work: 'input' }, true, 'held'],
+  [{ wakeAt: '2026-01-01T00:00:00.000Z' }, false, 'run'],
+  [{ wakeAt: '2026-01-01T00:00:00.001Z' }, false, 'sleeping'],
+  [{ wakeAt: '2026-01-01T00:00:00.001Z', work: 'decision' }, false, 'run'],
+] as const)('a session with %o, held: %s, is %s', ([summary, isHeld, verdict]) => {
+  expect(judgeSession(summary, { now: Date.UTC(2026, 0, 1), isHeld })).toBe(verdict);
+});
+
+test('the back-off doubles from one second to one minute', () => {
+  expect([1, 2, 3, 7, 8, 100].map(retryDelay)).toEqual([1000, 2000, 4000, 60_000, 60_000, 60_000]);
+});
+
+test.for([
+  [new HoldfastError('SESSION_NOT_FOUND', ''), 'forget'],
+  [new HoldfastError('SESSION_CONFLICT', '', { detail: 'fence' }), 'forget'],
+  [new HoldfastError('STORE_FAILED', ''), 'retry'],
+  [new HoldfastError('PROMPT_MISMATCH', ''), 'count'],
+  [new Error('x'), 'count'],
+] as const)('%o: %s', ([error, verdict]) => {
+  expect(judgeFailure(error)).toBe(verdict);
+});
