@@ -181,9 +181,10 @@ describe('acting', () => {
   test('a decision that another page has made first is 409, at every later moment; a call that never was is 404', async () => {
     const reader = await serve();
     await reader.send('PATCH', '/sessions/a', { title: 'a' });
-    const runner = await serve({ store: reader.store, agents: refunding, pollMs: 0 });
-    await runner.send('POST', '/sessions/a/inputs', { input: 'One.' });
-    await settled(runner, 'a');
+    const first = await serve({ store: reader.store, agents: refunding });
+    await first.send('POST', '/sessions/a/inputs', { input: 'One.' });
+    await settled(first, 'a');
+    await first.server.close();
     const { calls } = (await reader.json('/sessions/a/calls')) as { calls: Record<string, unknown>[] };
     const { evaluationId, turn, callId, attempt } = calls[0] ?? {};
     const ref = { evaluationId, turn, callId, attempt };
@@ -192,7 +193,7 @@ describe('acting', () => {
       await codeOf(await reader.send('POST', '/sessions/a/calls/deny', ref)),
     ];
     const decided = ['409 CALL_DECIDED', '409 CALL_DECIDED'];
-    // Decided, and not run yet: this server runs nothing.
+    // Decided, and not run yet: no server runs anything.
     expect((await reader.send('POST', '/sessions/a/calls/approve', { ...ref, by: 'ada' })).status).toBe(202);
     expect(await late()).toEqual(decided);
     const again = await reader.send('POST', '/sessions/a/calls/approve', ref);
@@ -200,7 +201,7 @@ describe('acting', () => {
       error: { message: expect.stringContaining('approved by ada already') },
     });
     // Run, with its result in the log.
-    await runner.send('POST', '/sessions/a/inputs', { input: 'Two.' });
+    await serve({ store: reader.store, agents: refunding });
     await until(async () => JSON.stringify(await reader.json('/sessions/a/messages')).includes('refunded 80'));
     expect(await late()).toEqual(['409 TOOL_CALL_NOT_FOUND', '409 TOOL_CALL_NOT_FOUND']);
     expect(await codeOf(await reader.send('POST', '/sessions/a/calls/settle', { ...ref, result: 'late' }))).toBe(
