@@ -12,6 +12,7 @@ import {
 import { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from '../../loop/settle.ts';
 import type { SendOptions } from '../../session/send-input.ts';
 import type { AnySession } from '../../session/session.ts';
+import { resumeSession } from '../../worker/suspend-session.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
 import { BY, bodyOf, COUNT, DONE, NAME, resultOf, TEXT } from './schemas.ts';
@@ -103,7 +104,8 @@ export const ACTING_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/sessions/:id/resume',
     name: 'resumeEvaluation',
-    summary: 'Continues a suspended evaluation, with higher limits if some are given',
+    summary:
+      'Continues a suspended evaluation, with higher limits if some are given, or a session that workers gave up on',
     body: {
       schema: bodyOf({
         evaluationId: NAME,
@@ -115,7 +117,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     },
     response: ACCEPTED,
     handle: (context, request) =>
-      actOn(context, request, (session) => done(resumeEvaluation(session, request.body as ResumeOptions))),
+      actOn(context, request, (session) => done(resume(session, request.body as ResumeOptions))),
   },
   {
     method: 'POST',
@@ -274,4 +276,10 @@ async function done(act: Promise<void>): Promise<object> {
 
 function invalid(why: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', why);
+}
+
+/** Workers run the session again if they gave up on it; otherwise its suspended evaluation continues. */
+async function resume(session: AnySession, options: ResumeOptions): Promise<void> {
+  if (!session.summary?.suspended) return resumeEvaluation(session, options);
+  await resumeSession(session, given({ by: options.by }));
 }
