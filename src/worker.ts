@@ -3,6 +3,7 @@ export type { Doorbell, DoorbellListener } from './ports/doorbell.ts';
 export type { AgentRun, Agents } from './worker/agent-run.ts';
 export type { Concurrency } from './worker/choose-next.ts';
 export { createWorker, type Worker, type WorkerOptions } from './worker/create-worker.ts';
+export { listRuns, type RunElsewhere, type StoreRuns } from './worker/list-runs.ts';
 export {
   type JobDatabase,
   type JobQueue,

@@ -86,7 +86,7 @@ export interface FailedItem extends Waiting {
   readonly code: string;
 }
 
-/** A session whose runs failed again and again: `POST …/resume` without an evaluation lets workers try again (D79). */
+/** A session whose runs failed again and again: `POST …/resume` lets workers try again (D79). */
 export interface StoppedItem extends Omit<Waiting, 'evaluationId'> {
   readonly kind: 'stopped';
   readonly code: string;

@@ -8,6 +8,7 @@ import { RECORD_ROUTES } from './routes/record-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
 import { STREAM_ROUTE } from './routes/stream-route.ts';
 import { UI_ROUTES } from './routes/ui-routes.ts';
+import { WORKER_ROUTES } from './routes/worker-routes.ts';
 
 const DESCRIPTION: Route = {
   method: 'GET',
@@ -28,5 +29,6 @@ export const ROUTES: readonly Route[] = [
   STREAM_ROUTE,
   ...ACTING_ROUTES,
   ...UI_ROUTES,
+  ...WORKER_ROUTES,
   DESCRIPTION,
 ];

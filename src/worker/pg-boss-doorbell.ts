@@ -46,12 +46,13 @@ export interface PgBossDoorbell extends Doorbell {
 
 const KNOWN: KnownOptions<PgBossDoorbellOptions> = { queue: true, schema: true, onError: true };
 const BATCH = 100;
-const POLL_SECONDS = 2;
+/** pg-boss notices jobs at once when it listens, and this often when it does not. */
+const POLL_SECONDS = 0.5;
 
 /**
  * Rings through pg-boss: an append that gives a session work enqueues a job in its own transaction, and one of the workers that listen
  * takes it. Every process that appends needs it for its own store, also one that runs no worker. Pass the address of the database, or a
- * `PgBoss` that was started with `useListenNotify`.
+ * started `PgBoss` of your own. The queue notifies, and one that was created here polls twice a second.
  *
  * The job holds nothing but the session's id, and its handler only rings: it ends at once, and a job that is lost, doubled or late does
  * no harm (D61).
@@ -116,7 +117,8 @@ function givesWork({ before, summary }: JoinedAppend): boolean {
 async function createBoss(connectionString: string, schema: string): Promise<JobQueue> {
   try {
     const { PgBoss } = await import('pg-boss');
-    return new PgBoss({ connectionString, schema, useListenNotify: true, max: 4 }) as unknown as JobQueue;
+    // Its listener (12.35) ends the process when its connection is cut while it connects: it removes its error handlers first.
+    return new PgBoss({ connectionString, schema, useListenNotify: false, max: 4 }) as unknown as JobQueue;
   } catch (cause) {
     throw new HoldfastError(
       'DEPENDENCY_MISSING',

@@ -9,10 +9,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
 import { type PostgresStore, postgresStore } from '../../src/postgres.ts';
 import { createWorker, pgBossDoorbell } from '../../src/worker.ts';
-import { reportOf, workerChaos } from '../worker/chaos/chaos.ts';
+import { postgresRound } from '../worker/chaos/postgres.ts';
 import { echoing, isCompleted, untilSession } from '../worker/support.ts';
 import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
-import { PostgresServer, queryOnce } from './support/server.ts';
+import { queryOnce } from './support/server.ts';
+
+/** `CHAOS_SESSIONS` sets another number for a quick run. */
+const SESSIONS = Number(process.env.CHAOS_SESSIONS ?? 200);
 
 async function opened(
   url: string,
@@ -129,40 +132,7 @@ test('a session whose worker is killed runs elsewhere when its lease has expired
 test('I2, I3: workers, connections and the database die at random, and every conversation equals the undisturbed one', {
   timeout: 1_800_000,
 }, async () => {
-  const server = await PostgresServer.start(['max_connections=200']);
-  const directory = mkdtempSync(join(tmpdir(), 'holdfast-workers-'));
-  const { store, schema } = await opened(server.url);
-  const doorbell = await pgBossDoorbell(store, server.url, { schema: `${schema}_boss`, onError: () => {} });
-  onTestFinished(async () => {
-    await doorbell.close().catch(() => {});
-    await store.close();
-    await server.stop();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const report = await workerChaos({
-    backend: {
-      store,
-      args: ['postgres', server.url, schema],
-      async disturb(random) {
-        if (random() < 0.3) {
-          await server.kill();
-          await server.run();
-          return 'restart';
-        }
-        const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND random() < 0.5`;
-        await server.query(cut).catch(() => []);
-        return 'cut';
-      },
-    },
-    effects: join(directory, 'effects.log'),
-    seed: 11,
-    sessions: Number(process.env.CHAOS_SESSIONS ?? 200),
-    workers: 3,
-    leaseMs: 3000,
-    everyMs: 5000,
-    onProgress: console.log,
-  });
-  console.log(reportOf(report));
+  const report = await postgresRound({ seed: 11, sessions: SESSIONS, print: console.log });
   expect(report.wrong).toEqual([]);
   expect(report.takeovers).toBeGreaterThan(0);
 });

@@ -130,6 +130,30 @@ test('a runner that failed is tried again after its pause, without the poll', as
   expect(attempts).toBe(2);
 });
 
+test('GET /workers shows what runs, what waits and what workers gave up on; POST resume lets that run again', async () => {
+  const store = memoryStore();
+  const session = await openSession({ store, id: 'given-up' });
+  await session.send('Hello');
+  await session.append([{ type: 'session/suspended', error: { code: 'INTERNAL', message: 'no tools' }, attempts: 5 }]);
+  const model = new HeldModel();
+  const served = await serve({
+    store,
+    agents: ({ id }) => (id === 'held' ? { adapter: createAdapter({ model }), prompt: chat } : counting()),
+  });
+  await served.send('POST', '/sessions/held/inputs', { input: 'Hello' });
+  await until(async () => ((await served.json('/sessions/held')).summary as { status?: string }).status === 'running');
+  expect(await served.json('/workers')).toMatchObject({
+    runs: [{ sessionId: 'held', isLive: true, holder: { pid: process.pid } }],
+    backlog: 0,
+    suspended: [{ sessionId: 'given-up', attempts: 5, error: { code: 'INTERNAL', message: 'no tools' } }],
+    isComplete: true,
+    worker: { state: 'running', running: [{ sessionId: 'held' }] },
+  });
+  await served.send('POST', '/sessions/given-up/resume', { by: 'Ann' });
+  await until(isIdle(served, 'given-up'));
+  expect(await served.json('/sessions/given-up')).toMatchObject({ summary: { status: 'completed' } });
+});
+
 test('a prompt that changed since the evaluation began is reported as PROMPT_MISMATCH', async () => {
   const store = memoryStore();
   const model = new HeldModel();

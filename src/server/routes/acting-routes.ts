@@ -264,14 +264,6 @@ async function stop(
   }
 }
 
-/** Without a named evaluation, and if workers gave up on the session, they run it again; else the evaluation continues. */
-async function resume(session: AnySession, options: ResumeOptions = {}): Promise<void> {
-  const { evaluationId, by } = options;
-  const isStopped = evaluationId === undefined && session.summary?.suspended !== undefined;
-  if (isStopped) await resumeSession(session, by === undefined ? {} : { by });
-  else await resumeEvaluation(session, options);
-}
-
 /** The call that a body names, and the rest of the body. */
 function splitCall(body: Readonly<Record<string, unknown>>): { readonly call: CallRef; readonly rest: object } {
   const { evaluationId, turn, callId, attempt, ...rest } = body;
@@ -293,4 +285,10 @@ async function done(act: Promise<void>): Promise<object> {
 
 function invalid(why: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', why);
+}
+
+/** Workers run the session again if they gave up on it; otherwise its suspended evaluation continues. */
+async function resume(session: AnySession, options: ResumeOptions): Promise<void> {
+  if (!session.summary?.suspended) return resumeEvaluation(session, options);
+  await resumeSession(session, given({ by: options.by }));
 }
