@@ -32,7 +32,11 @@ const FOLDERS = [
 /** `testing` is beside them: tools for testing stores and agents. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = { testing: ['core', 'ports', 'stores', 'session'] };
 /** Packages that only one folder may import, except their types. */
-const OWNED: Readonly<Record<string, string>> = { 'node:sqlite': 'stores/sqlite/driver.ts', hono: 'server/app.ts', pg: 'stores/postgres/pg.ts' };
+const OWNED: Readonly<Record<string, string>> = {
+  'node:sqlite': 'stores/sqlite/driver.ts',
+  hono: 'server/app.ts',
+  pg: 'stores/postgres/pg.ts',
+};
 const PURE = new Set(['core', 'conversation', 'formats', 'history', 'transcripts']);
 /** What a pure folder may import from a package: the types of a standard. */
 const PURE_TYPES = new Set(['@standard-schema/spec']);
