@@ -66,7 +66,6 @@ async function repeat(times: number, work: () => Promise<unknown>): Promise<void
 
 /** Inserts the next message as a row, by a prepared statement. */
 async function plainInsert(client: pg.Client): Promise<() => Promise<unknown>> {
-  await client.query(`CREATE SCHEMA ${SCHEMA}`);
   await client.query(`CREATE TABLE ${SCHEMA}.plain (key bigint NOT NULL, seq integer NOT NULL, append_id text, at text NOT NULL,
     type text NOT NULL, data text NOT NULL, PRIMARY KEY (key, seq))`);
   const text = `INSERT INTO ${SCHEMA}.plain (key, seq, append_id, at, type, data) VALUES ($1, $2, $3, $4, $5, $6)`;

@@ -9,6 +9,7 @@ const REFERENCE = 'docs/reference.md';
 const ENTRIES: Readonly<Record<string, string>> = {
   holdfast: '',
   'holdfast/sqlite': 'docs/storage.md',
+  'holdfast/postgres': 'docs/postgres.md',
   'holdfast/history': 'docs/history.md',
   'holdfast/conversation': 'docs/conversation.md',
   'holdfast/transcripts': 'docs/transcripts.md',

@@ -9,16 +9,13 @@ import { databaseUrl, dropSchema } from './support/schemas.ts';
 
 /**
  * One scenario for each thing that a store does differently: parallel results, fenced effects, progress drafts, contents of calls,
- * children, erasure, inputs from outside, cancellation. All scenarios run on SQLite; `HOLDFAST_ALL_SCENARIOS=1` runs them here, too.
+ * erasure, cancellation. All scenarios run on SQLite; `HOLDFAST_ALL_SCENARIOS=1` runs them here, too.
  */
 const CHOSEN = new Set([
   'three parallel tools',
-  'a once tool with reconcile',
   'a once tool that reports progress',
-  'a child conversation',
   'redacted arguments of every effect',
   'an open call whose message is erased',
-  'a steer and a follow-up while a tool runs',
   'a once tool that is cancelled, then another message',
 ]);
 const scenarios = process.env.HOLDFAST_ALL_SCENARIOS ? SCENARIOS : SCENARIOS.filter(({ name }) => CHOSEN.has(name));

@@ -6,8 +6,9 @@ import { PoolingProxy } from './support/pooling-proxy.ts';
 import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
 import { queryOnce } from './support/server.ts';
 
-/** Rules whose statements, transactions and notices a pooling proxy could break; the others are the same statements. */
-const RULES = /append|watcher|fork|delet|lease|replaced|search|concurrent|reopened/;
+/** Rules about several connections: a pooling proxy could break their transactions and notices. The others are the same statements. */
+const RULES =
+  /watcher|another handle|two handles|concurrent|reopened|keeper|one of them acquires|deleting a session removes|a fork (?:copies|is complete)|close waits|search covers texts/;
 
 let proxy: PoolingProxy;
 beforeAll(async () => {

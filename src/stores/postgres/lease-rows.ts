@@ -97,7 +97,7 @@ export class LeaseRows {
 
   async acquire(sessionId: string, { holder, ttlMs, replacing }: AcquireLeaseOptions): Promise<LeaseAttempt> {
     const { fence = null, renewals = null } = replacing ?? {};
-    // Recognises the lease when it was granted and the connection broke before this process was told.
+    // Recognises the lease when it was granted and the connection broke before this process got the response.
     const grant = randomUUID();
     for (;;) {
       const asked = termFrom(this.#clock, ttlMs);
