@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { HoldfastError } from '../core/errors.ts';
 import type { LeaseHolder } from '../ports/store.ts';
 import { isDead, thisProcess } from '../session/process-identity.ts';
+import { lateModule } from '../stores/late-module.ts';
 
 /**
  * Exclusion between processes that share a directory and nothing else. A process announces itself with a file of its own, then
@@ -31,7 +31,7 @@ const MAX_WAIT_MS = 20;
 export async function holdLock(dir: string, what: string): Promise<HeldLock> {
   const holder = thisProcess();
   for (let tries = 1; ; tries++) {
-    const own = join(dir, randomBytes(12).toString('hex'));
+    const own = join(dir, lateModule('node:crypto').randomBytes(12).toString('hex'));
     const announced = await announce(dir, own, holder, tries);
     const other = announced ? await findOther(dir, own) : undefined;
     if (announced && !other) return held(dir, own, what);

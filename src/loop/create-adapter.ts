@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { toModel } from '../models/ai-sdk.ts';
 import { openSession } from '../session/session.ts';
+import { lateModule } from '../stores/late-module.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Prompt } from './define-prompt.ts';
 import { evaluateInSession, type LoopSettings } from './evaluate.ts';
@@ -73,7 +73,12 @@ export function createAdapter(options: AdapterOptions): ProviderAdapter {
     given: EvaluateOptions = {},
   ): Promise<EvaluationResponse<Output>> {
     const session =
-      given.session ?? (await openSession({ store: memoryStore(), id: randomUUID(), slices: slicesOf(prompt) }));
+      given.session ??
+      (await openSession({
+        store: memoryStore(),
+        id: lateModule('node:crypto').randomUUID(),
+        slices: slicesOf(prompt),
+      }));
     const response = await evaluateInSession(settings, session, prompt as Prompt<unknown>, given);
     return response as EvaluationResponse<Output>;
   }

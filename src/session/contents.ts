@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { HoldfastError } from '../core/errors.ts';
 import type { InputQueued, NewEvent, SessionEvent } from '../core/events.ts';
 import type { ContentPart, ConversationMessage, MediaPart, TextPart } from '../core/messages.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { ContentWrite, Store } from '../ports/store.ts';
+import { lateModule } from '../stores/late-module.ts';
 
 /**
  * Large content (D58): a text or a medium over the limit is stored outside its event, under its hash, and the message refers to it
@@ -14,7 +14,7 @@ const PREFIX = 'sha256:';
 
 /** The hash of a text. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return lateModule('node:crypto').createHash('sha256').update(text).digest('hex');
 }
 
 /** The name of a content. Half a surrogate pair has no UTF-8 of its own: such a text is named by its JSON, which has. */

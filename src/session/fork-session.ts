@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import { isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent } from '../core/events.ts';
@@ -6,6 +5,7 @@ import { createFold } from '../core/fold.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import { type Upcasters, upcastLogged } from '../core/upcast.ts';
 import type { ForkOptions, Store } from '../ports/store.ts';
+import { lateModule } from '../stores/late-module.ts';
 import { closingResults } from './close-calls.ts';
 import { refuseImported } from './imported.ts';
 import type { AnySession } from './session.ts';
@@ -20,7 +20,9 @@ export async function forkSession(
 ): Promise<string> {
   refuseImported(session); // its copy would be a second session of one source
   const { store, incarnation } = session;
-  const id = options.id ?? `${session.id.slice(0, 490)}-fork-${randomUUID().slice(0, 8)}`.toWellFormed();
+  const id =
+    options.id ??
+    `${session.id.slice(0, 490)}-fork-${lateModule('node:crypto').randomUUID().slice(0, 8)}`.toWellFormed();
   checkSessionId(id);
   const { seq: head } = await store.head(session.id);
   const at = options.at ?? head;

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { LeaseHolder } from '../ports/store.ts';
 import { bootId } from '../stores/boot-id.ts';
+import { lateModule } from '../stores/late-module.ts';
 
 /** The identity of this process, and whether another process is alive: leases of dead processes are taken over (D76). */
 
@@ -93,6 +93,7 @@ export function startTimeByPs(pid: number): string | undefined {
   if (process.platform === 'win32') return undefined;
   try {
     const options = { encoding: 'utf8', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' } } as const;
+    const { execFileSync } = lateModule('node:child_process');
     const told = execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], {
       ...options,
       stdio: ['ignore', 'pipe', 'ignore'],

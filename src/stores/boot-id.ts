@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { lateModule } from './late-module.ts';
 
 /** The time namespace of every process without one of its own (`PROC_TIME_INIT_INO` in the kernel). */
 const HOST_TIME = 'time:[4026531834]';
@@ -38,6 +38,7 @@ function timeNamespace(): string | undefined {
 function bootOfDarwin(): string | undefined {
   try {
     const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    const { execFileSync } = lateModule('node:child_process');
     const id = execFileSync('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid'], { encoding: 'utf8', stdio }).trim();
     return id === '' ? undefined : id;
   } catch {

@@ -5,21 +5,10 @@
 import { isUtf8 } from 'node:buffer';
 import { HoldfastError } from '../core/errors.ts';
 import type { SourceEncoding, SourceRecordedFields } from '../core/source-events.ts';
+import { lateModule } from './late-module.ts';
 
 /** Shorter batches are stored as they are: an agent that is being followed appends single lines. */
 const MIN_COMPRESSED = 2048;
-
-let loaded: typeof import('node:zlib') | undefined;
-
-/** Loaded when it is first used: sessions without imported records never need it, and every program that imports a store would load it. */
-function compression(): typeof import('node:zlib') {
-  loaded ??= process.getBuiltinModule?.('node:zlib');
-  if (loaded) return loaded;
-  throw new HoldfastError(
-    'RUNTIME_UNSUPPORTED',
-    'records are compressed by node:zlib, which this runtime lacks; use Node',
-  );
-}
 
 /** Bytes as text. */
 export interface EncodedBytes {
@@ -35,7 +24,7 @@ export function encodeBytes(bytes: Buffer): EncodedBytes {
       : { encoding: 'base64', data: bytes.toString('base64') };
   }
   // Node has Zstandard since 22.15; a memory store also runs on older versions.
-  const zlib = compression();
+  const zlib = lateModule('node:zlib');
   const level = { params: { [zlib.constants.ZSTD_c_compressionLevel ?? 100]: 1 } };
   return typeof zlib.zstdCompressSync === 'function'
     ? { encoding: 'zstd', data: zlib.zstdCompressSync(bytes, level).toString('base64') }
@@ -51,10 +40,10 @@ export function decodeBytes({ encoding, data }: EncodedBytes, maxLength: number)
     case 'base64':
       return Buffer.from(data, 'base64');
     case 'deflate':
-      return compression().inflateRawSync(Buffer.from(data, 'base64'), options);
+      return lateModule('node:zlib').inflateRawSync(Buffer.from(data, 'base64'), options);
     case 'zstd':
-      if (typeof compression().zstdDecompressSync === 'function') {
-        return compression().zstdDecompressSync(Buffer.from(data, 'base64'), options);
+      if (typeof lateModule('node:zlib').zstdDecompressSync === 'function') {
+        return lateModule('node:zlib').zstdDecompressSync(Buffer.from(data, 'base64'), options);
       }
       throw new HoldfastError(
         'RUNTIME_UNSUPPORTED',

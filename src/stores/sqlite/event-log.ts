@@ -15,7 +15,10 @@ import { RefusedAfterWriting } from './write-queue.ts';
 const MAX_KNOWN = 1024;
 
 /** Which session an append goes to. */
-type Place = Pick<SessionRow, 'key' | 'incarnation' | 'revision'>;
+interface Place extends Pick<SessionRow, 'key' | 'incarnation' | 'revision'> {
+  /** The session's fence, if it was looked at. */
+  readonly fence: number | null;
+}
 
 /** What an append wrote. */
 interface Written extends Place {
@@ -24,6 +27,8 @@ interface Written extends Place {
   readonly position: number;
   readonly appendId: string;
   readonly summary: SessionSummary;
+  /** Of the transaction that wrote it. */
+  readonly epoch: number;
 }
 
 /** Where the session stands after an append, and what was written: nothing when the append had been made before. */
@@ -39,6 +44,7 @@ export class EventLog {
   readonly #contents: ContentTable;
   readonly #drafts: DraftTable;
   readonly #summaries: SummaryTable;
+  readonly #epoch: () => number;
   /** Sessions that were written to last. A key is never used again. */
   readonly #known = new Map<string, Written>();
 
@@ -48,12 +54,15 @@ export class EventLog {
     readonly contents: ContentTable;
     readonly drafts: DraftTable;
     readonly summaries: SummaryTable;
+    /** As `WriteQueue.epoch`. */
+    readonly epoch: () => number;
   }) {
     this.#sessions = parts.sessions;
     this.#events = parts.events;
     this.#contents = parts.contents;
     this.#drafts = parts.drafts;
     this.#summaries = parts.summaries;
+    this.#epoch = parts.epoch;
   }
 
   append(
@@ -65,7 +74,7 @@ export class EventLog {
     const { id: appendId, expectedSeq } = options;
     const seq = expectedSeq + encoded.length;
     const known = this.#known.get(sessionId);
-    let place: Place | undefined = known && this.#continues(known, options) ? known : undefined;
+    let place = known && this.#continue(known, options);
     if (!place) {
       const session = this.#sessions.findLivingAtHead(sessionId, options.incarnation);
       const repeated = session && this.#findRepeated(session, sessionId, encoded, options);
@@ -74,27 +83,27 @@ export class EventLog {
       place = session ?? this.#create(sessionId);
     }
     if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
-    const { key, incarnation, revision } = place;
+    const { key, incarnation, revision, fence } = place;
     // Before the events are written, which may write the summary of what they say as well.
     const summary = this.#summarize({ key, revision, seq: expectedSeq }, events);
     const position = this.#events.insert(key, expectedSeq + 1, appendId, encoded);
     this.#keepBeside(key, expectedSeq, options);
-    return { seq, written: { key, incarnation, revision, seq, position, appendId, summary } };
+    const epoch = this.#epoch();
+    return { seq, written: { key, incarnation, revision, fence, seq, position, appendId, summary, epoch } };
   }
 
-  /** Whether an append continues where the last one of this process ended, which is almost always so. */
-  #continues(known: Written, { id, expectedSeq, incarnation, fence }: AppendOptions): boolean {
-    return (
-      known.seq === expectedSeq &&
-      known.appendId !== id &&
-      (incarnation === undefined || incarnation === known.incarnation) &&
-      this.#sessions.isAt(known, fence)
-    );
+  /** The session, when an append continues where the last one of this process ended, which is almost always so. */
+  #continue(known: Written, { id, expectedSeq, incarnation, fence }: AppendOptions): Place | undefined {
+    if (known.seq !== expectedSeq || known.appendId === id) return undefined;
+    if (incarnation !== undefined && incarnation !== known.incarnation) return undefined;
+    // Nothing but single appends of this process came after that one: the database need not be read.
+    if (known.epoch === this.#epoch() && (fence === undefined || fence === known.fence)) return known;
+    return this.#sessions.isAt(known, fence) ? { ...known, fence: fence ?? null } : undefined;
   }
 
   #create(sessionId: string): Place {
     const incarnation = this.#sessions.nextIncarnation(sessionId);
-    return { key: this.#sessions.create(sessionId), incarnation, revision: 0 };
+    return { key: this.#sessions.create(sessionId), incarnation, revision: 0, fence: null };
   }
 
   /** What an append keeps outside its events, and what ends with it. */

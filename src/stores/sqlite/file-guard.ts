@@ -18,17 +18,27 @@ export class FileGuard implements TransactionGuard {
   readonly #path: string;
   readonly #file: Pick<Stats, 'dev' | 'ino'> | undefined;
   readonly #layout: ValueStatement<[], number>;
+  /** Changes when another connection has committed. */
+  readonly #dataVersion: ValueStatement<[], number>;
+  #seenVersion: number | undefined;
 
   constructor(database: Database, path: string) {
     this.#path = resolve(path);
     this.#file = statSync(this.#path, { throwIfNoEntry: false });
     this.#layout = database.prepareValue('PRAGMA user_version');
+    this.#dataVersion = database.prepareValue('PRAGMA data_version');
   }
 
-  begun(): void {
-    const layout = this.#layout.get();
-    if (layout !== LAYOUT_VERSION) throw this.#tooNew(layout);
+  begun(): boolean {
+    const version = this.#dataVersion.get();
+    const othersWrote = version !== this.#seenVersion;
+    if (othersWrote) {
+      const layout = this.#layout.get();
+      if (layout !== LAYOUT_VERSION) throw this.#tooNew(layout);
+    }
     if (this.#isReplaced()) throw new GuardError(this.#replaced());
+    this.#seenVersion = version;
+    return othersWrote;
   }
 
   /** Throws `STORE_REPLACED` when the path leads to another file than the one that is open. */

@@ -68,10 +68,10 @@ export function storeOnDatabase(
   const drafts = new DraftTable(database);
   const snapshots = new SnapshotTable(database);
   const contents = new ContentTable(database);
-  const log = new EventLog({ sessions, events, contents, drafts, summaries });
   const index = new SearchIndex(database, events, contents);
   const guard = new FileGuard(database, path);
   const queue = new WriteQueue(database, path, busyTimeoutMs, guard);
+  const log = new EventLog({ sessions, events, contents, drafts, summaries, epoch: () => queue.epoch });
   const indexing = new BackgroundIndexing(index, queue);
   const watchers = new Watchers();
   const remote = new RemoteCommits(database, sessions, drafts, watchers);
@@ -166,7 +166,7 @@ export function storeOnDatabase(
           return { seq };
         };
         const sync = appendOptions.syncLater ? 'soon' : 'now';
-        return write(work, { writer: sessionId, sync, committed, wrote: isWritten });
+        return write(work, { writer: sessionId, onlyAppends: true, sync, committed, wrote: isWritten });
       } catch (error) {
         return Promise.reject(error);
       }

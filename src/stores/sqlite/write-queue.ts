@@ -47,6 +47,8 @@ type Sync = 'now' | 'soon' | 'later';
 export interface SubmitOptions<T, U> {
   /** The session that the work is written for. */
   readonly writer?: string;
+  /** The work appends to its session and changes nothing else that another append relies on. */
+  readonly onlyAppends?: boolean;
   readonly sync?: Sync;
   /** Runs right after the commit, with what the work returned; the promise resolves with what this returns. */
   readonly committed?: (value: T) => U;
@@ -58,6 +60,7 @@ interface Job {
   readonly work: () => unknown;
   /** The session that writes. */
   readonly writer: string | undefined;
+  readonly onlyAppends: boolean;
   readonly sync: Sync;
   readonly committed: ((value: never) => unknown) | undefined;
   readonly wrote: ((value: never) => boolean) | undefined;
@@ -81,8 +84,8 @@ export class GuardError extends Error {
 
 /** Looks at the database in each transaction. What it throws rejects all work in the transaction. */
 export interface TransactionGuard {
-  /** Before anything is written. */
-  begun(): void;
+  /** Before anything is written. Returns whether another connection may have written since this one's last transaction. */
+  begun(): boolean;
 }
 
 /** Thrown by work that has to refuse after it wrote: the transaction is undone first. */
@@ -112,6 +115,7 @@ export class WriteQueue {
   #countSync: { run(): unknown } | undefined;
   readonly #guard: TransactionGuard | undefined;
   readonly #sync: CommitSync;
+  #epoch = 0;
   #waiting: Job[] = [];
   #alone: Job[] = [];
   #running: Promise<void> | undefined;
@@ -138,6 +142,14 @@ export class WriteQueue {
     this.#begin = database.prepare('BEGIN IMMEDIATE');
     this.#commit = database.prepare('COMMIT');
     this.#rollback = database.prepare('ROLLBACK');
+  }
+
+  /**
+   * Within work: changes with every transaction that is not one append by this connection, whichever connection made it. As long as it
+   * stays the same, each session is as the last append to it left it.
+   */
+  get epoch(): number {
+    return this.#epoch;
   }
 
   /** Resolves with what `work` returned when it is committed and, unless `sync` is `soon`, synced. */
@@ -176,11 +188,20 @@ export class WriteQueue {
   #enqueue<T, U>(
     lane: Job[],
     work: () => T,
-    { writer, sync = 'now', committed, wrote }: SubmitOptions<T, U>,
+    { writer, onlyAppends = false, sync = 'now', committed, wrote }: SubmitOptions<T, U>,
   ): Promise<U> {
     if (lane === this.#alone && lane.length === 0) this.#aloneSince = performance.now();
     return new Promise<U>((resolve, reject) => {
-      const job: Job = { work, writer, sync, committed, wrote, resolve: resolve as (value: unknown) => void, reject };
+      const job: Job = {
+        work,
+        writer,
+        onlyAppends,
+        sync,
+        committed,
+        wrote,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      };
       // Nothing to share a commit with, and nothing to wait for.
       if (!this.#running && this.#isAlone(writer) && this.#commitTogether([job]).length === 0) return;
       lane.push(job);
@@ -260,9 +281,12 @@ export class WriteQueue {
       });
     }
     try {
-      this.#guard?.begun();
       const [only] = jobs;
+      const isOneAppend = jobs.length === 1 && only?.onlyAppends === true;
+      if (this.#guard?.begun() !== false || !isOneAppend) this.#epoch++;
       const outcomes = jobs.length === 1 && only ? [runJob(only)] : jobs.map(runJob);
+      // An append may have come before the other work of this transaction.
+      if (!isOneAppend && jobs.some(({ onlyAppends }) => !onlyAppends)) this.#epoch++;
       // SQLite does not sync a commit that changes nothing, and these jobs may rely on an earlier one that is not synced yet.
       if (waits && this.#owesSync && !hasWritten(jobs, outcomes)) this.#writeSomething();
       this.#commit.run();
@@ -272,6 +296,7 @@ export class WriteQueue {
       for (let i = 0; i < outcomes.length; i++) settle(jobs[i] as Job, outcomes[i] as Outcome);
       return [];
     } catch (error) {
+      this.#epoch++; // what the failed transaction has left is read
       this.#undo();
       if (jobs.length > 1 && !(error instanceof GuardError)) return jobs.flatMap((job) => this.#commitTogether([job]));
       if (error instanceof GuardError) {
