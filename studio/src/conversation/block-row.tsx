@@ -13,9 +13,16 @@ import { ToolOutput } from './tool-output.tsx';
 
 const INDENTS = ['', 'pl-5', 'pl-10', 'pl-15', 'pl-20'];
 
-/** One row of a conversation. `href` is the address of the row itself; a static file has none. */
-export const BlockRow = memo((props: { readonly row: Row; readonly href?: string; readonly isTarget?: boolean }) => {
-  const { row, href, isTarget = false } = props;
+/** One row of a conversation. */
+export const BlockRow = memo((props: {
+  readonly row: Row;
+  /** The address of the row itself. */
+  readonly href?: string;
+  readonly isTarget?: boolean;
+  /** Of a subagent in a static file: its rows, which are inside of its own. */
+  readonly children?: ReactNode;
+}) => {
+  const { row, href, isTarget = false, children } = props;
   const { block, depth } = row;
   const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
   return (
@@ -26,7 +33,7 @@ export const BlockRow = memo((props: { readonly row: Row; readonly href?: string
       className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-waits-ground' : ''}`}
     >
       {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
-      <Block row={row} />
+      <Block row={row}>{children}</Block>
       {href !== undefined && (
         <a
           href={href}
@@ -54,7 +61,7 @@ const NAMES: Readonly<Record<Row['block']['type'], string>> = {
   unknown: 'Unknown block',
 };
 
-function Block({ row }: { readonly row: Row }): ReactNode {
+function Block({ row, children }: { readonly row: Row; readonly children: ReactNode }): ReactNode {
   const { block, key } = row;
   switch (block.type) {
     case 'user_message':
@@ -68,7 +75,11 @@ function Block({ row }: { readonly row: Row }): ReactNode {
     case 'tool_result':
       return <ToolOutput id={key} result={block} kind="other" />;
     case 'subagent':
-      return <Subagent id={key} block={block} subagent={row.subagent} call={row.call} />;
+      return (
+        <Subagent id={key} block={block} subagent={row.subagent} call={row.call} result={row.result}>
+          {children}
+        </Subagent>
+      );
     case 'compaction':
       return <Compaction row={row} block={block} />;
     case 'system':

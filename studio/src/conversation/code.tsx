@@ -22,6 +22,13 @@ function CodeLines(props: {
 }) {
   const { text, language, firstLine } = props;
   const tokens = useTokens(text, language);
+  if (!tokens && firstLine === undefined) {
+    return (
+      <pre className="output" tabIndex={0}>
+        {text}
+      </pre>
+    );
+  }
   const lines = text.split('\n');
   return (
     <pre className={`output ${firstLine === undefined ? '' : 'numbered'}`} tabIndex={0}>

@@ -1,6 +1,6 @@
 /**
  * Colours for code, as classes. Shiki and each grammar are loaded when a text of that language is first shown; until then, and for every other
- * language, code is shown without colours.
+ * language, code is shown without colours. So is all code in exported files.
  */
 import { useEffect, useState } from 'react';
 import type { CodeToken } from './highlighter.ts';
@@ -15,7 +15,7 @@ export function useTokens(code: string, language: string): readonly (readonly Co
   const [, setLoaded] = useState('');
   const isColoured = language !== '' && code.length <= MAX_LENGTH;
   useEffect(() => {
-    if (!isColoured || known.has(key)) return;
+    if (import.meta.env.SSR || !isColoured || known.has(key)) return;
     let isShown = true;
     import('./highlighter.ts')
       .then(({ tokensOf }) => tokensOf(code, language))

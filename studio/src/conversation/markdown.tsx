@@ -1,7 +1,8 @@
 /** Markdown of a model, also while it is written. HTML in it is text, links are checked, images from elsewhere are not loaded. */
-import { memo, type ReactNode, useId } from 'react';
+import { type CSSProperties, memo, type ReactNode, useId } from 'react';
 import { type Components, Streamdown } from 'streamdown';
 import { Code } from './code.tsx';
+import { useIsStatic } from './open-states.tsx';
 import { PlainText } from './plain-text.tsx';
 import { safeImage, safeLink } from './safe-url.ts';
 
@@ -9,7 +10,8 @@ import { safeImage, safeLink } from './safe-url.ts';
 const MAX_LENGTH = 120_000;
 
 export const Markdown = memo((props: { readonly id: string; readonly text: string; readonly isLive?: boolean }) => {
-  const { id, text, isLive = false } = props;
+  const { id, text } = props;
+  const isLive = !useIsStatic() && props.isLive === true;
   if (text.length > MAX_LENGTH) return <PlainText id={id} text={text} />;
   return (
     <Streamdown
@@ -41,12 +43,20 @@ const COMPONENTS: Components = {
       <table>{children}</table>
     </div>
   ),
+  th: ({ style, children }) => <th className={alignment(style)}>{children}</th>,
+  td: ({ style, children }) => <td className={alignment(style)}>{children}</td>,
   ...Object.fromEntries(
-    'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr thead tbody tr th td strong em del sup sub section'
+    'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr thead tbody tr strong em del sup sub section'
       .split(' ')
       .map((tag) => [tag, tag]),
   ),
 };
+
+/** The alignment of a column as a class: a static file allows no style attributes. */
+function alignment(style: CSSProperties | undefined): string | undefined {
+  const { textAlign } = style ?? {};
+  return textAlign === 'right' ? 'text-right' : textAlign === 'center' ? 'text-center' : undefined;
+}
 
 /** A link that may be followed, else its text and where it would lead. */
 function SafeLink({ href, children }: { readonly href: string | undefined; readonly children: ReactNode }) {

@@ -1,4 +1,4 @@
-import type { NoticeBlock } from 'holdfast/conversation';
+import { describeNotice, type NoticeBlock } from 'holdfast/conversation';
 import { memo } from 'react';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
@@ -18,19 +18,20 @@ const ICONS: Readonly<Record<string, IconName>> = {
 
 /** Something that happened around the conversation, in one line; a long one opens. */
 export const Notice = memo(({ id, block }: { readonly id: string; readonly block: NoticeBlock }) => {
-  const { type, subtype = '', content, status, data } = block;
+  const { type, subtype = '', status, data, machinery } = block;
+  const { name, text } = describeNotice(block);
   const isError = type === 'error' || status === 'error';
   const isWaiting = status === 'pending';
   const colour = isError ? 'text-fails' : isWaiting ? 'text-waits' : 'text-muted';
-  const [first = ''] = content.trim().split('\n', 1);
-  // Agents write some notices for the model, in tags: what it is about says more.
-  const line = first.startsWith('<') && subtype !== '' ? subtype.replaceAll(/[_-]/g, ' ') : first;
-  const isShort = line.length <= MAX_LINE && content.trim() === line && (data === undefined || OWN_DATA.has(subtype));
+  const [first = ''] = text.split('\n', 1);
+  // Some notices are written for the model: what they are about says more.
+  const line = machinery || first === '' || first.startsWith('<') ? name : first;
+  const isShort = line.length <= MAX_LINE && (text === line || text === '') && (data === undefined || OWN_DATA.has(subtype));
   const heading = (
     <>
       <Icon name={isError ? 'cross' : (ICONS[subtype] ?? 'info')} className={colour} />
       <span className={`min-w-0 ${isShort ? 'break-words' : 'truncate'} ${colour}`}>
-        {type === 'skill' && 'Skill: '}
+        {type === 'skill' && line !== name && 'Skill: '}
         {line.slice(0, MAX_LINE * 2)}
       </span>
     </>
@@ -40,7 +41,7 @@ export const Notice = memo(({ id, block }: { readonly id: string; readonly block
     <Disclosure id={id} summary={heading}>
       {() => (
         <div className="pl-6">
-          {content.trim() !== line && <PlainText id={id} text={content} />}
+          {text !== line && text !== '' && <PlainText id={id} text={text} />}
           {data !== undefined && <JsonView id={`${id}:data`} data={data} />}
         </div>
       )}

@@ -48,3 +48,8 @@ export function useOpen(
   const setOpen = useCallback((open: boolean) => states?.set(key, open), [states, key]);
   return { isOpen, isStatic: states === undefined, setOpen };
 }
+
+/** Whether this is a file that was exported: nothing in it can change, and everything has to be there. */
+export function useIsStatic(): boolean {
+  return useContext(OpenStatesContext) === undefined;
+}

@@ -12,7 +12,7 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from 'holdfast/conversation';
-import { findSubagent, pendingBlocks } from 'holdfast/conversation';
+import { describeNotice, findSubagent, pendingBlocks } from 'holdfast/conversation';
 
 /** One row. `depth` counts the subagents around it. */
 export interface Row {
@@ -33,7 +33,8 @@ export interface Row {
 
 /** What a person opened and closed. */
 export interface RowChoices {
-  isSubagentOpen(toolUseId: string): boolean;
+  /** `depth` is that of the subagent's row. */
+  isSubagentOpen(toolUseId: string, depth: number): boolean;
   isFolded(compactionKey: string): boolean;
 }
 
@@ -41,8 +42,12 @@ export function keyOf({ conversationId, id }: Pick<ConversationBlock, 'conversat
   return conversationId === 'main' ? id : `${conversationId}~${id}`;
 }
 
-/** The rows of a conversation with those of its open subagents. */
-export function rowsOf(state: SessionConversationState, choices: RowChoices): readonly Row[] {
+/** The rows of a conversation, main unless another one is named, with those of its open subagents. */
+export function rowsOf(
+  state: SessionConversationState,
+  choices: RowChoices,
+  conversation: BlockList = state.blocks,
+): readonly Row[] {
   const rows: Row[] = [];
   const open = new Set<string>();
   const waiting = waitingCalls(state);
@@ -58,7 +63,7 @@ export function rowsOf(state: SessionConversationState, choices: RowChoices): re
   const addSubagent = (row: Row, block: SubagentBlock, depth: number): void => {
     const subagent = findSubagent(state, block.toolUseId);
     rows.push(subagent ? { ...row, depth, subagent } : atDepth(row, depth));
-    if (!subagent || open.has(subagent.toolUseId) || !choices.isSubagentOpen(subagent.toolUseId)) return;
+    if (!subagent || open.has(subagent.toolUseId) || !choices.isSubagentOpen(subagent.toolUseId, depth)) return;
     open.add(subagent.toolUseId); // one that is its own ancestor is shown once
     add(subagent.blocks, depth + 1);
     open.delete(subagent.toolUseId);
@@ -69,7 +74,7 @@ export function rowsOf(state: SessionConversationState, choices: RowChoices): re
     if (isFolded) rows.length = start;
     rows.push({ ...row, folds });
   };
-  add(state.blocks, 0);
+  add(conversation, 0);
   return rows;
 }
 
@@ -98,7 +103,8 @@ function ownRows(blocks: BlockList): readonly Row[] {
     const own = block.type === 'tool_use' ? (children.get(block.toolUseId) ?? []) : [];
     const [only] = own;
     if (block.type === 'tool_use' && only && own.length === 1) {
-      rows.push({ ...rowOf(only, undefined), call: block });
+      const result = results.get(block.toolUseId);
+      rows.push({ ...rowOf(only, undefined), call: block, ...(result && { result }) });
       continue;
     }
     rows.push(rowOf(block, block.type === 'tool_use' ? results.get(block.toolUseId) : undefined));
@@ -146,12 +152,13 @@ function atDepth(row: Row, depth: number): Row {
 /** Blocks that say nothing: empty thinking, empty text, notices without words. */
 function isNoise(block: ConversationBlock): boolean {
   switch (block.type) {
+    case 'user_message':
     case 'assistant_text':
     case 'thinking':
       return block.content.trim() === '' && !block.attachments?.length;
     case 'system':
     case 'skill':
-      return block.content.trim() === '';
+      return describeNotice(block).text === '';
     default:
       return false;
   }

@@ -14,6 +14,7 @@ import { DiffView } from './diff-view.tsx';
 import { Disclosure } from './disclosure.tsx';
 import { JsonView } from './json-view.tsx';
 import { Markdown } from './markdown.tsx';
+import { useIsStatic } from './open-states.tsx';
 import { Steps } from './steps.tsx';
 import { Terminal } from './terminal.tsx';
 import { ToolOutput } from './tool-output.tsx';
@@ -83,16 +84,18 @@ function Outcome(props: {
   readonly isWaiting: boolean;
 }) {
   const { block, result, isWaiting } = props;
+  const isStatic = useIsStatic();
   const tookMs = result ? Date.parse(result.timestamp) - Date.parse(block.timestamp) : 0;
   const time = tookMs >= 1000 ? duration(tookMs) : '';
   const percent = block.progress?.percent;
+  if (isStatic && block.status === 'pending') return <Words className="text-muted">no result</Words>;
   if (isWaiting) return <Words className="text-waits">waits for you</Words>;
   if (block.status === 'pending') {
     return <Words className="text-accent">{percent === undefined ? 'running' : `${Math.round(percent)} %`}</Words>;
   }
   if (!result) return <Words className="text-fails">{block.status === 'error' ? 'interrupted' : ''}</Words>;
   if (result.isError) return <Words className="text-fails">failed{time && ` after ${time}`}</Words>;
-  const lines = result.output.trim() === '' ? 0 : result.output.trimEnd().split('\n', 1000).length;
+  const lines = result.output.trim() === '' ? 0 : lineCount(result.output.trimEnd());
   return <Words className="text-muted">{[lines > 1 && count(lines, 'line'), time].filter(Boolean).join(' · ')}</Words>;
 }
 
@@ -128,6 +131,12 @@ function Content({ id, content }: { readonly id: string; readonly content: ToolU
     default:
       return content satisfies never;
   }
+}
+
+function lineCount(text: string): number {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
 }
 
 /** The extension of a path is the language of its text. */
