@@ -31,7 +31,10 @@ function rendererFile(): string {
 
 function builtFromSources(build: string): string {
   const program = `const { documentOfSources } = await import(${JSON.stringify(build)}); console.log(await documentOfSources());`;
-  const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] } as const;
-  const output = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], options);
+  const output = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
   return output.trim().split('\n').at(-1) ?? '';
 }

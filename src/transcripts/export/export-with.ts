@@ -114,12 +114,7 @@ function checked(source: Conversation): Conversation {
 const NO_CONVERSATION =
   'only a list of messages, a list of events, a conversation state, or what loadTranscript returns can be exported; for a file, await loadTranscript(path) first';
 
-function write(
-  source: Conversation,
-  format: ExportFormat,
-  options: DocumentOptions,
-  render: DocumentRenderer,
-): string {
+function write(source: Conversation, format: ExportFormat, options: DocumentOptions, render: DocumentRenderer): string {
   const { losses } = options;
   switch (format) {
     case 'markdown':

@@ -14,38 +14,40 @@ import { ToolOutput } from './tool-output.tsx';
 const INDENTS = ['', 'pl-5', 'pl-10', 'pl-15', 'pl-20'];
 
 /** One row of a conversation. */
-export const BlockRow = memo((props: {
-  readonly row: Row;
-  /** The address of the row itself. */
-  readonly href?: string;
-  readonly isTarget?: boolean;
-  /** Of a subagent in a static file: its rows, which are inside of its own. */
-  readonly children?: ReactNode;
-}) => {
-  const { row, href, isTarget = false, children } = props;
-  const { block, depth } = row;
-  const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
-  return (
-    <article
-      id={`block-${row.key}`}
-      data-type={block.type}
-      aria-label={NAMES[block.type]}
-      className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-waits-ground' : ''}`}
-    >
-      {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
-      <Block row={row}>{children}</Block>
-      {href !== undefined && (
-        <a
-          href={href}
-          aria-label={`Link to this block, ${clock(block.timestamp)}`}
-          className="absolute top-1.5 -right-13 flex items-center gap-1 text-xs text-muted opacity-0 group-hover/row:opacity-100 focus:opacity-100 max-xl:hidden"
-        >
-          <Icon name="link" className="size-3.5!" /> {clock(block.timestamp)}
-        </a>
-      )}
-    </article>
-  );
-});
+export const BlockRow = memo(
+  (props: {
+    readonly row: Row;
+    /** The address of the row itself. */
+    readonly href?: string;
+    readonly isTarget?: boolean;
+    /** Of a subagent in a static file: its rows, which are inside of its own. */
+    readonly children?: ReactNode;
+  }) => {
+    const { row, href, isTarget = false, children } = props;
+    const { block, depth } = row;
+    const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
+    return (
+      <article
+        id={`block-${row.key}`}
+        data-type={block.type}
+        aria-label={NAMES[block.type]}
+        className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-waits-ground' : ''}`}
+      >
+        {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
+        <Block row={row}>{children}</Block>
+        {href !== undefined && (
+          <a
+            href={href}
+            aria-label={`Link to this block, ${clock(block.timestamp)}`}
+            className="absolute top-1.5 -right-13 flex items-center gap-1 text-xs text-muted opacity-0 group-hover/row:opacity-100 focus:opacity-100 max-xl:hidden"
+          >
+            <Icon name="link" className="size-3.5!" /> {clock(block.timestamp)}
+          </a>
+        )}
+      </article>
+    );
+  },
+);
 
 const NAMES: Readonly<Record<Row['block']['type'], string>> = {
   user_message: 'Message of the user',

@@ -15,7 +15,7 @@ export function Disclosure(props: {
   const { isOpen, isStatic, setOpen } = useOpen(id, isOpenByDefault);
   return (
     <details
-      className={`group ${className}`}
+      className={className}
       open={isOpen}
       onToggle={(event) => {
         const { open } = event.currentTarget;
@@ -24,7 +24,7 @@ export function Disclosure(props: {
     >
       <summary className="-mx-1 flex min-w-0 items-center gap-2 rounded px-1 hover:bg-panel">
         {summary}
-        <Icon name="chevron" className="size-3.5! text-muted group-open:rotate-90" />
+        <Icon name="chevron" className="size-3.5! text-muted in-[details[open]>summary]:rotate-90" />
       </summary>
       {(isOpen || isStatic) && children()}
     </details>

@@ -26,7 +26,8 @@ export const Notice = memo(({ id, block }: { readonly id: string; readonly block
   const [first = ''] = text.split('\n', 1);
   // Some notices are written for the model: what they are about says more.
   const line = machinery || first === '' || first.startsWith('<') ? name : first;
-  const isShort = line.length <= MAX_LINE && (text === line || text === '') && (data === undefined || OWN_DATA.has(subtype));
+  const isShort =
+    line.length <= MAX_LINE && (text === line || text === '') && (data === undefined || OWN_DATA.has(subtype));
   const heading = (
     <>
       <Icon name={isError ? 'cross' : (ICONS[subtype] ?? 'info')} className={colour} />

@@ -55,7 +55,11 @@ export const ToolCall = memo(
           <>
             <Icon name={ICONS[kind]} className={hasFailed ? 'text-fails' : isRunning ? 'text-accent' : 'text-muted'} />
             <span className="shrink-0 font-medium">{verb}</span>
-            {subject !== undefined && <code className="min-w-0 truncate font-mono text-[0.75rem]">{subject}</code>}
+            {subject !== undefined && (
+              <code className="min-w-0 truncate font-mono text-[0.75rem] in-[details[open]>summary]:wrap-anywhere in-[details[open]>summary]:whitespace-pre-wrap">
+                {subject}
+              </code>
+            )}
             {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
             <Outcome block={block} result={result} isWaiting={isWaiting} />
           </>

@@ -131,7 +131,11 @@ function treesOf(rows: readonly Row[]): readonly RowTree[] {
 
 function rowElement({ row, inner }: RowTree): ReactNode {
   return (
-    <BlockRow key={row.key} row={row.depth > 1 ? { ...row, depth: 1 } : row} href={`#block-${encodeURIComponent(row.key)}`}>
+    <BlockRow
+      key={row.key}
+      row={row.depth > 1 ? { ...row, depth: 1 } : row}
+      href={`#block-${encodeURIComponent(row.key)}`}
+    >
       {inner.map(rowElement)}
     </BlockRow>
   );
