@@ -1,7 +1,8 @@
 /** Markdown of a model, also while it is written. HTML in it is text, links are checked, images from elsewhere are not loaded. */
-import { type CSSProperties, memo, type ReactNode, useId } from 'react';
+import { type Context, type CSSProperties, createContext, memo, type ReactNode, useContext, useId } from 'react';
 import { type Components, Streamdown } from 'streamdown';
 import { Code } from './code.tsx';
+import { markdownPieces } from './markdown-pieces.ts';
 import { useIsStatic } from './open-states.tsx';
 import { PlainText } from './plain-text.tsx';
 import { safeImage, safeLink } from './safe-url.ts';
@@ -9,22 +10,31 @@ import { safeImage, safeLink } from './safe-url.ts';
 /** Longer texts are shown as they are: parsing them would block the page. */
 const MAX_LENGTH = 120_000;
 
+/** True where Markdown is shown as it was written: around a text that could not be rendered. */
+export const AsWrittenContext: Context<boolean> = createContext(false);
+
 export const Markdown = memo((props: { readonly id: string; readonly text: string; readonly isLive?: boolean }) => {
   const { id, text } = props;
   const isLive = !useIsStatic() && props.isLive === true;
-  if (text.length > MAX_LENGTH) return <PlainText id={id} text={text} />;
-  return (
-    <Streamdown
-      className="markdown"
-      mode={isLive ? 'streaming' : 'static'}
-      parseIncompleteMarkdown={isLive}
-      components={COMPONENTS}
-      rehypePlugins={NONE}
-      controls={false}
-      linkSafety={NO_DIALOG}
-    >
-      {text}
-    </Streamdown>
+  const isAsWritten = useContext(AsWrittenContext) || text.length > MAX_LENGTH;
+  if (isAsWritten) return <PlainText id={id} text={text} />;
+  return markdownPieces(text).map(({ text: piece, isPlain }, index) =>
+    isPlain ? (
+      <PlainText key={index} id={`${id}:${index}`} text={piece} />
+    ) : (
+      <Streamdown
+        key={index}
+        className="markdown"
+        mode={isLive ? 'streaming' : 'static'}
+        parseIncompleteMarkdown={isLive}
+        components={COMPONENTS}
+        rehypePlugins={NONE}
+        controls={false}
+        linkSafety={NO_DIALOG}
+      >
+        {piece}
+      </Streamdown>
+    ),
   );
 });
 

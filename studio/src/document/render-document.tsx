@@ -13,6 +13,7 @@ import type { ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import type { DocumentHead } from '../../../src/transcripts/export/document-renderer.ts';
 import { BlockRow } from '../conversation/block-row.tsx';
+import { AsWrittenContext } from '../conversation/markdown.tsx';
 import { type Row, rowsOf } from '../conversation/rows.ts';
 import style from './document.css?inline';
 import { reportLosses } from './losses.ts';
@@ -49,7 +50,7 @@ export function renderDocument(given: SessionConversationState, { title, facts, 
   const write = (blocks: BlockList): void => {
     const all = rows(blocks);
     reportLosses(all, onLoss);
-    for (const tree of treesOf(all)) parts.push(renderToStaticMarkup(rowElement(tree)), '\n');
+    for (const tree of treesOf(all)) parts.push(markupOf(tree), '\n');
   };
   write(state.blocks);
   for (const subagent of state.subagents) {
@@ -109,6 +110,15 @@ function Detached({ subagent: { name, toolUseId, description } }: { readonly sub
       {description !== undefined && <span className="font-normal text-muted"> {description}</span>}
     </h2>
   );
+}
+
+/** A row; its texts as they were written if Markdown fails at one of them, as at tens of thousands of open brackets. */
+function markupOf(tree: RowTree): string {
+  try {
+    return renderToStaticMarkup(rowElement(tree));
+  } catch {
+    return renderToStaticMarkup(<AsWrittenContext value={true}>{rowElement(tree)}</AsWrittenContext>);
+  }
 }
 
 interface RowTree {
