@@ -13,87 +13,10 @@ import { exportConversation } from '../../src/importers/export-conversation.ts';
 import type { ExportFormat } from '../../src/transcripts/export/export-with.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
 import { call, completed, plain, result, spawned, text, upsert } from '../conversation/builders.ts';
+import { everywhere, INJECTIONS, notice } from './hostile-conversation.ts';
 import { makeMessages, stateOf, toolCall } from './own-log-builders.ts';
 
 const FORMATS: readonly ExportFormat[] = ['markdown', 'html', 'json', 'jsonl', 'openai', 'anthropic', 'ai-sdk'];
-
-function notice(id: string, content: string, fields: Partial<ConversationBlock> = {}): ConversationBlock {
-  return { ...text(id), type: 'system', content, ...fields } as ConversationBlock;
-}
-
-const HOSTILE = [
-  '<script>alert(1)</script>',
-  '</style><script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  "' onmouseover='alert(1)",
-  '<!-- <svg onload=alert(1)> -->',
-  '</code></pre></details></main><iframe src="https://evil.example">',
-  'javascript:alert(1)',
-  '&lt;script&gt;',
-  '\u0000<b>',
-  ']]><script>',
-  '```\n</pre><script>alert(1)</script>\n```',
-  '`<b onclick=alert(1)>`',
-  '[click](javascript:alert(1)) and <a href="javascript:alert(1)">here</a>',
-  '![](https://evil.example/pixel.png) <img src="https://evil.example/pixel.png">',
-  '<svg><script>alert(1)</script><image href="https://evil.example/x"/></svg>',
-  '<body onload=alert(1)><input autofocus onfocus=alert(1)>',
-  '</style></title></summary></dl><base href="https://evil.example/">',
-  '| a | b |\n| --- | --- |\n| <script>alert(1)</script> | `</td><script>` |',
-  '# <script>alert(1)</script>\n**<b onclick=alert(1)>**',
-];
-
-const CALLS = 'Bash Read Write Edit MultiEdit apply_patch Grep WebFetch TodoWrite Task AskUserQuestion mcp__a__b'.split(
-  ' ',
-);
-
-/** Input that every known tool finds its fields in. */
-function inputOf(said: string): Record<string, unknown> {
-  const edit = { old_string: said, new_string: `${said}\n${said}` };
-  const fields = 'command file_path content pattern path glob url prompt query description subagent_type input'.split(
-    ' ',
-  );
-  return {
-    ...Object.fromEntries(fields.map((name) => [name, said])),
-    ...edit,
-    edits: [edit],
-    todos: [{ content: said, status: said }],
-    questions: [{ question: said }],
-  };
-}
-
-/** A conversation in which every text, of every kind, is the same. */
-function everywhere(said: string): SessionConversationState {
-  const events: ConversationEvent[] = [
-    upsert(
-      text('u', said, {
-        type: 'user_message',
-        attachments: [
-          { mediaType: said, data: said, filename: said },
-          { mediaType: 'image/png', data: said },
-          { mediaType: 'image/svg+xml', data: 'PHN2Zz4=' },
-        ],
-      }),
-    ),
-    upsert(text('a', said, { timestamp: `2026-01-01T00:00:00${said}` })),
-    upsert(text('i', said, { status: 'error' })),
-    upsert(text('t', said, { type: 'thinking' })),
-    upsert(call('c', { toolName: said, input: { [said]: said } })),
-    upsert(result('c', { output: said, isError: true })),
-    upsert(call('d', { toolName: said, inputText: said })),
-    ...CALLS.map((toolName, i) => upsert(call(`k${i}`, { toolName, input: inputOf(said) }))),
-    ...CALLS.map((_, i) => upsert(result(`k${i}`, { output: said }))),
-    spawned('s', { prompt: said, subagentType: said, description: said }),
-    upsert(text('x', said), 's'),
-    completed('s', { output: said }),
-    upsert(text('y', said), `detached ${said}`),
-    upsert(notice('n', said, { subtype: said } as Partial<ConversationBlock>)),
-    upsert(notice('long', said.repeat(100), { subtype: said } as Partial<ConversationBlock>)),
-    upsert({ ...text('e'), type: 'error', subtype: said, content: said }),
-    upsert({ ...text('k'), type: 'unknown', sourceType: said, data: { [said]: [said] } }),
-  ];
-  return stateOf(events);
-}
 
 const TAGS =
   'html head meta title style body main header h1 h2 dl dt dd article details summary span div p a b em strong del pre code ul ol li table thead tbody tr th td blockquote hr progress svg path img'.split(
@@ -104,7 +27,8 @@ const ATTRIBUTES =
     ' ',
   );
 /** Where a link or a picture of a document may lead. */
-const SOURCES = /^"(?:#block-[^"<>]*|https?:[^"<>]*|mailto:[^"<>]*|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=\s]*)"$/;
+const SOURCES =
+  /^"(?:#block-[^"<>]*|https?:[^"<>]*|mailto:[^"<>]*|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=\s]*)"$/;
 
 /** The tags and attributes of a document, as a browser reads them: a tag is `<` and a letter, anywhere. */
 function markup(document: string): { tags: Set<string>; attributes: Set<string>; sources: string[] } {
@@ -123,7 +47,7 @@ function markup(document: string): { tags: Set<string>; attributes: Set<string>;
 }
 
 describe('HTML', () => {
-  test.for(HOSTILE)('%j is shown as text wherever it occurs', (said) => {
+  test.for(INJECTIONS)('%j is shown as text wherever it occurs', (said) => {
     const { content } = exportConversation(everywhere(said), {
       format: 'html',
       title: said,
@@ -144,7 +68,9 @@ describe('HTML', () => {
     expect(content).toContain(
       `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'">`,
     );
-    expect(content.replace(/\/\*![\s\S]*?\*\//, '')).not.toMatch(/<script|<link|<iframe|@import|url\(|https?:| style=/i);
+    expect(content.replace(/\/\*![\s\S]*?\*\//, '')).not.toMatch(
+      /<script|<link|<iframe|@import|url\(|https?:| style=/i,
+    );
     expect(style).toMatch(/color-scheme:\s*light dark/);
   });
 

@@ -89,10 +89,9 @@ describe.for(DOCUMENTS)('%s', (format) => {
       format,
     );
     expect(shown.split(long)).toHaveLength(3);
-    const summaries = [...shown.matchAll(/<details[^>]*>\s*<summary[^>]*>(.*?)<\/summary>/g)].map(([all, name = '']) => [
-      /^<details[^>]* open/.test(all),
-      name.replace(/<[^>]*>/g, ''),
-    ]);
+    const summaries = [...shown.matchAll(/<details[^>]*>\s*<summary[^>]*>(.*?)<\/summary>/g)].map(
+      ([all, name = '']) => [/^<details[^>]* open/.test(all), name.replace(/<[^>]*>/g, '')],
+    );
     expect(summaries.length).toBeGreaterThanOrEqual(4);
     expect(summaries.every(([isOpen]) => isOpen === false)).toBe(true);
     const names = summaries.map(([, name]) => name).join('\n');
