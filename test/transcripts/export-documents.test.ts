@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type ConversationBlock,
-  type ConversationEvent,
   createConversationState,
   reduceConversationEvents,
   reviveConversationState,

@@ -75,7 +75,7 @@ export const INJECTIONS: readonly string[] = [
   '- [ ] <input onfocus=alert(1) autofocus>\n> <iframe src=javascript:alert(1)>',
   '$$\\href{javascript:alert(1)}{x}$$ \\unicode{<img src=x onerror=alert(1)>}',
   '```mermaid\ngraph TD; A["<img src=x onerror=alert(1)>"] --> B; click A "javascript:alert(1)"\n```',
-  '{{constructor.constructor("alert(1)")()}} ${alert(1)} <%= alert(1) %>',
+  '{{constructor.constructor("alert(1)")()}} #{alert(1)} <%= alert(1) %>',
   '<div style="background:url(https://evil.example/bg)">x</div>',
 ];
 
