@@ -15,6 +15,7 @@ export type {
   UnknownBlock,
 } from './conversation/blocks.ts';
 export { conversationToEvents } from './conversation/conversation-to-events.ts';
+export { describeNotice, type NoticeDescription } from './conversation/describe-notice.ts';
 export {
   type DescribedToolUse,
   describeToolUse,

@@ -1,5 +1,6 @@
 /** `holdfast/transcripts`: finds, loads, parses, exports and writes the sessions of other agents. Node only. */
 export type { Loss } from './formats/losses.ts';
+export { exportConversation } from './importers/export-conversation.ts';
 export { type FindTranscriptsOptions, type FoundTranscript, findTranscripts } from './importers/find-transcripts.ts';
 export type { AgentCommand } from './importers/handoff/handoff-target.ts';
 export { type ContinueOptions, continueTranscript } from './importers/kept/continue-transcript.ts';
@@ -20,13 +21,12 @@ export type { SearchProblem } from './importers/search-problem.ts';
 export { type WriteTranscriptOptions, type WrittenTranscript, writeTranscript } from './importers/write-transcript.ts';
 export type { ProblemCode, TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
 export type { AboutConversation } from './transcripts/export/conversation-facts.ts';
-export {
-  type ExportedConversation,
-  type ExportFormat,
-  type ExportOptions,
-  type ExportSource,
-  exportConversation,
-} from './transcripts/export/export-conversation.ts';
+export type {
+  ExportedConversation,
+  ExportFormat,
+  ExportOptions,
+  ExportSource,
+} from './transcripts/export/export-with.ts';
 export {
   type RedactOptions,
   redactSecrets,

@@ -14,6 +14,7 @@ import type { ServerContext } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import { checkNumbers, checkServerOptions, defined, type ServerOptions } from './server-options.ts';
 import { SessionPool } from './session-pool.ts';
+import { StudioFiles } from './studio-files.ts';
 
 /** Where and how `listen` listens. */
 export interface ListenOptions extends Partial<ListenerLimits> {
@@ -88,7 +89,7 @@ const CONNECTION_GRACE_MS = 1000;
 /** Creates a server for the sessions of a store. */
 export function createServer(options: ServerOptions): HoldfastServer {
   const limits = checkServerOptions(options);
-  const { store, agents, basePath = '' } = options;
+  const { store, agents, studio, basePath = '' } = options;
   const report = contextReporter(options.onError);
   const access = new Access(options);
   const pool = new SessionPool(store, { ...options.session, onError: (error) => report(error) });
@@ -112,11 +113,27 @@ export function createServer(options: ServerOptions): HoldfastServer {
     app ??= loadApp(context, basePath);
     return app;
   };
+  let files: Promise<StudioFiles> | undefined;
+  const loadedStudio = (directory: true | string): Promise<StudioFiles> => {
+    files ??= StudioFiles.load(directory, basePath);
+    files.catch(() => {
+      files = undefined;
+    });
+    return files;
+  };
   const listeners = new Set<NodeListener>();
   let closing: Promise<void> | undefined;
 
   const fetch = async (request: Request): Promise<Response> => {
     try {
+      if (studio && isStudioPath(request, basePath)) {
+        access.checkSender(request);
+        const { headers, status, body } = await (await loadedStudio(studio)).respond(request);
+        return withHeaders(
+          new Response(body, { status, headers: access.headers(request) }),
+          Object.fromEntries(headers),
+        );
+      }
       await access.check(request, isStreamPath(request, basePath));
       const handle = await loadedApp();
       const response = request.method === 'OPTIONS' ? new Response(null, { status: 204 }) : await handle(request);
@@ -145,6 +162,7 @@ export function createServer(options: ServerOptions): HoldfastServer {
       const place = checkListen(options, given);
       if (closing) throw new HoldfastError('SESSION_CLOSED', 'the server was closed; create another one');
       await loadedApp();
+      if (studio) await loadedStudio(studio);
       const listener = await NodeListener.listen(fetch, place, place.limits, report);
       listeners.add(listener);
       start();
@@ -183,6 +201,10 @@ const STREAM_PATHS = ROUTES.filter(({ isStream }) => isStream).map(
 function isStreamPath({ url, method }: Request, basePath: string): boolean {
   const path = new URL(url).pathname.slice(basePath.length);
   return method === 'GET' && STREAM_PATHS.some((pattern) => pattern.test(path));
+}
+
+function isStudioPath({ url, method }: Request, basePath: string): boolean {
+  return (method === 'GET' || method === 'HEAD') && StudioFiles.isPath(new URL(url).pathname, basePath);
 }
 
 function checkListen(

@@ -7,7 +7,7 @@ import type { ConversationMessage } from '../../src/core/messages.ts';
 import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import type { FormatLoss, FormatOptions } from '../../src/formats/losses.ts';
 import { toOpenAIChat } from '../../src/formats/openai-chat.ts';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { conversation, vandalised } from '../history/arbitraries.ts';
 import { claudeSession, FIXTURES, fixture, openCodeSession, realSession } from '../transcripts/fixtures.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createConversationState, reduceConversationEvents } from '../../src/conversation.ts';
 import type { ConversationMessage } from '../../src/core/messages.ts';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { messagesToEvents } from '../../src/transcripts/own-log.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
 import { call, result, spawned, text, upsert } from '../conversation/builders.ts';

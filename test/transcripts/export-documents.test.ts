@@ -1,103 +1,33 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type ConversationBlock,
-  type ConversationEvent,
   createConversationState,
   reduceConversationEvents,
   reviveConversationState,
   type SessionConversationState,
 } from '../../src/conversation.ts';
-import { type ExportFormat, exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
+import type { ExportFormat } from '../../src/transcripts/export/export-with.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
 import { call, completed, plain, result, spawned, text, upsert } from '../conversation/builders.ts';
+import { everywhere, INJECTIONS, notice } from './hostile-conversation.ts';
 import { makeMessages, stateOf, toolCall } from './own-log-builders.ts';
 
 const FORMATS: readonly ExportFormat[] = ['markdown', 'html', 'json', 'jsonl', 'openai', 'anthropic', 'ai-sdk'];
 
-function notice(id: string, content: string, fields: Partial<ConversationBlock> = {}): ConversationBlock {
-  return { ...text(id), type: 'system', content, ...fields } as ConversationBlock;
-}
-
-const HOSTILE = [
-  '<script>alert(1)</script>',
-  '</style><script>alert(1)</script>',
-  '"><img src=x onerror=alert(1)>',
-  "' onmouseover='alert(1)",
-  '<!-- <svg onload=alert(1)> -->',
-  '</code></pre></details></main><iframe src="https://evil.example">',
-  'javascript:alert(1)',
-  '&lt;script&gt;',
-  '\u0000<b>',
-  ']]><script>',
-  '```\n</pre><script>alert(1)</script>\n```',
-  '`<b onclick=alert(1)>`',
-  '[click](javascript:alert(1)) and <a href="javascript:alert(1)">here</a>',
-  '![](https://evil.example/pixel.png) <img src="https://evil.example/pixel.png">',
-  '<svg><script>alert(1)</script><image href="https://evil.example/x"/></svg>',
-  '<body onload=alert(1)><input autofocus onfocus=alert(1)>',
-  '</style></title></summary></dl><base href="https://evil.example/">',
-  '| a | b |\n| --- | --- |\n| <script>alert(1)</script> | `</td><script>` |',
-  '# <script>alert(1)</script>\n**<b onclick=alert(1)>**',
-];
-
-const CALLS = 'Bash Read Write Edit MultiEdit apply_patch Grep WebFetch TodoWrite Task AskUserQuestion mcp__a__b'.split(
-  ' ',
-);
-
-/** Input that every known tool finds its fields in. */
-function inputOf(said: string): Record<string, unknown> {
-  const edit = { old_string: said, new_string: `${said}\n${said}` };
-  const fields = 'command file_path content pattern path glob url prompt query description subagent_type input'.split(
-    ' ',
-  );
-  return {
-    ...Object.fromEntries(fields.map((name) => [name, said])),
-    ...edit,
-    edits: [edit],
-    todos: [{ content: said, status: said }],
-    questions: [{ question: said }],
-  };
-}
-
-/** A conversation in which every text, of every kind, is the same. */
-function everywhere(said: string): SessionConversationState {
-  const events: ConversationEvent[] = [
-    upsert(
-      text('u', said, {
-        type: 'user_message',
-        attachments: [
-          { mediaType: said, data: said, filename: said },
-          { mediaType: 'image/png', data: said },
-          { mediaType: 'image/svg+xml', data: 'PHN2Zz4=' },
-        ],
-      }),
-    ),
-    upsert(text('a', said, { timestamp: `2026-01-01T00:00:00${said}` })),
-    upsert(text('i', said, { status: 'error' })),
-    upsert(text('t', said, { type: 'thinking' })),
-    upsert(call('c', { toolName: said, input: { [said]: said } })),
-    upsert(result('c', { output: said, isError: true })),
-    upsert(call('d', { toolName: said, inputText: said })),
-    ...CALLS.map((toolName, i) => upsert(call(`k${i}`, { toolName, input: inputOf(said) }))),
-    ...CALLS.map((_, i) => upsert(result(`k${i}`, { output: said }))),
-    spawned('s', { prompt: said, subagentType: said, description: said }),
-    upsert(text('x', said), 's'),
-    completed('s', { output: said }),
-    upsert(text('y', said), `detached ${said}`),
-    upsert(notice('n', said, { subtype: said } as Partial<ConversationBlock>)),
-    upsert(notice('long', said.repeat(100), { subtype: said } as Partial<ConversationBlock>)),
-    upsert({ ...text('e'), type: 'error', subtype: said, content: said }),
-    upsert({ ...text('k'), type: 'unknown', sourceType: said, data: { [said]: [said] } }),
-  ];
-  return stateOf(events);
-}
-
 const TAGS =
-  'html head meta title style body main h1 h2 dl dt dd section article header b time details summary span small em div pre code ul li table thead tbody tr th td figure img p'.split(
+  'html head meta title style body main header h1 h2 dl dt dd article details summary span div p a b em strong del pre code ul ol li table thead tbody tr th td blockquote hr progress svg path img'.split(
     ' ',
   );
-const ATTRIBUTES = 'lang charset http-equiv content name class datetime data-status open src alt'.split(' ');
+const ATTRIBUTES =
+  'lang charset http-equiv content name class id open href target rel title tabindex aria-label aria-hidden data-type data-streamdown src alt viewBox fill stroke stroke-width stroke-linecap stroke-linejoin d start max value'.split(
+    ' ',
+  );
+/** Where a link or a picture of a document may lead. */
+const SOURCES =
+  /^"(?:#block-[^"<>]*|https?:[^"<>]*|mailto:[^"<>]*|data:image\/(?:png|jpeg|gif|webp|avif);base64,[\w+/=\s]*)"$/;
 
 /** The tags and attributes of a document, as a browser reads them: a tag is `<` and a letter, anywhere. */
 function markup(document: string): { tags: Set<string>; attributes: Set<string>; sources: string[] } {
@@ -116,7 +46,7 @@ function markup(document: string): { tags: Set<string>; attributes: Set<string>;
 }
 
 describe('HTML', () => {
-  test.for(HOSTILE)('%j is shown as text wherever it occurs', (said) => {
+  test.for(INJECTIONS)('%j is shown as text wherever it occurs', (said) => {
     const { content } = exportConversation(everywhere(said), {
       format: 'html',
       title: said,
@@ -125,28 +55,31 @@ describe('HTML', () => {
     const { tags, attributes, sources } = markup(content);
     expect([...tags].filter((tag) => !TAGS.includes(tag))).toEqual([]);
     expect([...attributes].filter((name) => !ATTRIBUTES.includes(name))).toEqual([]);
-    expect(
-      sources.filter((source) => !/^"data:image\/(png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=]*"$/.test(source)),
-    ).toEqual([]);
+    expect(sources.filter((source) => !SOURCES.test(source))).toEqual([]);
     expect(content).not.toContain('\0');
   });
 
   test('is one file without scripts and external resources, and its policy forbids them', () => {
     const { content, mediaType, extension } = exportConversation(everywhere('hi'), { format: 'html' });
     expect([mediaType, extension]).toEqual(['text/html', 'html']);
+    const style = /<style>([\s\S]*?)<\/style>/.exec(content)?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
     expect(content).toContain(
-      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`,
+      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'">`,
     );
-    expect(content).not.toMatch(/<script|<link|<iframe|@import|url\(|https?:/i);
-    expect(content).toContain('prefers-color-scheme: dark');
+    expect(content.replace(/\/\*![\s\S]*?\*\//, '')).not.toMatch(
+      /<script|<link|<iframe|@import|url\(|https?:| style=/i,
+    );
+    expect(style).toMatch(/color-scheme:\s*light dark/);
   });
 
   test('sets code apart and keeps the text around it', () => {
     const said = 'Before\n\n```ts\nconst a = 1 < 2;\n```\n\nand `inline` after\n```\n```\n~~~\nopen to the end';
     const { content } = exportConversation(stateOf([upsert(text('a', said))]), { format: 'html' });
-    expect(content).toContain('<div class="prose">Before</div><pre><code>const a = 1 &lt; 2;</code></pre>');
-    expect(content).toContain('<div class="prose">and <code>inline</code> after</div><pre><code></code></pre>');
-    expect(content).toContain('<pre><code>open to the end</code></pre>');
+    expect(content).toContain('<p>Before</p>');
+    expect(content).toMatch(/<pre class="output"[^>]*>const a = 1 &lt; 2;<\/pre>/);
+    expect(content).toContain('<p>and <code>inline</code> after</p>');
+    expect(content).toMatch(/<pre class="output"[^>]*>open to the end<\/pre>/);
   });
 
   test('shows images, and names and reports every other attachment', () => {
@@ -158,7 +91,7 @@ describe('HTML', () => {
     const { content, losses } = exportConversation(stateOf([upsert(text('a', '', { attachments }))]), {
       format: 'html',
     });
-    expect(content).toContain('<img src="data:image/png;base64,AAAA" alt="a.png">');
+    expect(content).toMatch(/<img src="data:image\/png;base64,AAAA" alt="a.png"/);
     expect(content).not.toContain('example.com');
     expect(content).toContain('b.csv');
     expect(losses).toMatchObject([{ what: 'content of an attachment', count: 2, examples: ['a'] }]);

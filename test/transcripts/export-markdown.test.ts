@@ -3,8 +3,8 @@ import { type Node, Parser } from 'commonmark';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ConversationBlock } from '../../src/conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { containedMarkdown, escapedMarkdown } from '../../src/transcripts/export/contained-markdown.ts';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
 import { call, completed, result, spawned, text, upsert } from '../conversation/builders.ts';
 import { stateOf } from './own-log-builders.ts';
 

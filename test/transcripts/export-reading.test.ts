@@ -1,7 +1,7 @@
 /** What makes an exported document worth reading: words instead of JSON, nothing empty, long texts folded, a head with the facts. */
 import { describe, expect, test } from 'vitest';
 import type { ConversationBlock, ConversationEvent } from '../../src/conversation.ts';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { call, completed, result, spawned, text, upsert } from '../conversation/builders.ts';
 import { alnum } from './export-secret-parts.ts';
 import { logOf, makeMessages, started, stateOf } from './own-log-builders.ts';
@@ -15,6 +15,8 @@ function notice(id: string, type: 'system' | 'error' | 'skill' | 'compaction', f
 function exported(events: readonly ConversationEvent[], format: 'markdown' | 'html'): string {
   return exportConversation(stateOf(events), { format }).content;
 }
+
+const COMPACTION = { markdown: 'Compaction', html: 'Summary' };
 
 /** The part below the head. */
 const body = (content: string): string => content.replace(/^[\s\S]*?(?:<\/dl>|- Time: [^\n]*\n)/, '');
@@ -31,7 +33,7 @@ describe.for(DOCUMENTS)('%s', (format) => {
       ],
       format,
     );
-    expect(body(empty)).not.toMatch(/Thinking|Assistant|User|turn|Notice|Skill/);
+    expect(body(empty)).not.toMatch(/Thinking|Assistant|User|turn|Notice|Skill|<article/);
   });
 
   test('an error is shown even if its text is only in its data', () => {
@@ -48,7 +50,7 @@ describe.for(DOCUMENTS)('%s', (format) => {
     expect(shown).not.toContain('command-name');
   });
 
-  test('a result names its call unless it follows it', () => {
+  test('a result names its call, or stands in it', () => {
     const shown = exported(
       [
         upsert(call('a', { toolName: 'Bash', input: { command: 'make a' } })),
@@ -60,10 +62,15 @@ describe.for(DOCUMENTS)('%s', (format) => {
       ],
       format,
     );
-    const named = {
-      markdown: (name: string) => `of Run \`${name}\``,
-      html: (name: string) => `of <b>Run</b> <code>${name}</code>`,
-    }[format];
+    if (format === 'html') {
+      const calls = shown.match(/<details[\s\S]*?<\/details>/g) ?? [];
+      for (const [index, name] of ['a', 'b', 'c'].entries()) {
+        expect(calls[index]).toContain(`>make ${name}</code>`);
+        expect(calls[index]).toMatch(new RegExp(`<pre [^>]*>${name.toUpperCase()}</pre>`));
+      }
+      return;
+    }
+    const named = (name: string) => `of Run \`${name}\``;
     expect(shown).toContain(named('make a'));
     expect(shown).toContain(named('make b'));
     expect(shown).not.toContain(named('make c'));
@@ -82,14 +89,13 @@ describe.for(DOCUMENTS)('%s', (format) => {
       format,
     );
     expect(shown.split(long)).toHaveLength(3);
-    const summaries = [...shown.matchAll(/<details[^>]*>\s*<summary>(.*?)<\/summary>/g)].map(([all, name = '']) => [
-      all.includes(' open'),
-      name.replace(/<[^>]*>/g, ''),
-    ]);
+    const summaries = [...shown.matchAll(/<details[^>]*>\s*<summary[^>]*>(.*?)<\/summary>/g)].map(
+      ([all, name = '']) => [/^<details[^>]* open/.test(all), name.replace(/<[^>]*>/g, '')],
+    );
     expect(summaries.length).toBeGreaterThanOrEqual(4);
     expect(summaries.every(([isOpen]) => isOpen === false)).toBe(true);
     const names = summaries.map(([, name]) => name).join('\n');
-    for (const name of ['3,000 lines', 'Compaction', 'instructions']) expect(names).toContain(name);
+    for (const name of ['3,000 lines', COMPACTION[format], 'instructions']) expect(names).toContain(name);
   });
 
   test('edits are diffs, written files are code, plans are lists, and other input is short', () => {
@@ -115,10 +121,10 @@ describe.for(DOCUMENTS)('%s', (format) => {
         '`timeout: 500`',
       ],
       html: [
-        '<span class="removed">-let x = 1;\n</span><span class="added">+let x = 2;\n</span>',
-        '<code>export const b = 1;</code>',
-        '<li class="done">Look</li>',
-        '>timeout: 500<',
+        'let x = <b>1</b>;</span><span class="line line-added">',
+        '>export const b = 1;\n</pre>',
+        'line-through">Look</span>',
+        '>{&quot;timeout&quot;:500}<',
       ],
     }[format];
     for (const part of expected) expect(shown).toContain(part);
@@ -135,7 +141,8 @@ describe.for(DOCUMENTS)('%s', (format) => {
       ],
       format,
     );
-    for (const word of ['no result', 'failed', 'Error', 'running']) expect(shown).toContain(word);
+    const words = { markdown: ['no result', 'failed', 'Error', 'running'], html: ['no result', 'failed', 'running'] };
+    for (const word of words[format]) expect(shown).toContain(word);
   });
 
   test('the head names project, agent, models, time and totals, each only if it is known', () => {

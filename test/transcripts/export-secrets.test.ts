@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { redactSecrets, SecretRedactor } from '../../src/transcripts/export/redact-secrets.ts';
 import { call, result, text, upsert } from '../conversation/builders.ts';
 import { FRESH, HOLDOUT } from './export-secret-holdout.ts';

@@ -1,6 +1,7 @@
 /** A loaded transcript as the source of an export, and values that are no source. */
 import { describe, expect, test } from 'vitest';
-import { type ExportFormat, exportConversation } from '../../src/transcripts/export/export-conversation.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
+import type { ExportFormat } from '../../src/transcripts/export/export-with.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
 import { asks, call, says, text } from './claude-builders.ts';
 import { CODEX_CAPTURES, codexSession } from './codex-fixtures.ts';

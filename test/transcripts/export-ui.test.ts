@@ -9,8 +9,8 @@ import {
   type SessionConversationState,
 } from '../../src/conversation.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
+import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { type UIMessage, uiMessagesToEvents } from '../../src/transcripts/ai-sdk-ui.ts';
-import { exportConversation } from '../../src/transcripts/export/export-conversation.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
 import { call, result, spawned, T0, text, upsert } from '../conversation/builders.ts';
 import { lines, makeMessages, stateOf, toolCall } from './own-log-builders.ts';

@@ -1,7 +1,9 @@
-import { HoldfastError } from '../../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { checkSessionId } from '../../core/session-id.ts';
 import type { ListSessionsOptions, SearchHit, SearchOptions, SessionInfo } from '../../ports/store.ts';
 import { isDead } from '../../session/process-identity.ts';
 import { given, type Route } from '../route.ts';
+import { totalsOf } from '../session-totals.ts';
 import { listOf, resultOf, TEXT } from './schemas.ts';
 
 /** A session in `GET /sessions`. */
@@ -56,6 +58,28 @@ export const LISTING_ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/totals',
+    name: 'getTotals',
+    summary: 'What sessions have cost: responses, tokens and money',
+    query: { session: { type: 'string', isRepeated: true, isRequired: true, description: 'the ids of the sessions' } },
+    response: {
+      status: 200,
+      description:
+        'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
+      schema: resultOf({ totals: { type: 'object' } }),
+    },
+    handle: async ({ pool }, { query }) => {
+      const totals: Record<string, unknown> = Object.create(null);
+      for (const id of new Set(query.session as readonly string[])) {
+        checkSessionId(id);
+        const found = await pool.use(id, {}, totalsOf).catch(ignoreMissing);
+        if (found) totals[id] = found;
+      }
+      return { totals };
+    },
+  },
+  {
+    method: 'GET',
     path: '/search',
     name: 'search',
     summary: 'Messages that contain words',
@@ -74,6 +98,10 @@ export const LISTING_ROUTES: readonly Route[] = [
     },
   },
 ];
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isHoldfastError(error, 'SESSION_NOT_FOUND')) throw error;
+}
 
 function isLive({ lease }: SessionInfo, now: number): boolean {
   return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);

@@ -77,6 +77,15 @@ export function conversationFacts(state: SessionConversationState, about: AboutC
   };
 }
 
+/** The lines of a head: what is known about the conversation, its time and its totals. */
+export function headFacts({ about, time, totals }: ConversationFacts): ConversationFacts['about'] {
+  return [
+    ...about,
+    ...(time ? [['Time', time] as const] : []),
+    ...(totals.length > 0 ? [['Totals', totals.join(' · ')] as const] : []),
+  ];
+}
+
 interface Span {
   first: string;
   last: string;

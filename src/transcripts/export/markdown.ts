@@ -1,5 +1,6 @@
 /** A conversation as Markdown, for reading and for pasting into issues. */
 import type { ConversationBlock, SubagentBlock, ToolResultBlock } from '../../conversation/blocks.ts';
+import { describeNotice } from '../../conversation/describe-notice.ts';
 import type { ToolUseDescription } from '../../conversation/describe-tool-use.ts';
 import type { SessionConversationState } from '../../conversation/state.ts';
 import { type ToolUseContent, toolUseContents } from '../../conversation/tool-use-content.ts';
@@ -15,8 +16,6 @@ import {
   isFolded,
   isLong,
   lengthOf,
-  noticeName,
-  noticeText,
   pretty,
   readableTime,
   type ShownBlock,
@@ -91,9 +90,9 @@ function blockSections({ block, thread, call }: ShownBlock, depth: number, page:
     case 'skill':
     case 'compaction': {
       if (block.data !== undefined) page.losses.add('data of a notice', 'Markdown shows its text', block.id);
-      const text = noticeText(block);
-      if (isFolded(block)) return folded(`${noticeName(block)}, ${lengthOf(text)}`, [said(text, depth)]);
-      const name = `**${escapedMarkdown(noticeName(block))}**`;
+      const { name: notice, text } = describeNotice(block);
+      if (isFolded(block)) return folded(`${notice}, ${lengthOf(text)}`, [said(text, depth)]);
+      const name = `**${escapedMarkdown(notice)}**`;
       return [quoted(text === '' ? name : `${name}\n\n${said(text, depth)}`)];
     }
     case 'unknown':

@@ -1,8 +1,9 @@
-import type { BlockList, ConversationBlock, ToolUseBlock } from '../../conversation/blocks.ts';
+import type { BlockList, ConversationBlock, NoticeBlock, ToolUseBlock } from '../../conversation/blocks.ts';
+import { describeNotice } from '../../conversation/describe-notice.ts';
 import { describeToolUse, type ToolUseDescription } from '../../conversation/describe-tool-use.ts';
 import { findSubagent } from '../../conversation/selectors.ts';
 import type { SessionConversationState, SubagentState } from '../../conversation/state.ts';
-import { asObject, asText, keep } from '../json-access.ts';
+import { asObject, keep } from '../json-access.ts';
 import { number } from './conversation-facts.ts';
 
 /** A block as a document shows it: a subagent's with what the subagent did, a result with the call that it belongs to. */
@@ -74,26 +75,15 @@ function isBlank(block: ConversationBlock): boolean {
     case 'system':
     case 'skill':
     case 'error':
-      return noticeText(block) === '' && block.type !== 'error';
+      return describeNotice(block).text === '' && block.type !== 'error';
     default:
       return false;
   }
 }
 
-type Notice = Extract<ConversationBlock, { type: 'system' | 'error' | 'skill' | 'compaction' }>;
-
-/** The text of a notice, which some sources have in its data. */
-export function noticeText(block: Notice): string {
-  if (block.content.trim() !== '') return withoutWrapping(block.content.trim());
-  if (block.type !== 'error') return '';
-  const data = asObject(block.data) ?? {};
-  const error = asObject(data.error) ?? {};
-  return asText(data.message) ?? asText(error.message) ?? asText(data.error) ?? '';
-}
-
 /** Whether a notice is folded: it is long, or it is of interest only to those who look for it. */
-export function isFolded(block: Notice): boolean {
-  const text = noticeText(block);
+export function isFolded(block: NoticeBlock): boolean {
+  const { text } = describeNotice(block);
   if (text === '') return false;
   return (
     block.type === 'compaction' ||
@@ -101,32 +91,6 @@ export function isFolded(block: Notice): boolean {
     /caveat|reminder/.test(block.subtype ?? '') ||
     isLong(text)
   );
-}
-
-/** Commands that people gave to Claude Code and what they printed are wrapped in tags. */
-function withoutWrapping(text: string): string {
-  const [, command] = /^<command-(?:name|message)>[\s\S]{0,300}?(\/[^<\s]{1,100})<\/command-/.exec(text) ?? [];
-  if (command !== undefined) return `${command} ${inTag(text, 'command-args').trim()}`.trim();
-  return /^<(local-command-[a-z]{1,20})>([\s\S]*)<\/\1>$/.exec(text)?.[2]?.trim() ?? text;
-}
-
-/** The text of the first tag of this name. By hand: a pattern would read to the end for every tag without an end. */
-function inTag(text: string, name: string): string {
-  const start = text.indexOf(`<${name}>`);
-  const end = text.indexOf(`</${name}>`, start);
-  return start < 0 || end < 0 ? '' : text.slice(start + name.length + 2, end);
-}
-
-/** What a notice is called. */
-export function noticeName({
-  type,
-  subtype,
-}: {
-  readonly type: string;
-  readonly subtype?: string | undefined;
-}): string {
-  const kind = { system: 'Notice', error: 'Error', skill: 'Skill', compaction: 'Compaction' }[type] ?? type;
-  return subtype === undefined ? kind : `${kind}: ${subtype.replaceAll('_', ' ')}`;
 }
 
 /** Texts from this length on, or with so many lines, are folded. */

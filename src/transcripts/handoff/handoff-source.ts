@@ -8,7 +8,7 @@ import { isCount, isRecord, messageProblem } from '../../core/message-problem.ts
 import type { ConversationMessage, UserMessage } from '../../core/messages.ts';
 import type { SessionRecord } from '../../core/record.ts';
 import { type LossReport, onLossOf } from '../../formats/losses.ts';
-import type { ExportSource } from '../export/export-conversation.ts';
+import type { ExportSource } from '../export/export-with.ts';
 import { stateMessages } from '../export/state-messages.ts';
 import { asList, asName, asObject, parseJson } from '../json-access.ts';
 import { transcriptToMessages } from '../parse-transcript.ts';

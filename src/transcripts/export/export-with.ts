@@ -20,8 +20,8 @@ import { messagesToEvents } from '../own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../parse-transcript.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
 import type { Architecture } from '../transcript-formats.ts';
-import type { AboutConversation, DocumentOptions } from './conversation-facts.ts';
-import { html } from './html.ts';
+import { type AboutConversation, conversationFacts, type DocumentOptions, headFacts } from './conversation-facts.ts';
+import type { DocumentRenderer } from './document-renderer.ts';
 import { markdown } from './markdown.ts';
 import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-secrets.ts';
 import { stateMessages } from './state-messages.ts';
@@ -69,8 +69,12 @@ const KINDS: Readonly<Record<ExportFormat, { readonly mediaType: string; readonl
   'ai-sdk': { mediaType: 'application/json', extension: 'json' },
 };
 
-/** Exports a conversation. Throws `INVALID_ARGUMENT` for a format that is not known, and for a value that is no conversation. */
-export function exportConversation(source: ExportSource, options: ExportOptions): ExportedConversation {
+/** Exports a conversation; `render` writes the HTML. Throws `INVALID_ARGUMENT` for an unknown format, and for a value that is no conversation. */
+export function exportWith(
+  render: DocumentRenderer,
+  source: ExportSource,
+  options: ExportOptions,
+): ExportedConversation {
   const { format, redact = false } = options;
   if (!Object.hasOwn(KINDS, format)) {
     const known = Object.keys(KINDS).join(', ');
@@ -85,7 +89,7 @@ export function exportConversation(source: ExportSource, options: ExportOptions)
   const ownTitle = facts?.title ?? (isTranscript && !isList(given) ? promptTitle(given) : titleOf(given));
   const { title = ownTitle ?? 'Conversation' } = options;
   const head = { title, about: { ...facts?.about, ...options.about } };
-  const content = write(given, format, { ...(redactor ? redactor.data(head) : head), losses });
+  const content = write(given, format, { ...(redactor ? redactor.data(head) : head), losses }, render);
   return { ...KINDS[format], content, losses: losses.list(), redacted: redactor?.counts ?? {} };
 }
 
@@ -110,13 +114,13 @@ function checked(source: Conversation): Conversation {
 const NO_CONVERSATION =
   'only a list of messages, a list of events, a conversation state, or what loadTranscript returns can be exported; for a file, await loadTranscript(path) first';
 
-function write(source: Conversation, format: ExportFormat, options: DocumentOptions): string {
+function write(source: Conversation, format: ExportFormat, options: DocumentOptions, render: DocumentRenderer): string {
   const { losses } = options;
   switch (format) {
     case 'markdown':
       return markdown(stateOf(source), options).toWellFormed(); // half a character is no text in UTF-8
     case 'html':
-      return html(stateOf(source), options).toWellFormed();
+      return html(stateOf(source), options, render).toWellFormed();
     case 'json':
       return json(isList(source) ? source : { blocks: source.blocks, subagents: source.subagents });
     case 'jsonl':
@@ -130,6 +134,18 @@ function write(source: Conversation, format: ExportFormat, options: DocumentOpti
     default:
       return format satisfies never;
   }
+}
+
+function html(
+  state: SessionConversationState,
+  { title, about, losses }: DocumentOptions,
+  render: DocumentRenderer,
+): string {
+  return render(state, {
+    title,
+    facts: headFacts(conversationFacts(state, about)),
+    onLoss: ({ what, why, id }) => losses.add(what, why, id),
+  });
 }
 
 /** The newest title in a log. */

@@ -1,0 +1,80 @@
+/**
+ * Builds Studio: into the package (`scripts/build.ts`), and on demand for a server or an export that runs from the sources of a clone. A build
+ * on demand is kept below `node_modules/.cache` under the hash of everything that it is made from.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'vite';
+import config from './vite.config.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
+
+/** Builds the page into a directory, which it replaces. */
+export async function buildStudio(directory: string): Promise<void> {
+  await build({ ...config, configFile: false, build: { ...config.build, outDir: directory } });
+}
+
+/** Builds the renderer of exported files as `document.js`: one module for Node, with React and the style sheet inside. */
+export async function buildDocument(directory: string): Promise<void> {
+  await build({
+    ...config,
+    configFile: false,
+    publicDir: false,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    ssr: { noExternal: true },
+    build: {
+      ...config.build,
+      ssr: join(import.meta.dirname, 'src/document/render-document.tsx'),
+      outDir: directory,
+      emptyOutDir: false,
+      manifest: false,
+      minify: true,
+      cssMinify: true,
+      rolldownOptions: {
+        ...config.build?.rolldownOptions,
+        output: { entryFileNames: 'document.js', codeSplitting: false },
+      },
+    },
+  });
+}
+
+/** The directory of the page, built from the current sources; makes it if there is none. */
+export function studioOfSources(): Promise<string> {
+  return kept('page', buildStudio);
+}
+
+/** The file of the renderer, built from the current sources; makes it if there is none. */
+export async function documentOfSources(): Promise<string> {
+  return join(await kept('document', buildDocument), 'document.js');
+}
+
+async function kept(name: string, make: (directory: string) => Promise<void>): Promise<string> {
+  const directory = join(CACHE, `${name}-${hashOfSources()}`);
+  if (existsSync(directory)) return directory;
+  const fresh = `${directory}.${randomUUID()}`;
+  await make(fresh);
+  try {
+    renameSync(fresh, directory);
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true });
+    if (!existsSync(directory)) throw error; // otherwise another process was faster
+  }
+  return directory;
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  for (const file of ['package-lock.json', ...filesIn('studio'), ...filesIn('src')]) {
+    hash.update(file).update(readFileSync(join(ROOT, file)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort();
+}
