@@ -14,6 +14,12 @@ export {
   repairCoherence,
   type Violation,
 } from './history/coherence.ts';
+export {
+  compareRequests,
+  type DifferingSide,
+  type RequestComparison,
+  type RequestDifference,
+} from './history/compare-requests.ts';
 export { compose } from './history/compose.ts';
 export {
   type CuratedRequest,
@@ -24,6 +30,13 @@ export {
 } from './history/curate-request.ts';
 export { type CurationReportOptions, formatReplays } from './history/curation-report.ts';
 export { estimateTokens, type TokenEstimator } from './history/estimate-tokens.ts';
+export {
+  type CacheCause,
+  type CacheExplanation,
+  type ExplainCacheOptions,
+  explainCache,
+  type RequestPrompt,
+} from './history/explain-cache.ts';
 export type {
   BuiltInManager,
   Curation,
@@ -39,12 +52,34 @@ export { type ObservedCuration, observe } from './history/observe.ts';
 export { passthrough } from './history/passthrough.ts';
 export { pin } from './history/pin.ts';
 export {
+  type Fidelity,
+  type RebuildOptions,
+  type RebuiltRequest,
+  rebuildRequests,
+} from './history/rebuild-requests.ts';
+export { type RecordedRequest, type RecordedSummary, RequestLog } from './history/recorded-requests.ts';
+export {
   type CurationReplay,
   type ReplayedRequest,
   type ReplayOptions,
   replayCuration,
 } from './history/replay-curation.ts';
+export {
+  type RequestFate,
+  type RequestRow,
+  type RequestTokens,
+  requestRows,
+  requestTokens,
+} from './history/request-rows.ts';
+export {
+  type RequestPoint,
+  type RequestSeriesOptions,
+  type RequestTotals,
+  requestSeries,
+  requestTotals,
+} from './history/request-series.ts';
 export { type SlidingWindowOptions, slidingWindow } from './history/sliding-window.ts';
+export { type Strategy, type StrategyStep, strategyFromName, strategyManager } from './history/strategy.ts';
 export { type SummarizeOptions, summarize } from './history/summarize.ts';
 export { type TokenBudgetOptions, tokenBudget } from './history/token-budget.ts';
 export { countTokens } from './history/token-counts.ts';

@@ -17,6 +17,7 @@ export {
   type AdapterStateType,
   defineAdapterState,
 } from './core/adapter-state.ts';
+export type { ComparedMessage, ComparedRow, LogComparison } from './core/compare-logs.ts';
 export {
   adapterStateFor,
   type CompositeAdapterState,
@@ -73,6 +74,8 @@ export {
 } from './core/slices.ts';
 export { type ParseSnapshotOptions, parseSnapshot, type SliceSnapshot, type Snapshot } from './core/snapshot.ts';
 export type { DraftReset, DraftsReplaced, SessionReset, TailEvent, TailItem } from './core/tail.ts';
+export type * from './core/timeline.ts';
+export { TimelineBuilder, timelineOf } from './core/timeline-builder.ts';
 export type { Upcaster, Upcasters } from './core/upcast.ts';
 export type { Usage } from './core/usage.ts';
 export {

@@ -6,7 +6,28 @@ export {
   type ListenOptions,
   type ServerStats,
 } from './server/create-server.ts';
+export type { ForkRequest } from './server/fork-at-block.ts';
 export type { ErrorBody, HttpErrorCode } from './server/http-error.ts';
+export type {
+  ApprovalItem,
+  FailedItem,
+  InboxItem,
+  InboxSession,
+  LimitItem,
+  OutcomeItem,
+  ProviderItem,
+} from './server/inbox-items.ts';
 export type { ListenerLimits } from './server/node-listener.ts';
+export type { BlockPage } from './server/routes/block-routes.ts';
+export type { InboxPage } from './server/routes/inbox-route.ts';
+export type { ListedSession, MarkedHit } from './server/routes/listing-routes.ts';
+export type {
+  ComparedSession,
+  ReplayComparison,
+  RequestDetail,
+  RequestList,
+  SessionComparison,
+} from './server/routes/record-routes.ts';
 export type { AgentRun, Agents, RunnerStatus } from './server/runners.ts';
 export type { ServerOptions } from './server/server-options.ts';
+export type { CutText, TextPiece } from './server/shortened.ts';

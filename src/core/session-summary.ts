@@ -8,6 +8,7 @@ import {
   type SuspendReason,
 } from './events.ts';
 import { followSource, type SourceSummary } from './source-summary.ts';
+import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
 /**
  * One row of a list of sessions, folded from the log. A store holds it beside the log so that listing need not read every log; it can
@@ -45,6 +46,10 @@ export interface SessionSummary {
    * runner has no work, whatever a person decides about its calls: only an explicit resume continues it.
    */
   readonly cancelRequestSeq?: number;
+  /** How many responses models gave, in all conversations of the session. Absent in summaries from before it was counted. */
+  readonly turns?: number;
+  /** What the responses and summaries of the session used; absent while none has reported a usage. */
+  readonly usage?: Usage;
   /** When the approval of each waiting call expires; `wakeAt` is the earliest. */
   readonly approvalDeadlines?: ApprovalDeadlines;
 }
@@ -56,10 +61,30 @@ const WAITS_FOR_PERSON: ReadonlySet<SuspendReason> = new Set(['APPROVAL_REQUIRED
 
 /** Folds one event into a summary; returns the same object when the event does not change it. */
 export function summarizeSession(summary: SessionSummary | undefined, event: SessionEvent): SessionSummary {
-  const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at };
+  const known: SessionSummary = summary ?? { tags: [], metadata: {}, createdAt: event.at, turns: 0 };
   if (!isBuiltInEvent(event)) return known;
-  const followed = follow(known, event);
+  const followed = withUsage(follow(known, event), event);
   return followed.queued !== undefined || event.type === 'input/queued' ? withInputs(followed, event) : followed;
+}
+
+/** Counts responses and adds up their usage. A summary that was begun without counting stays without: the sum would be wrong. */
+function withUsage(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
+  if (summary.turns === undefined) return summary;
+  if (event.type === 'session/restored') return withRestoredUsage(summary, event.slices.evaluations);
+  const isResponse = event.type === 'message/recorded' && event.message?.role === 'assistant' && event.message.turn > 0;
+  if (!isResponse && event.type !== 'history/summarized') return summary;
+  const { usage: before = NO_USAGE, turns } = summary;
+  const usage = event.usage && addUsage(before, event.usage);
+  return { ...summary, turns: isResponse ? turns + 1 : turns, ...(usage && { usage }) };
+}
+
+/** A restore into an empty session brings its evaluations, with their turns and usage (D21). */
+function withRestoredUsage(summary: SessionSummary, evaluations: readonly unknown[] | undefined = []): SessionSummary {
+  if (summary.turns !== 0 || summary.usage) return summary;
+  const all = evaluations as readonly Partial<Pick<Evaluation, 'turn' | 'usage'>>[];
+  const turns = all.reduce((sum, { turn = 0 }) => sum + turn, 0);
+  const usage = all.reduce((sum, each) => (each.usage ? addUsage(sum, each.usage) : sum), NO_USAGE);
+  return turns === 0 ? summary : { ...summary, turns, ...(usage !== NO_USAGE && { usage }) };
 }
 
 /** Counts the queued inputs; they are work unless an evaluation blocks them (D61). */

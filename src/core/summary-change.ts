@@ -28,14 +28,15 @@ function builtInFields(event: BuiltInEvent): unknown {
     case 'message/recorded': {
       // Stores accept malformed messages.
       const { role, evaluationId, turn, toolCallId } = (event.message ?? {}) as unknown as Record<string, unknown>;
-      return [event.type, role, evaluationId, turn, toolCallId, event.inputId !== undefined];
+      return [event.type, role, evaluationId, turn, toolCallId, event.inputId !== undefined, event.usage];
     }
     case 'message/interrupted':
     case 'message/erased':
     case 'adapter/captured':
     case 'history/curated':
-    case 'history/summarized':
       return undefined;
+    case 'history/summarized':
+      return [event.type, event.usage];
     case 'source/recorded': {
       const { type, file, generation, offset, bytes, stamp, redacted, erased } = event;
       return [type, file, generation, offset, bytes, stamp, redacted, erased !== undefined];

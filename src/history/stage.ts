@@ -23,6 +23,8 @@ export interface Stage {
   readonly name: string;
   /** It shows the whole conversation to foreign code: nothing of it may be out of date. */
   readonly readsAll?: boolean;
+  /** The stages of a composition, in order. */
+  readonly parts?: readonly Stage[];
   apply(view: View, input: StageInput): StageOutput;
 }
 
@@ -128,6 +130,7 @@ export function applyStage(stage: Stage, view: View, input: StageInput): StageOu
 export function sequence(name: string, parts: readonly Stage[]): Stage {
   return {
     name,
+    parts,
     readsAll: parts.some(({ readsAll }) => readsAll),
     apply(view, input) {
       const before = Array.isArray(input.state) ? (input.state as readonly unknown[]) : [];

@@ -79,7 +79,9 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
     return waitsForApproval(call, prepared.problem);
   }
   if (!prepared.ok) {
-    return planned.action === 'reconcile' ? unknownOutcome(call, prepared.problem) : done(failure(prepared.problem));
+    return planned.action === 'reconcile'
+      ? unknownOutcome(call, cannotAsk(prepared.problem))
+      : done(failure(prepared.problem));
   }
   if (startedHere) return execute(run, call, prepared, FIRST_RUN);
   if (planned.action === 'run') return firstRun(run, call, prepared);
@@ -90,7 +92,7 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
 /** A call that must not run any more: failed if it never began, else its outcome is for a person to find out. */
 function cannotRun({ action, call }: PlannedCall, problem: string): CallResult {
   if (action === 'run') return { ...done(failure(`This call never ran: ${problem}.`)), neverRan: true };
-  return unknownOutcome(call, problem, { rerun: false });
+  return unknownOutcome(call, cannotAsk(problem), { rerun: false });
 }
 
 const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
@@ -132,7 +134,7 @@ async function runAgain(run: Run, call: CallState, prepared: Prepared): Promise<
 /** A `once` call that began elsewhere: calls `reconcile`, and waits for a person when the outcome stays unknown (D18). */
 async function reconcile(run: Run, call: CallState, prepared: Prepared): Promise<CallResult> {
   const found = await askReconcile(run, call, prepared, { attempt: call.attempt, isResume: true });
-  if (!found) return unknownOutcome(call);
+  if (!found || 'unknown' in found) return unknownOutcome(call, found?.unknown);
   return found.happened ? foundOut(call, found) : runAgain(run, call, prepared);
 }
 
@@ -145,13 +147,14 @@ async function askReconcile(
   call: CallState,
   { tool, freshInput }: Prepared,
   how: HowRun,
-): Promise<Found | undefined> {
+): Promise<Found | { readonly unknown: string } | undefined> {
   const { reconcile: ask, timeoutMs } = tool;
   if (!ask) return undefined;
   const asking = { ...how, timeoutMs, step: 'reconcile' as const };
   const asked = await inTransaction(run, call, asking, async (context) => ask(await freshInput(), context));
   // A `reconcile` that throws or returns anything else leaves the outcome unknown.
-  if (!asked.ok || typeof asked.value?.happened !== 'boolean') return undefined;
+  if (!asked.ok) return { unknown: `reconcile failed: ${describeError(asked.error)}` };
+  if (typeof asked.value?.happened !== 'boolean') return { unknown: 'reconcile could not find out' };
   return { ...asked.value, staged: asked.staged };
 }
 
@@ -161,12 +164,16 @@ function foundOut(call: CallState, found: Extract<Found, { readonly happened: tr
 }
 
 function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}): CallResult {
-  const why = problem === undefined ? '' : `, and reconcile cannot be called (${problem})`;
+  const why = problem === undefined ? '' : `, and ${problem}`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
     message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
   };
+}
+
+function cannotAsk(problem: string): string {
+  return `reconcile cannot be called (${problem})`;
 }
 
 const RETRY_WAIT_MS = 100;
@@ -187,7 +194,7 @@ async function execute(run: Run, call: CallState, prepared: Prepared, how: HowRu
     if (tried.error instanceof TimedOut && tool.effect === 'once') {
       // It may have happened (D20).
       const found = await askReconcile(run, call, prepared, how);
-      if (!found) return unknownOutcome(call);
+      if (!found || 'unknown' in found) return unknownOutcome(call, found?.unknown);
       return found.happened ? foundOut(call, found) : fromError(tried.error, staged);
     }
     if (tried.error instanceof ChildSuspended || failures >= retries) return fromError(tried.error, staged);

@@ -201,6 +201,8 @@ export interface ListSessionsOptions {
   readonly work?: true;
   /** Only sessions whose id starts with this text. */
   readonly idPrefix?: string;
+  /** Only sessions that were imported from this agent (`claude-sdk`, `codex`, `opencode`); `own`: only those that were not imported. */
+  readonly source?: string;
   /** Only sessions whose metadata has these values. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The number of sessions in a page; 50 by default. */

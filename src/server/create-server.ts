@@ -3,6 +3,7 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import { reporter } from '../session/report-errors.ts';
 import { Access } from './access.ts';
 import { type App, errorResponse, loadApp } from './app.ts';
+import { ConversationCache } from './conversation-cache.ts';
 import { EventStreams } from './event-stream.ts';
 import { isLoopback } from './loopback.ts';
 import { type ListenerLimits, NodeListener } from './node-listener.ts';
@@ -84,7 +85,8 @@ export function createServer(options: ServerOptions): HoldfastServer {
   const pool = new SessionPool(store, { ...options.session, onError: (error) => report(error) });
   const streams = new EventStreams(limits);
   const runners = agents && new Runners({ store, pool, agents, report, ...limits });
-  const context: ServerContext = { store, pool, streams, runners, limits, report };
+  const conversations = new ConversationCache();
+  const context: ServerContext = { store, pool, conversations, streams, runners, agents, limits, report };
   let app: Promise<App> | undefined;
   const loadedApp = (): Promise<App> => {
     app ??= loadApp(context, basePath);

@@ -6,9 +6,10 @@ import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
+import type { ConversationCache } from './conversation-cache.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
-import type { Runners } from './runners.ts';
+import type { Agents, Runners } from './runners.ts';
 import type { ServerLimits } from './server-options.ts';
 import type { SessionPool } from './session-pool.ts';
 
@@ -16,8 +17,10 @@ import type { SessionPool } from './session-pool.ts';
 export interface ServerContext {
   readonly store: Store;
   readonly pool: SessionPool;
+  readonly conversations: ConversationCache;
   readonly streams: EventStreams;
   readonly runners: Runners | undefined;
+  readonly agents: Agents | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;
 }

@@ -1,6 +1,7 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { Store } from '../ports/store.ts';
 import { type OpenSessionOptions, openSession, type Session } from '../session/session.ts';
+import { systemClock } from '../stores/system-clock.ts';
 
 /** An open session, shared by all that use it at the same time. */
 export interface PooledSession {
@@ -41,6 +42,11 @@ export class SessionPool {
   constructor(store: Store, options: Omit<OpenSessionOptions, 'store' | 'id'>) {
     this.#store = store;
     this.#options = options;
+  }
+
+  /** The time by the clock of the sessions. */
+  now(): number {
+    return (this.#options.clock ?? systemClock).now();
   }
 
   /** The number of open sessions. */

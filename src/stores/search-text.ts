@@ -186,9 +186,14 @@ function excerpt(text: string, marks: readonly Word[]): string {
   for (const { start, end } of marks) {
     if (start >= to) break;
     const shownEnd = Math.min(end, to);
-    shown += `${text.slice(position, start)}⟦${text.slice(start, shownEnd)}⟧`;
+    shown += `${unmarked(text.slice(position, start))}⟦${text.slice(start, shownEnd)}⟧`;
     position = shownEnd;
   }
   // The cut may be inside a surrogate pair.
-  return (shown + text.slice(position, to) + (to < text.length ? '…' : '')).toWellFormed();
+  return (shown + unmarked(text.slice(position, to)) + (to < text.length ? '…' : '')).toWellFormed();
+}
+
+/** A text without the signs that mark hits. */
+function unmarked(text: string): string {
+  return text.replaceAll('⟦', '[').replaceAll('⟧', ']');
 }

@@ -19,9 +19,10 @@ export interface ListPosition {
 
 /** Whether a session passes the filter. */
 export function matchesFilter(session: SessionInfo, filter: ListSessionsOptions): boolean {
-  const { tags = [], status, idPrefix, metadata = {}, work } = filter;
+  const { tags = [], status, idPrefix, metadata = {}, work, source } = filter;
   if (work && session.work === undefined && session.wakeAt === undefined) return false;
   if (status !== undefined && session.status !== status) return false;
+  if (source !== undefined && (session.source?.architecture ?? 'own') !== source) return false;
   if (idPrefix !== undefined && !session.id.startsWith(idPrefix)) return false;
   if (!tags.every((tag) => session.tags.includes(tag))) return false;
   return Object.entries(metadata).every(

@@ -9,7 +9,7 @@ import { answer, type Draft, foldLog, logOf, refOf, result, started, timeOf, use
 const summaryOf = (...drafts: readonly Draft[]) => foldLog(logOf(...drafts)).summary;
 
 test("the first event of any type sets the session's start", () => {
-  expect(summaryOf({ type: 'a/b' })).toEqual({ tags: [], metadata: {}, createdAt: timeOf(1) });
+  expect(summaryOf({ type: 'a/b' })).toEqual({ tags: [], metadata: {}, createdAt: timeOf(1), turns: 0 });
   expect(foldLog([]).summary).toBeUndefined();
 });
 
@@ -20,7 +20,27 @@ test('a description replaces title and tags, merges metadata, and null removes a
       { type: 'session/described', metadata: { x: null, w: [3] } },
       { type: 'session/described', tags: [] },
     ),
-  ).toEqual({ title: 'one', tags: [], metadata: { y: { z: 2 }, w: [3] }, createdAt: timeOf(1) });
+  ).toEqual({ title: 'one', tags: [], metadata: { y: { z: 2 }, w: [3] }, createdAt: timeOf(1), turns: 0 });
+});
+
+test('responses are counted, and their usage is added up with that of summaries', () => {
+  const base = { evaluationId: 'e', promptNs: 'n', promptKey: 'k', createdAt: '', sequence: 0, content: [] };
+  const said = (role: string, turn: number, conversationId = 'main') => ({
+    ...{ type: 'message/recorded', message: { ...base, id: `${role}${turn}`, role, turn, conversationId } },
+    usage: { inputTokens: 10, outputTokens: 1, cachedInputTokens: 4, costUsd: 0.5 },
+  });
+  const summary = summaryOf(
+    said('assistant', 1),
+    said('assistant', 2, 'child'),
+    { type: 'message/recorded', message: { ...base, id: 't', role: 'tool', turn: 2, conversationId: 'main' } },
+    { type: 'history/summarized', evaluationId: 'e', key: 'k', text: '', usage: { inputTokens: 5, outputTokens: 5 } },
+  );
+  expect(summary).toMatchObject({
+    turns: 2,
+    usage: { inputTokens: 25, outputTokens: 7, cachedInputTokens: 8, costUsd: 1 },
+  });
+  const before = { tags: [], metadata: {}, createdAt: timeOf(1) }; // as it was stored before turns were counted
+  expect(summarizeSession(before, { ...said('assistant', 3), seq: 9, at: timeOf(9) } as SessionEvent)).toEqual(before);
 });
 
 test('metadata named __proto__ does not change a prototype', () => {

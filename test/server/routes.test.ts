@@ -254,13 +254,20 @@ describe('errors', () => {
     denyCall: { evaluationId: 'e', turn: 1, callId: 'c' },
     settleCall: { evaluationId: 'e', turn: 1, callId: 'c', result: 1 },
   };
+  /** The parameters that a route needs. */
+  const QUERIES: Readonly<Record<string, string>> = {
+    getBlockText: '?path=content',
+    replayHistory: `?strategy=${encodeURIComponent('{"steps":[{"manager":"passthrough"}]}')}`,
+  };
   const pathOf = (path: string): string => path.replaceAll(/:\w+/g, 'none');
 
   test.for(SESSION_ROUTES.filter(({ name }) => !BEGIN.has(name)))(
     '$method $path of no session is 404',
     async ({ method, path, name }) => {
       const served = await serve();
-      expect(await codeOf(await served.send(method, pathOf(path), BODIES[name]))).toBe('404 SESSION_NOT_FOUND');
+      expect(await codeOf(await served.send(method, pathOf(path) + (QUERIES[name] ?? ''), BODIES[name]))).toBe(
+        '404 SESSION_NOT_FOUND',
+      );
       expect(await served.json('/sessions')).toEqual({ sessions: [] });
     },
   );

@@ -12,6 +12,7 @@ import {
 import { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from '../../loop/settle.ts';
 import type { SendOptions } from '../../session/send-input.ts';
 import type { AnySession } from '../../session/session.ts';
+import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
 import { BY, bodyOf, COUNT, DONE, NAME, resultOf, TEXT } from './schemas.ts';
@@ -175,16 +176,22 @@ export const ACTING_ROUTES: readonly Route[] = [
     method: 'POST',
     path: '/sessions/:id/fork',
     name: 'forkSession',
-    summary: 'Copies a session, up to an event if one is named',
-    body: { schema: bodyOf({ id: NAME, at: { type: 'integer', minimum: 1 } }), isOptional: true },
+    summary:
+      'Copies a session, up to an event or a block if one is named, and sends an input to the copy if one is given',
+    body: {
+      schema: bodyOf({
+        ...{ id: NAME, at: { type: 'integer', minimum: 1 }, block: NAME, before: { type: 'boolean' } },
+        ...{ input: INPUT, title: TEXT, metadata: { type: 'object' }, by: BY },
+      }),
+      isOptional: true,
+    },
     response: { status: 201, description: 'The new session', schema: resultOf({ id: TEXT, seq: COUNT }) },
     errors: [409],
     handle: (context, request) =>
       withSession(context, request, async (session) => {
-        const fork = await session.fork(request.body as { readonly id?: string; readonly at?: number });
-        const { id, seq } = fork;
-        await fork.close();
-        return { id, seq };
+        const fork = await forkAtBlock(session, request.body as ForkRequest);
+        context.runners?.wake(fork.id);
+        return fork;
       }),
   },
   {

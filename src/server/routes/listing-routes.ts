@@ -1,9 +1,24 @@
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { checkSessionId } from '../../core/session-id.ts';
-import type { ListSessionsOptions, SearchOptions } from '../../ports/store.ts';
+import type { ListSessionsOptions, SearchHit, SearchOptions, SessionInfo } from '../../ports/store.ts';
+import { isDead } from '../../session/process-identity.ts';
 import { given, type Route } from '../route.ts';
 import { totalsOf } from '../session-totals.ts';
 import { listOf, resultOf, TEXT } from './schemas.ts';
+
+/** A session in `GET /sessions`. */
+export interface ListedSession extends SessionInfo {
+  /** A process runs it now. */
+  readonly isLive: boolean;
+}
+
+/** A hit of `GET /search`. */
+export interface MarkedHit extends SearchHit {
+  /** The excerpt without marks. */
+  readonly text: string;
+  /** The matched words: where each starts and ends in `text`, in UTF-16 units. */
+  readonly marks: readonly (readonly [start: number, end: number])[];
+}
 
 const MAX_PAGE = 500;
 
@@ -22,6 +37,7 @@ export const LISTING_ROUTES: readonly Route[] = [
       },
       work: { type: 'boolean', description: 'true: only sessions in which a runner has work' },
       tag: { type: 'string', isRepeated: true, description: 'only sessions with all of these tags' },
+      source: { type: 'string', description: 'only sessions of this agent: own, claude-sdk, codex, opencode' },
       idPrefix: { type: 'string', description: 'only sessions whose id starts with this text' },
       metadata: { type: 'json', description: 'only sessions whose metadata has these values' },
       limit: { type: 'integer', minimum: 1, maximum: MAX_PAGE, description: 'the most sessions of a page; 50' },
@@ -32,10 +48,12 @@ export const LISTING_ROUTES: readonly Route[] = [
       description: 'One page',
       schema: resultOf({ sessions: listOf('SessionInfo'), next: TEXT }, ['next']),
     },
-    handle: ({ store }, { query }) => {
-      const { status, work, tag: tags, idPrefix, metadata, limit, cursor } = query;
-      const filter = given({ status, tags, idPrefix, metadata, limit, cursor, work: work === true ? true : undefined });
-      return store.listSessions(filter as ListSessionsOptions);
+    handle: async ({ store, pool }, { query }) => {
+      const { tag: tags, work, ...rest } = query;
+      const filter = given({ ...rest, tags, work: work === true ? true : undefined });
+      const { sessions, ...page } = await store.listSessions(filter as ListSessionsOptions);
+      const now = pool.now();
+      return { sessions: sessions.map((info): ListedSession => ({ ...info, isLive: isLive(info, now) })), ...page };
     },
   },
   {
@@ -74,11 +92,27 @@ export const LISTING_ROUTES: readonly Route[] = [
     handle: async ({ store }, { query }) => {
       if (!store.search) throw new HoldfastError('STORE_UNSUPPORTED', 'this store has no search');
       const { q, session: sessionId, limit } = query;
-      return { hits: await store.search(String(q), given({ sessionId, limit }) as SearchOptions) };
+      const hits = await store.search(String(q), given({ sessionId, limit }) as SearchOptions);
+      return { hits: hits.map(markedHit) };
     },
   },
 ];
 
 function ignoreMissing(error: unknown): undefined {
   if (!isHoldfastError(error, 'SESSION_NOT_FOUND')) throw error;
+}
+
+function isLive({ lease }: SessionInfo, now: number): boolean {
+  return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);
+}
+
+/** A hit with its marks as positions: a page must not search for signs in text of others. */
+function markedHit(hit: SearchHit): MarkedHit {
+  const marks: [number, number][] = [];
+  let text = '';
+  for (const [i, piece] of hit.excerpt.split(/[⟦⟧]/).entries()) {
+    if (i % 2 === 1) marks.push([text.length, text.length + piece.length]);
+    text += piece;
+  }
+  return { ...hit, text, marks };
 }

@@ -6,7 +6,7 @@ import type { CallState, Evaluation } from '../../core/evaluations.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import { formatTailCursor, parseTailCursor } from '../../core/tail-cursor.ts';
 import { getConversationState, getMessages, getPendingToolCalls, getQueuedInputs } from '../../core/views.ts';
-import { conversationOf } from '../../importers/kept/load-imported.ts';
+import { conversationOf, messagesOf } from '../../importers/kept/load-imported.ts';
 import { readCallArguments } from '../../loop/call-arguments.ts';
 import type { AnySession, Session } from '../../session/session.ts';
 import { type ExportFormat, exportConversation } from '../../transcripts/export/export-conversation.ts';
@@ -117,6 +117,7 @@ export const SESSION_ROUTES: readonly Route[] = [
           readonly evaluation?: string;
           readonly continued?: boolean;
         };
+        if (session.summary?.source) return { messages: await messagesOf(session) };
         const messages = getMessages(session, evaluation, { continued: continued === true });
         return { messages: await session.resolve(messages) };
       }),
@@ -239,6 +240,7 @@ async function eventPage(
 
 /** What a screen shows of a session now. */
 export async function stateOf(session: AnySession, machinery = false): Promise<SessionConversationState> {
+  if (session.summary?.source) return conversationOf(session);
   const converter = logConverter({ machinery });
   let state = createConversationState();
   for await (const item of session.events({ drafts: true })) {

@@ -60,6 +60,7 @@ export const sessionCases: readonly Case[] = [
             updatedAt: '2026-01-03T00:00:00.000Z',
             status: 'completed',
             evaluationId: 'e',
+            turns: 0,
           },
         ],
       });
@@ -99,7 +100,7 @@ export const sessionCases: readonly Case[] = [
     },
   },
   {
-    name: 'filters combine: tags, status, id prefix, metadata',
+    name: 'filters combine: tags, status, id prefix, source, metadata',
     async check({ store }) {
       const sessions: Readonly<Record<string, readonly NewEvent[]>> = {
         'a/1': [described({ tags: ['x', 'y'], metadata: { user: 1, deep: { b: 2, a: 1 } } })],
@@ -117,6 +118,8 @@ export const sessionCases: readonly Case[] = [
         [{ idPrefix: 'a/' }, ['a/1', 'a/2']],
         [{ idPrefix: 'a%' }, ['a%']],
         [{ idPrefix: '' }, ['a%', 'a/1', 'a/2', 'b/1']],
+        [{ source: 'own', tags: ['x'] }, ['a/1', 'a/2']],
+        [{ source: 'codex' }, []],
         [{ metadata: { user: 1 } }, ['a/1']],
         [{ metadata: { user: '1' } }, ['b/1']],
         [{ metadata: { deep: { a: 1, b: 2 } } }, ['a/1']],

@@ -5,7 +5,7 @@ import { checkListing, DEFAULT_PAGE, encodeCursor, matchesFilter } from '../sess
 import type { Database, Statement } from './driver.ts';
 import { RECENT } from './event-table.ts';
 import { type LeaseRow, leaseFromRow } from './lease-table.ts';
-import type { SummaryTable } from './summary-table.ts';
+import { parseSummary, type SummaryTable } from './summary-table.ts';
 
 /** A session in a list, with the columns of its lease: all of them are null when there is none. */
 type ListRow = {
@@ -88,9 +88,17 @@ export class SessionList {
     const { key, id, seq, updated_at: updatedAt } = row;
     const remembered = recent.get(key);
     // A copy of what this process remembers: the caller may change what it gets.
-    const summary = remembered ? structuredClone(remembered) : (parsed(row.data) ?? this.#summaries.read(row));
+    const stored = row.data === null ? undefined : parseSummary(row.data);
+    const summary = remembered ? structuredClone(remembered) : (stored ?? this.#foldAgain(row));
     const info = { ...summary, id, seq, updatedAt } as SessionInfo;
     return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, this.#clock) };
+  }
+
+  /** The summary of a session whose row is unusable, remembered for the next listing. */
+  #foldAgain({ key, revision, seq }: ListRow): SessionSummary | undefined {
+    const summary = this.#summaries.read({ key, revision, seq });
+    if (summary) this.#summaries.remember({ key, revision, seq, summary });
+    return summary && structuredClone(summary);
   }
 
   /** The summaries of those rows whose sessions have recent events. */
@@ -103,14 +111,5 @@ export class SessionList {
       this.#summaries.remember({ key, revision, seq, summary: summaries.get(key) as SessionSummary });
     }
     return summaries;
-  }
-}
-
-/** The summary in a row; undefined when it cannot be read. */
-function parsed(data: string | null): SessionSummary | undefined {
-  try {
-    return data === null ? undefined : (JSON.parse(data) as SessionSummary);
-  } catch {
-    return undefined;
   }
 }

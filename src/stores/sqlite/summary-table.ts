@@ -116,12 +116,8 @@ export class SummaryTable {
 
   #stored(key: number): Folded {
     const row = this.#read.get(key);
-    try {
-      if (row) return { seq: row.seq, summary: JSON.parse(row.data) as SessionSummary };
-    } catch {
-      // It is folded again; `check` reports the row.
-    }
-    return { seq: 0, summary: undefined };
+    const summary = row && parseSummary(row.data);
+    return row && summary ? { seq: row.seq, summary } : { seq: 0, summary: undefined };
   }
 
   /** Folds the events up to `until` that are not folded in yet. */
@@ -136,6 +132,19 @@ export class SummaryTable {
       }
     }
     return { seq, summary };
+  }
+}
+
+/**
+ * The summary in a row. Undefined when it cannot be read, which `check` reports, or was written before turns were counted: it is folded
+ * again from the log.
+ */
+export function parseSummary(data: string): SessionSummary | undefined {
+  try {
+    const summary = JSON.parse(data) as SessionSummary;
+    return summary.turns === undefined ? undefined : summary;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,0 +1,77 @@
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import type { SessionInfo } from '../../ports/store.ts';
+import { type InboxItem, inboxItems, mayWait } from '../inbox-items.ts';
+import type { Route, ServerContext } from '../route.ts';
+import { listOf, resultOf, TEXT } from './schemas.ts';
+
+/** A page of what waits for people: `GET /inbox`. */
+export interface InboxPage {
+  readonly items: readonly InboxItem[];
+  /** The cursor of the next page. */
+  readonly next?: string;
+}
+
+const STATUSES = ['suspended', 'failed'] as const;
+const MAX_SESSIONS = 200;
+/** How many sessions are open at a time for one page. */
+const MAX_OPEN = 8;
+
+/** Everything that waits for a person, over all sessions. */
+export const INBOX_ROUTE: Route = {
+  method: 'GET',
+  path: '/inbox',
+  name: 'getInbox',
+  summary: 'What waits for a person, over all sessions: approvals, unknown outcomes, limits, providers, failures',
+  query: {
+    limit: { type: 'integer', minimum: 1, maximum: MAX_SESSIONS, description: 'the most sessions of a page; 50' },
+    cursor: { type: 'string', description: 'next of the previous page' },
+  },
+  response: {
+    status: 200,
+    description: 'One page: suspended sessions, then failed ones, newest activity first',
+    schema: resultOf({ items: listOf('InboxItem'), next: TEXT }, ['next']),
+  },
+  handle: (context, { query }) => {
+    const { limit = 50, cursor } = query as { readonly limit?: number; readonly cursor?: string };
+    return inboxPage(context, limit, cursor);
+  },
+};
+
+/** Opens only sessions whose row says that something may wait. */
+async function inboxPage(context: ServerContext, limit: number, cursor: string | undefined): Promise<InboxPage> {
+  const waiting: SessionInfo[] = [];
+  const [start, position] = cursor === undefined ? ([0, ''] as const) : parseCursor(cursor);
+  let next: string | undefined;
+  for (let i = start, at = position; i < STATUSES.length && waiting.length < limit; ) {
+    const status = STATUSES[i] as (typeof STATUSES)[number];
+    const page = await context.store.listSessions({
+      ...{ status, limit: limit - waiting.length },
+      ...(at !== '' && { cursor: at }),
+    });
+    waiting.push(...page.sessions.filter(mayWait));
+    if (page.next === undefined) i++;
+    at = page.next ?? '';
+    next = i < STATUSES.length ? `${i}:${at}` : undefined;
+  }
+  const items: (readonly InboxItem[])[] = [];
+  for (let from = 0; from < waiting.length; from += MAX_OPEN) {
+    items.push(...(await Promise.all(waiting.slice(from, from + MAX_OPEN).map((info) => itemsOf(context, info)))));
+  }
+  return { items: items.flat(), ...(next !== undefined && { next }) };
+}
+
+/** None for a session that was deleted meanwhile. */
+async function itemsOf({ pool }: ServerContext, info: SessionInfo): Promise<readonly InboxItem[]> {
+  try {
+    return await pool.use(info.id, {}, (session) => inboxItems(session, info));
+  } catch (error) {
+    if (isHoldfastError(error, 'SESSION_NOT_FOUND')) return [];
+    throw error;
+  }
+}
+
+function parseCursor(cursor: string): readonly [number, string] {
+  const [, status = '', position = ''] = /^([01]):(.*)$/s.exec(cursor) ?? [];
+  if (status !== '') return [Number(status), position];
+  throw new HoldfastError('INVALID_ARGUMENT', 'this is not the cursor of a page; pass the `next` of the previous page');
+}

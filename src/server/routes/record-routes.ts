@@ -1,0 +1,315 @@
+/** Routes about what an agent did and sent: its requests beside the record, other strategies, its time, and two sessions side by side. */
+import { alignLogs, ComparedLog, isSameEvent, type LogComparison } from '../../core/compare-logs.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import type { Evaluation } from '../../core/evaluations.ts';
+import type { SessionEvent } from '../../core/events.ts';
+import { checkSessionId } from '../../core/session-id.ts';
+import { TimelineBuilder } from '../../core/timeline-builder.ts';
+import type { RequestRow } from '../../history/request-rows.ts';
+import { type RequestPoint, type RequestTotals, requestSeries, requestTotals } from '../../history/request-series.ts';
+import { type Strategy, strategyManager } from '../../history/strategy.ts';
+import type { AnySession } from '../../session/session.ts';
+import { namedEvaluations, type RequestSource, requestSource } from '../request-source.ts';
+import { type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
+import { type CutText, withShortTexts } from '../shortened.ts';
+import { COUNT, listOf, resultOf } from './schemas.ts';
+
+/** The requests of a session as a series: `GET /sessions/:id/requests`. */
+export interface RequestList {
+  readonly requests: readonly RequestPoint[];
+  readonly totals: RequestTotals;
+  /** How many older requests were left out. */
+  readonly omitted: number;
+}
+
+/** One request beside the record, a page of it: `GET /sessions/:id/requests/:turn`. */
+export interface RequestDetail {
+  readonly request: RequestPoint;
+  /** The number of rows. */
+  readonly total: number;
+  readonly from: number;
+  /** Long texts are cut: `cut` names each by its path in `rows`. */
+  readonly rows: readonly RequestRow[];
+  readonly cut: readonly CutText[];
+}
+
+/** What other strategies would have sent: `GET /sessions/:id/replay`. */
+export interface ReplayComparison {
+  readonly actual: RequestList;
+  readonly replays: readonly (RequestList & { readonly strategy: string })[];
+}
+
+/** Two sessions side by side: `GET /compare`. */
+export interface SessionComparison extends LogComparison {
+  readonly left: ComparedSession;
+  readonly right: ComparedSession;
+}
+
+/** One of two sessions that are compared. */
+export interface ComparedSession {
+  readonly id: string;
+  readonly seq: number;
+  readonly title?: string;
+  readonly forkedFrom?: { readonly sessionId: string; readonly seq: number };
+}
+
+const EVALUATION = {
+  type: 'string',
+  description: 'the id of an evaluation; all of the main conversation unless given',
+} as const;
+const LIFETIME = {
+  type: 'integer',
+  minimum: 0,
+  description: 'how many milliseconds the provider keeps a cached beginning; 300000',
+} as const;
+const MAX_REQUESTS = 500;
+const MAX_ROWS = 500;
+const MAX_STRATEGIES = 5;
+const DEFAULT_TEXT = 4000;
+
+/** Routes that explain what happened in a session. */
+export const RECORD_ROUTES: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/sessions/:id/requests',
+    name: 'getRequests',
+    summary: 'The newest requests: tokens, usage, and why each missed the cache',
+    query: { evaluation: EVALUATION, lifetimeMs: LIFETIME },
+    response: {
+      status: 200,
+      description: 'A series, oldest first',
+      schema: resultOf({ requests: listOf('RequestPoint'), totals: { type: 'object' }, omitted: COUNT }),
+    },
+    handle: (context, request) =>
+      withSession(context, request, async (session): Promise<RequestList> => {
+        const source = await sourceOf(context, session, request);
+        return readSeries(source, { lifetimeMs: request.query.lifetimeMs as number | undefined });
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/sessions/:id/requests/:turn',
+    name: 'getRequest',
+    summary: 'One request as it was sent, beside the record',
+    query: {
+      evaluation: {
+        ...EVALUATION,
+        description: 'the id of the evaluation; the newest of the main conversation unless given',
+      },
+      from: { type: 'integer', minimum: 0, description: 'the first row; 0' },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_ROWS, description: 'the most rows; 100' },
+      maxText: { type: 'integer', minimum: 0, description: `longer texts are cut; ${DEFAULT_TEXT}` },
+      lifetimeMs: LIFETIME,
+    },
+    response: {
+      status: 200,
+      description: 'A page of its rows',
+      schema: resultOf({
+        ...{
+          request: { type: 'object' },
+          total: COUNT,
+          from: COUNT,
+          rows: listOf('RequestRow'),
+          cut: listOf('CutText'),
+        },
+      }),
+    },
+    handle: (context, request) => withSession(context, request, (session) => requestDetail(context, session, request)),
+  },
+  {
+    method: 'GET',
+    path: '/sessions/:id/replay',
+    name: 'replayHistory',
+    summary: 'What other history strategies would have sent',
+    query: {
+      strategy: {
+        type: 'json',
+        isRepeated: true,
+        isRequired: true,
+        description: `a Strategy; up to ${MAX_STRATEGIES}`,
+      },
+      evaluation: EVALUATION,
+    },
+    response: {
+      status: 200,
+      description: 'The series of each strategy beside the actual one',
+      schema: resultOf({ actual: { type: 'object' }, replays: listOf('RequestList, with the name of its strategy') }),
+    },
+    handle: (context, request) =>
+      withSession(context, request, async (session): Promise<ReplayComparison> => {
+        const strategies = request.query.strategy as readonly Strategy[];
+        if (strategies.length > MAX_STRATEGIES) throw invalid(`give at most ${MAX_STRATEGIES} strategies`);
+        const managers = strategies.map(strategyManager);
+        const source = await sourceOf(context, session, request);
+        const replays: (RequestList & { readonly strategy: string })[] = [];
+        for (const instead of managers) {
+          replays.push({ strategy: instead.name, ...(await readSeries(source, { instead })) });
+        }
+        return { actual: await readSeries(source, {}), replays };
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/sessions/:id/timeline',
+    name: 'getTimeline',
+    summary: 'Model calls, tools, waits and crashes of a session',
+    query: { evaluation: { ...EVALUATION, description: 'only this evaluation and its children' } },
+    response: {
+      status: 200,
+      description: 'The timeline',
+      schema: resultOf({ evaluations: listOf('TimelineEvaluation'), omitted: COUNT }),
+    },
+    handle: (context, request) =>
+      withSession(context, request, async (session) => {
+        const { evaluation } = request.query as { readonly evaluation?: string };
+        const only = evaluation === undefined ? undefined : descendantsOf(session, evaluation);
+        const builder = new TimelineBuilder(only && { only });
+        for await (const event of session.events()) builder.push(event);
+        return builder.timeline();
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/compare',
+    name: 'compareSessions',
+    summary: 'Two sessions side by side: their shared beginning, then their messages aligned',
+    query: {
+      left: { type: 'string', isRequired: true, description: 'the id of a session' },
+      right: { type: 'string', isRequired: true, description: 'the id of another' },
+    },
+    response: {
+      status: 200,
+      description: 'The comparison',
+      schema: resultOf({
+        ...{ left: { type: 'object' }, right: { type: 'object' }, sharedSeq: COUNT },
+        ...{ rows: listOf('ComparedRow'), omitted: { type: 'object' } },
+      }),
+    },
+    errors: [404],
+    handle: ({ pool }, { query }) => {
+      const { left, right } = query as { readonly left: string; readonly right: string };
+      for (const id of [left, right]) checkSessionId(id);
+      return pool.use(left, {}, (one) => pool.use(right, {}, (other) => compareSessions(one, other)));
+    },
+  },
+];
+
+function sourceOf(context: ServerContext, session: AnySession, { query }: RouteRequest): Promise<RequestSource> {
+  return requestSource(context, session, namedEvaluations(session, query.evaluation as string | undefined));
+}
+
+/** The newest requests of the evaluations, oldest first. One evaluation's messages are in memory at a time. */
+async function readSeries(
+  { evaluations, log, read }: RequestSource,
+  options: { readonly lifetimeMs?: number | undefined; readonly instead?: ReturnType<typeof strategyManager> },
+): Promise<RequestList> {
+  const counts = evaluations.map(({ id }) => log.requestsOf(id).length);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  const requests: RequestPoint[] = [];
+  let skipped = Math.max(0, all - MAX_REQUESTS);
+  const omitted = skipped;
+  for (const [i, evaluation] of evaluations.entries()) {
+    const count = counts[i] ?? 0;
+    const skip = Math.min(skipped, count);
+    skipped -= skip;
+    if (count === skip) continue;
+    const { continued, ...source } = await read(evaluation);
+    const { instead } = options;
+    const series = requestSeries({
+      ...source,
+      ...options,
+      ...(continued && { continued: { ...continued, instead } }),
+      requests: source.requests.slice(Math.max(0, skip - 1)), // the one before the first is compared with
+    });
+    requests.push(...series.slice(Math.min(1, skip)));
+  }
+  return { requests, totals: requestTotals(requests), omitted };
+}
+
+async function requestDetail(
+  context: ServerContext,
+  session: AnySession,
+  request: RouteRequest,
+): Promise<RequestDetail> {
+  const {
+    evaluation,
+    from = 0,
+    limit = 100,
+    maxText = DEFAULT_TEXT,
+    lifetimeMs,
+  } = request.query as {
+    readonly evaluation?: string;
+    readonly from?: number;
+    readonly limit?: number;
+    readonly maxText?: number;
+    readonly lifetimeMs?: number;
+  };
+  const turn = Number(request.params.turn);
+  const named: Evaluation | undefined = namedEvaluations(session, evaluation).at(-1);
+  const source = named && (await requestSource(context, session, [named]));
+  const options = named && (await source?.read(named));
+  const at = options?.requests.findIndex((one) => one.turn === turn) ?? -1;
+  if (!options || at < 0) {
+    throw new HoldfastError('CONVERSATION_NOT_FOUND', `there is no request ${request.params.turn?.slice(0, 20)} here`);
+  }
+  let detail: { readonly request: RequestPoint; readonly rows: readonly RequestRow[] } | undefined;
+  requestSeries(
+    { ...options, lifetimeMs, requests: options.requests.slice(Math.max(0, at - 1), at + 1) },
+    (point, rows) => {
+      detail = { request: point, rows: rows ?? [] };
+    },
+  );
+  const { request: point, rows = [] } = detail ?? {};
+  if (!point) throw new HoldfastError('CONVERSATION_NOT_FOUND', `request ${turn} has no response in the record`);
+  const { value, cut } = withShortTexts(rows.slice(from, from + limit), maxText);
+  return { request: point, total: rows.length, from, rows: value, cut };
+}
+
+/** An evaluation and those that its calls started, to any depth. */
+function descendantsOf(session: AnySession, evaluationId: string): ReadonlySet<string> {
+  const ids = new Set(namedEvaluations(session, evaluationId).map(({ id }) => id));
+  for (const { id, parent } of session.state.record.evaluations)
+    if (parent && ids.has(parent.evaluationId)) ids.add(id);
+  return ids;
+}
+
+/** Reads both logs at the same time, and holds only what follows their shared beginning. */
+async function compareSessions(left: AnySession, right: AnySession): Promise<SessionComparison> {
+  const logs = { left: new ComparedLog(), right: new ComparedLog() };
+  const other = right.events()[Symbol.asyncIterator]();
+  let sharedSeq = 0;
+  let isShared = true;
+  try {
+    for await (const event of left.events()) {
+      const next: IteratorResult<SessionEvent> | undefined = isShared ? await other.next() : undefined;
+      isShared &&= next?.done === false && isSameEvent(event, next.value);
+      if (isShared) {
+        sharedSeq = event.seq;
+        continue;
+      }
+      logs.left.push(event);
+      if (next?.done === false) logs.right.push(next.value);
+    }
+    for (;;) {
+      const next: IteratorResult<SessionEvent> = await other.next();
+      if (next.done) break;
+      logs.right.push(next.value);
+    }
+  } finally {
+    await other.return?.();
+  }
+  return {
+    left: comparedSession(left),
+    right: comparedSession(right),
+    ...alignLogs(logs.left, logs.right, sharedSeq),
+  };
+}
+
+function comparedSession({ id, seq, summary }: AnySession): ComparedSession {
+  const { title, forkedFrom } = summary ?? {};
+  return { id, seq, ...(title !== undefined && { title }), ...(forkedFrom && { forkedFrom }) };
+}
+
+function invalid(why: string): HoldfastError {
+  return new HoldfastError('INVALID_ARGUMENT', why);
+}
