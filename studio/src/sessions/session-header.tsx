@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { SessionDetails } from '../api/use-session-info.ts';
+import { useCommands } from '../shell/commands.ts';
 import { Link } from '../shell/link.tsx';
-import { addressOf } from '../shell/router.ts';
+import { addressOf, navigate } from '../shell/router.ts';
 import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Status } from '../ui/status.tsx';
@@ -18,6 +19,15 @@ export function SessionHeader(props: {
 }) {
   const { id, details, view, children } = props;
   const now = useNow();
+  useCommands(
+    SESSION_TABS.map(([name, label], index) => ({
+      id: `tab-${name}`,
+      title: `${label} of this session`,
+      group: 'Go to',
+      keys: `${index + 1}`,
+      run: () => navigate(tabAddress(id, name)),
+    })),
+  );
   const summary = details?.summary;
   return (
     <ViewHeader title={summary ? titleOf({ ...summary, id }) : id}>
@@ -36,7 +46,7 @@ export function SessionHeader(props: {
           {SESSION_TABS.map(([name, label]) => (
             <Link
               key={name}
-              href={name === '' ? addressOf('sessions', id) : addressOf('sessions', id, name)}
+              href={tabAddress(id, name)}
               aria-current={name === view ? 'page' : undefined}
               className="rounded px-2 py-0.5 text-muted hover:text-ink aria-[current]:bg-raised aria-[current]:text-ink"
             >
@@ -47,4 +57,8 @@ export function SessionHeader(props: {
       )}
     </ViewHeader>
   );
+}
+
+function tabAddress(id: string, name: string): string {
+  return name === '' ? addressOf('sessions', id) : addressOf('sessions', id, name);
 }

@@ -36,9 +36,12 @@ export class StudioHost {
     this.#directory = directory;
   }
 
-  static async start(): Promise<StudioHost> {
+  /** `prepare` writes sessions into the database before the server has it open. */
+  static async start(prepare?: (database: string) => Promise<void>): Promise<StudioHost> {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-studio-'));
-    const host = new StudioHost(await sqliteStore(join(directory, 'studio.db')), directory);
+    const database = join(directory, 'studio.db');
+    await prepare?.(database);
+    const host = new StudioHost(await sqliteStore(database), directory);
     await host.listen();
     return host;
   }
