@@ -73,7 +73,7 @@ function Comparison({
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 text-muted">
-        <SharedNote comparison={data} />
+        <Difference comparison={data} />
         <span className="flex-1" />
         <label className="inline-flex items-center gap-1.5">
           <input
@@ -92,29 +92,15 @@ function Comparison({
   );
 }
 
-/** How much of both sessions is the same, in a sentence. */
-function SharedNote({ comparison: { left, right, sharedSeq, rows } }: { readonly comparison: SessionComparison }) {
+/** How much of both sessions differs, in a sentence. */
+function Difference({ comparison: { sharedSeq, rows } }: { readonly comparison: SessionComparison }) {
   const differing = rows.filter(({ isSame }) => !isSame).length;
-  const rest =
-    differing === 0
-      ? 'No message differs.'
-      : `${count(differing, 'row')} after it ${differing === 1 ? 'differs' : 'differ'}.`;
-  const fork = [left, right].find(
-    ({ forkedFrom }) => forkedFrom?.sessionId === left.id || forkedFrom?.sessionId === right.id,
-  );
-  if (sharedSeq === 0)
-    return (
-      <span>
-        The sessions share no beginning.{' '}
-        {differing === 0
-          ? 'No message differs.'
-          : `${count(differing, 'row')} of them ${differing === 1 ? 'differs' : 'differ'}.`}
-      </span>
-    );
+  const differ =
+    differing === 0 ? 'No message differs.' : `${count(differing, 'row')} ${differing === 1 ? 'differs' : 'differ'}.`;
   return (
     <span>
-      The first {count(sharedSeq, 'event')} of both sessions {sharedSeq === 1 ? 'is' : 'are'} the same
-      {fork ? ', up to where one was forked' : ''}. {rest}
+      {sharedSeq === 0 && 'The sessions share no beginning. '}
+      {differ}
     </span>
   );
 }

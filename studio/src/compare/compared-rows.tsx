@@ -4,6 +4,7 @@ import { memo } from 'react';
 import { visible } from '../conversation/ansi.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
+import { ClampedText } from '../ui/clamped-text.tsx';
 import { compact, count, money } from '../ui/format.ts';
 import { type Piece, wordDifferences } from './word-differences.ts';
 
@@ -26,7 +27,7 @@ export function ComparedRows({
       </div>
       {sharedSeq > 0 && (
         <p className="border-b border-line bg-panel px-4 py-1 text-xs text-muted">
-          ⋯ The shared beginning is folded: {count(sharedSeq, 'event')}.{' '}
+          ⋯ {sharedSeq === 1 ? 'The first event is' : `The first ${count(sharedSeq, 'event')} are`} the same in both.{' '}
           <Link href={addressOf('sessions', right.id)} className="text-accent hover:underline">
             Read it in the conversation
           </Link>
@@ -71,7 +72,13 @@ function Side(props: {
   readonly mark: string;
 }) {
   const { message, isSame, pieces, mark } = props;
-  if (!message) return <div className="text-muted italic">nothing here</div>;
+  if (!message)
+    return (
+      <div className="text-muted">
+        <span aria-hidden="true">–</span>
+        <span className="sr-only">nothing</span>
+      </div>
+    );
   const { role, text, length, calls, toolName, isError, model, usage } = message;
   const isResult = role === 'tool';
   return (
@@ -83,14 +90,13 @@ function Side(props: {
         {usage && <span className="tabular-nums">{compact(usage.inputTokens + usage.outputTokens)} tokens</span>}
         {usage?.costUsd !== undefined && <span className="tabular-nums">{money(usage.costUsd)}</span>}
       </p>
-      <div
-        className={`break-words whitespace-pre-wrap ${isResult ? 'font-mono text-xs' : ''} ${isSame ? 'line-clamp-2' : 'max-h-80 overflow-y-auto'}`}
-      >
-        {pieces ? <Pieces pieces={pieces} mark={mark} /> : visible(text)}
-        {length > text.length && <span className="text-muted"> … {count(length - text.length, 'more character')}</span>}
-      </div>
+      <ClampedText text={visible(text)} isCode={isResult}>
+        {pieces && <Pieces pieces={pieces} mark={mark} />}
+      </ClampedText>
+      {length > text.length && (
+        <p className="text-xs text-muted">{count(length - text.length, 'more character')} in the conversation</p>
+      )}
       {calls?.map(({ name, arguments: given }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the calls of one message do not move
         <p key={index} className="line-clamp-2 font-mono text-xs break-all">
           → {name}({visible(given)})
         </p>
@@ -101,7 +107,6 @@ function Side(props: {
 
 function Pieces({ pieces, mark }: { readonly pieces: readonly Piece[]; readonly mark: string }) {
   return pieces.map(({ text, isChanged }, index) =>
-    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one text do not move
     isChanged ? (
       <mark key={index} className={mark}>
         {visible(text)}

@@ -55,7 +55,6 @@ export function SeriesChart({ series }: { readonly series: readonly Series[] }) 
             ))}
             {Array.from({ length }, (_, index) =>
               index % every === 0 ? (
-                // biome-ignore lint/suspicious/noArrayIndexKey: it is the number of the request
                 <text key={index} x={x(index)} y={HEIGHT - 4} textAnchor="middle">
                   {index + 1}
                 </text>
@@ -67,7 +66,6 @@ export function SeriesChart({ series }: { readonly series: readonly Series[] }) 
               const [stroke, dash, line] = LINES[index] ?? ['stroke-muted', undefined, 1];
               const points = values.map((value, at) => `${x(at)},${y(value)}`).join(' ');
               return (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two strategies may have one name
                 <polyline
                   key={`${index} ${name}`}
                   points={points}

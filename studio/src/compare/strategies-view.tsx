@@ -38,11 +38,10 @@ export function StrategiesView({ place }: ViewProps) {
         <div className="min-h-0 flex-1 overflow-y-auto px-4 py-3">
           <p className="max-w-3xl text-muted">
             Each strategy is applied to the record of this session, request by request. The responses stay what they
-            were: no model is called. A summary that was never made is left out.
+            were: no model is called, and only summaries that were made can be used.
           </p>
           <ol className="my-3 flex flex-col gap-1.5">
             {strategies.map((strategy, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: strategies have no other name than their place
               <li key={at} className="flex items-center gap-3">
                 <LineSample index={at + 1} />
                 <StrategyEditor
@@ -88,7 +87,7 @@ function Results({ comparison: { actual, replays } }: { readonly comparison: Rep
     <>
       <h2 className="mt-5 mb-2 font-medium">Tokens per request</h2>
       <SeriesChart series={series} />
-      <div className="mt-4 overflow-x-auto" role="region" aria-label="Totals" tabIndex={0}>
+      <section className="mt-4 overflow-x-auto" aria-label="Totals" tabIndex={0}>
         <table className="w-full max-w-4xl border-collapse text-left whitespace-nowrap tabular-nums">
           <thead className="text-xs text-muted">
             <tr className="border-b border-line">
@@ -102,7 +101,6 @@ function Results({ comparison: { actual, replays } }: { readonly comparison: Rep
           </thead>
           <tbody>
             {lists.map(({ name, list: { totals } }, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: two strategies may have one name
               <tr key={index} className="border-b border-line">
                 <th scope="row" className="py-1.5 pr-4 font-normal">
                   <span className="inline-flex items-center gap-2">
@@ -119,7 +117,7 @@ function Results({ comparison: { actual, replays } }: { readonly comparison: Rep
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </>
   );
 }

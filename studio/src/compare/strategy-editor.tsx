@@ -20,7 +20,6 @@ export function StrategyEditor(props: {
     <fieldset className="flex flex-wrap items-center gap-x-2 gap-y-1">
       <legend className="sr-only">Strategy {number}</legend>
       {steps.map((step, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other name than their place
         <span key={at} className="inline-flex flex-wrap items-center gap-1.5">
           {at > 0 && <span className="text-muted">then</span>}
           <select

@@ -43,7 +43,12 @@ export const MAX_STRATEGIES = 5;
 
 const DEFAULT: readonly Strategy[] = [
   { steps: [{ manager: 'passthrough' }] },
-  { steps: [{ manager: 'slidingWindow', size: 20, low: 10 }] },
+  {
+    steps: [
+      { manager: 'truncateToolResults', maxLength: 1000 },
+      { manager: 'slidingWindow', size: 20, low: 10 },
+    ],
+  },
 ];
 
 /** A step with the numbers that its manager needs. */

@@ -43,6 +43,13 @@ export function ConversationPane(props: {
       isHidden: true,
       run: () => toggle(target),
     },
+    {
+      id: 'fork',
+      title: 'Fork at the chosen block',
+      group: 'Session',
+      keys: 'F',
+      run: () => setForked(forkable(rows(), target)),
+    },
   ]);
   const isEmpty = state.blocks.length === 0;
   return (

@@ -17,16 +17,8 @@ export function CacheNote({ request }: { readonly request: RequestPoint }) {
       <p className="max-w-3xl text-base">{cacheSentence(request)}</p>
       {difference && (
         <div className="mt-2 grid max-w-5xl grid-cols-2 gap-4 max-md:grid-cols-1 max-md:gap-2">
-          <Side
-            title={`Message ${difference.index + 1} of the request before`}
-            side={difference.before}
-            none="The request before ends here."
-          />
-          <Side
-            title={`Message ${difference.index + 1} of this request`}
-            side={difference.now}
-            none="This request ends here."
-          />
+          <Side title="In the request before" side={difference.before} none="The request before does not have it." />
+          <Side title="In this request" side={difference.now} none="This request does not have it." />
         </div>
       )}
     </section>
@@ -49,7 +41,6 @@ function Side({
         {side && `, ${side.role}`}
       </figcaption>
       {side ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <pre
           tabIndex={0}
           className="max-h-32 overflow-auto rounded bg-panel px-2 py-1 font-mono text-xs break-words whitespace-pre-wrap"

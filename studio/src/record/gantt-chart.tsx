@@ -1,5 +1,5 @@
 import { type KeyboardEvent, memo, useEffect, useId, useMemo, useRef } from 'react';
-import { duration } from '../ui/format.ts';
+import { count, duration } from '../ui/format.ts';
 import { useWidth } from '../ui/use-width.ts';
 import { type GanttLayout, type GanttRow, neighbourOf, type PlacedSpan, scaleOf } from './gantt-layout.ts';
 import { spanLabel } from './span-sentence.ts';
@@ -52,6 +52,7 @@ export function GanttChart(props: {
             ref={svg}
             width={inner + 8}
             height={height}
+            // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its options are shapes
             role="listbox"
             tabIndex={0}
             aria-label="Model calls, tools and waits in the order in which they began"
@@ -113,6 +114,7 @@ function Ground(props: {
 }) {
   const { rows, scale, width, height } = props;
   return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <g aria-hidden="true" className="fill-muted text-[10px]">
       {scale.ticks.map(({ x, ms }) => (
         <g key={ms}>
@@ -122,16 +124,14 @@ function Ground(props: {
           </text>
         </g>
       ))}
-      {rows.map(({ key, kind }, index) =>
+      {rows.map(({ key, kind, evaluation }, index) =>
         kind === 'heading' ? (
-          <line
-            key={key}
-            x1={0}
-            x2={width + 8}
-            y1={AXIS + index * ROW}
-            y2={AXIS + index * ROW}
-            className="stroke-line"
-          />
+          <g key={key}>
+            <line x1={0} x2={width + 8} y1={AXIS + index * ROW} y2={AXIS + index * ROW} className="stroke-line" />
+            <text x={Math.min(scale.x(Date.parse(evaluation.from)) + 3, width - 120)} y={AXIS + index * ROW + 15}>
+              {`${count(evaluation.turns, 'turn')}, ${evaluation.status}`}
+            </text>
+          </g>
         ) : null,
       )}
       {scale.pauses.map(({ x, width: wide, from, to }) => (
@@ -206,11 +206,10 @@ const Bar = memo(
     const isDown = span.kind === 'down';
     const y = AXIS + row * ROW + (isDown ? 1 : (ROW - BAR) / 2);
     const height = isDown ? rows * ROW - 2 : BAR;
-    const words = spanLabel(span);
-    const fits = words.length * LETTER + 8 <= width;
+    const words = [spanLabel(span), span.kind === 'model' ? String(span.turn) : ''].find(
+      (text) => text !== '' && text.length * LETTER + 6 <= width,
+    );
     return (
-      // biome-ignore lint/a11y/useFocusableInteractive: the list holds the focus and names the chosen option
-      // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the list choose
       <g
         id={id}
         role="option"
@@ -241,9 +240,9 @@ const Bar = memo(
             strokeWidth="1.5"
           />
         )}
-        {fits && (
+        {words !== undefined && (
           <text
-            x={x + 4}
+            x={x + 3}
             y={isDown ? y + height / 2 + 4 : y + 12}
             className={`pointer-events-none text-[11px] ${text}`}
           >

@@ -39,7 +39,7 @@ export function ganttLayout({ evaluations }: Timeline, now: number): GanttLayout
   const spans: PlacedSpan[] = [];
   const add = (evaluation: TimelineEvaluation, depth: number): void => {
     const { id, prompt } = evaluation;
-    rows.push({ key: id, kind: 'heading', label: prompt, depth, evaluation });
+    rows.push({ key: id, kind: 'heading', label: prompt.slice(prompt.lastIndexOf('/') + 1), depth, evaluation });
     const first = rows.length;
     const lanes = lanesOf(evaluation);
     for (const [name, label] of lanes) rows.push({ key: `${id} ${name}`, kind: 'lane', label, depth, evaluation });

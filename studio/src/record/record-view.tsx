@@ -78,7 +78,9 @@ function Requests(props: {
   };
   const missed = (step: 1 | -1): void => {
     for (let at = chosen + step; at >= 0 && at < requests.length; at += step) {
-      if ((requests[at]?.cache.comparison?.stability ?? 1) < 1) return choose(at);
+      if ((requests[at]?.cache.comparison?.stability ?? 1) === 1) continue;
+      choose(at);
+      return;
     }
   };
   useCommands([
@@ -94,7 +96,7 @@ function Requests(props: {
     },
   ]);
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div className="flex min-h-0 flex-1 flex-col max-md:overflow-y-auto">
       <div className="shrink-0 border-b border-line px-4 pt-3 pb-2">
         <Totals totals={totals} omitted={omitted}>
           {children}
@@ -102,7 +104,7 @@ function Requests(props: {
         <RequestChart requests={requests} chosen={chosen} onChoose={choose} />
         <ChartLegend />
       </div>
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="min-h-0 flex-1 overflow-y-auto max-md:flex-none">
         {request && <RequestDetail sessionId={sessionId} request={request} />}
       </div>
     </div>

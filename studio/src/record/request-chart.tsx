@@ -39,6 +39,7 @@ export function RequestChart(props: {
         <svg
           width={AXIS + slot * requests.length}
           height={TOTAL}
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its options are shapes
           role="listbox"
           tabIndex={0}
           aria-label="Requests, oldest first"
@@ -80,6 +81,7 @@ function Axis({
   readonly width: number;
 }) {
   return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <g aria-hidden="true" className="fill-muted text-[10px]">
       {[most, most / 2, 0].map((value) => {
         const y = HEIGHT - scale(value);
@@ -130,8 +132,6 @@ const Bar = memo(
     const stability = cache.comparison?.stability ?? (cache.cause === 'first' ? undefined : 1);
     const strip = HEIGHT + GAP;
     return (
-      // biome-ignore lint/a11y/useFocusableInteractive: the list holds the focus and names the chosen option
-      // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the list choose
       <g
         id={id}
         role="option"

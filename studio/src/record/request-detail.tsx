@@ -65,7 +65,8 @@ function Fidelity({ request: { fidelity, strategy } }: { readonly request: Reque
   const text = {
     exact: undefined,
     counterfactual: undefined,
-    matching: `The request was built again from the log with ${strategy}, and has the recorded number of messages and tokens. Options that the name does not have, such as texts of placeholders, may differ.`,
+    matching:
+      'Built again from the log, with the recorded number of messages and tokens. What the name of the strategy does not say, such as the text of a placeholder, may differ.',
     differs: `Built again with ${strategy}, this request does not have the recorded number of messages and tokens: its options were others. Read it as an approximation.`,
     erased: 'A message of this request was erased since, so that it cannot be shown as it was sent.',
     unknown: `This server does not know the history manager ${strategy}, so that only the recorded figures can be shown.`,

@@ -4,6 +4,7 @@ import type { TextPiece } from 'holdfast/server';
 import { memo, type ReactNode, useState } from 'react';
 import { readJson } from '../api/server.ts';
 import { visible } from '../conversation/ansi.ts';
+import { ClampedText } from '../ui/clamped-text.tsx';
 import { compact, count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
 import { messageText, speakerOf } from './message-text.ts';
@@ -20,8 +21,6 @@ const FATES: Readonly<Record<RequestFate, readonly [word: string, tone: string]>
 /** Beside each other on a wide page; below each other on a narrow one. */
 export const ROW_COLUMNS =
   'grid grid-cols-[5.5rem_6.5rem_minmax(0,1fr)_minmax(0,1fr)_6rem] gap-x-4 px-4 max-md:grid-cols-[auto_minmax(0,1fr)_auto] max-md:gap-x-3';
-const CLAMPED_LINES = 3;
-const CLAMPED = 260;
 
 /** One message: as it is recorded, and as it was sent. */
 export const RequestRow = memo((props: { readonly sessionId: string; readonly row: Row; readonly isCut: boolean }) => {
@@ -35,7 +34,7 @@ export const RequestRow = memo((props: { readonly sessionId: string; readonly ro
       <span className="min-w-0 truncate text-muted">{message ? speakerOf(message) : role}</span>
       <Tokens recorded={recordedTokens} sent={sentTokens} fate={fate} />
       <div
-        className={`min-w-0 max-md:col-span-3 ${fate === 'whole' ? 'col-span-2' : ''} ${sentTokens === 0 ? 'text-muted' : ''} md:-order-1 md:col-start-3`}
+        className={`min-w-0 max-md:col-span-3 ${fate === 'whole' ? 'md:col-span-2' : ''} ${sentTokens === 0 ? 'text-muted' : ''} md:col-start-3 md:row-start-1`}
       >
         {recorded ? (
           <Text sessionId={sessionId} message={recorded} isCut={isCut} />
@@ -44,7 +43,7 @@ export const RequestRow = memo((props: { readonly sessionId: string; readonly ro
         )}
       </div>
       {fate !== 'whole' && (
-        <div className="min-w-0 max-md:col-span-3 max-md:border-l-2 max-md:border-line max-md:pl-2 md:-order-1 md:col-start-4">
+        <div className="min-w-0 max-md:col-span-3 max-md:border-l-2 max-md:border-line max-md:pl-2 md:col-start-4 md:row-start-1">
           {sent ? (
             <Text sessionId={sessionId} message={sent} />
           ) : (
@@ -70,45 +69,28 @@ function Tokens({
   readonly fate: RequestFate;
 }) {
   return (
-    <span className="text-right text-muted tabular-nums md:col-start-5">
+    <span className="text-right text-muted tabular-nums md:col-start-5 md:row-start-1">
       {fate === 'whole' ? compact(sent) : `${compact(recorded)} → ${compact(sent)}`}
       <span className="sr-only"> tokens</span>
     </span>
   );
 }
 
-/** The text of a message: its first lines, and all of it when a person wants that. A recorded text that the page does not have is loaded. */
+/** The text of a message. A recorded text that the page does not have whole is loaded when it is opened. */
 function Text(props: { readonly sessionId: string; readonly message: ConversationMessage; readonly isCut?: boolean }) {
   const { sessionId, message, isCut = false } = props;
-  const [isOpen, setOpen] = useState(false);
   const [loaded, setLoaded] = useState<string>();
-  const text = loaded ?? visible(messageText(message));
-  const isLong = isCut || text.length > CLAMPED || text.split('\n', CLAMPED_LINES + 1).length > CLAMPED_LINES;
-  const toggle = (): void => {
-    setOpen(!isOpen);
+  const text = loaded ?? messageText(message);
+  const load = (): void => {
     if (!isCut || loaded !== undefined) return;
     const path = `sessions/${encodeURIComponent(sessionId)}/texts/${encodeURIComponent(message.id)}?limit=200000`;
     readJson<TextPiece>(path).then(
       ({ text: whole, length }) =>
-        setLoaded(
-          visible(whole) + (length > whole.length ? `\n… ${count(length - whole.length, 'more character')}` : ''),
-        ),
+        setLoaded(length > whole.length ? `${whole}\n… ${count(length - whole.length, 'more character')}` : whole),
       (error: Error) => setLoaded(`${text}\n${sentence(error)}`),
     );
   };
+  if (text === '') return <Nothing>no text</Nothing>;
   const isCode = message.role === 'tool' || message.role === 'system';
-  return (
-    <>
-      <div
-        className={`break-words whitespace-pre-wrap ${isCode ? 'font-mono text-xs' : ''} ${isLong && !isOpen ? 'line-clamp-3' : ''}`}
-      >
-        {text || <Nothing>no text</Nothing>}
-      </div>
-      {isLong && (
-        <button type="button" aria-expanded={isOpen} className="text-xs text-accent hover:underline" onClick={toggle}>
-          {isOpen ? 'Show less' : 'Show all'}
-        </button>
-      )}
-    </>
-  );
+  return <ClampedText text={visible(text)} isCode={isCode} isCut={isCut} onOpen={load} />;
 }

@@ -42,7 +42,10 @@ export function SessionHeader(props: {
       <span className="flex-1" />
       {children}
       {SESSION_TABS.length > 1 && (
-        <nav aria-label="Views of this session" className="flex gap-px rounded-md border border-line p-px">
+        <nav
+          aria-label="Views of this session"
+          className="flex max-w-full gap-px overflow-x-auto rounded-md border border-line p-px"
+        >
           {SESSION_TABS.map(([name, label]) => (
             <Link
               key={name}

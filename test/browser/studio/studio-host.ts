@@ -49,21 +49,22 @@ export class StudioHost {
   /** Serves; again after `close`, at the same address if `port` is given. */
   async listen(port = 0): Promise<void> {
     const tools = studioTools(this);
-    const model = scriptedModel((request) => this.#turnFor(request), {
-      modelId: 'scripted-1',
-      beforePart: () => this.words.passed(),
-    });
-    const adapter = createAdapter({
-      model,
-      maxModelRetries: 0,
-      prices: { 'scripted-1': { input: 3, output: 15 } },
-    });
+    const adapterOf = (modelId: string) =>
+      createAdapter({
+        model: scriptedModel((request) => this.#turnFor(request), { modelId, beforePart: () => this.words.passed() }),
+        maxModelRetries: 0,
+        prices: { [modelId]: { input: 3, output: 15 } },
+      });
     const prompt = definePrompt({ ns: 'studio', key: 'assistant', instructions: 'Work with your tools.', tools });
     this.#server = createServer({
       store: this.store,
       studio: true,
       pollMs: 50,
-      agents: ({ id }) => ({ adapter, prompt, ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }) }),
+      agents: ({ id, summary }) => ({
+        adapter: adapterOf(String(summary?.metadata.model ?? 'scripted-1')),
+        prompt,
+        ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }),
+      }),
     });
     const { url } = await this.#server.listen({ port });
     this.#url = url;
