@@ -189,7 +189,7 @@ function optionLabel({ turn, estimatedTokens, cache }: RequestPoint, index: numb
 /** What the colours mean. */
 export function ChartLegend() {
   return (
-    <p className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted" aria-hidden="true">
+    <p className="mt-1.5 flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted" aria-hidden="true">
       <Sample className="bg-accent">same beginning as the request before</Sample>
       <Sample className="bg-accent opacity-35">new in this request</Sample>
       <Sample className="bg-strong-line">kept of the request before</Sample>
