@@ -1,5 +1,5 @@
-import type { ConversationBlock, SessionConversationState } from 'holdfast/conversation';
-import { lazy, Suspense, useCallback, useRef, useState } from 'react';
+import { type ConversationBlock, findSubagent, type SessionConversationState } from 'holdfast/conversation';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
@@ -7,6 +7,7 @@ import { ConversationList, type ConversationListHandle } from './conversation-li
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
 import type { Row } from './rows.ts';
+import { subagentKey } from './subagent.tsx';
 
 const ForkDialog = lazy(async () => ({ default: (await import('../compare/fork-dialog.tsx')).ForkDialog }));
 
@@ -25,6 +26,7 @@ export function ConversationPane(props: {
   const words = place.query.get('q');
   const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
   const target = place.fragment;
+  useEffect(() => openPathTo(state, open, target), [state, open, target]);
   const move = (step: 1 | -1): void => {
     const all = rows();
     const at = all.findIndex(({ key }) => key === target);
@@ -90,4 +92,16 @@ function forkable(rows: readonly Row[], target: string): ConversationBlock | und
 function toggle(key: string): void {
   const row = document.getElementById(`block-${key}`);
   row?.querySelector<HTMLElement>('summary, button[aria-expanded]')?.click();
+}
+
+/** Opens the subagents around a block that the address names, once they are known. */
+function openPathTo(state: SessionConversationState, open: OpenStates, key: string): void {
+  const [conversationId = ''] = key.includes('~') ? key.split('~', 1) : [];
+  const seen = new Set<string>();
+  for (let at = findSubagent(state, conversationId); at && !seen.has(at.toolUseId); ) {
+    seen.add(at.toolUseId);
+    const name = subagentKey(at.toolUseId);
+    if (!open.isChosen(name)) open.set(name, true);
+    at = findSubagent(state, at.parentConversationId);
+  }
 }

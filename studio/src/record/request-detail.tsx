@@ -103,7 +103,8 @@ function Rows({ sessionId, request }: { readonly sessionId: string; readonly req
             <RequestRow key={shown.index} sessionId={sessionId} row={shown.row} isCut={cut.has(shown.index)} />
           ) : (
             <Run key={shown.from} onOpen={() => setOpen(new Set([...open, shown.from]))}>
-              {count(shown.count, 'message')} {shown.fate === 'whole' ? 'sent as recorded' : shown.fate}, {tokens(shown.tokens)} tokens
+              {count(shown.count, 'message')} {shown.fate === 'whole' ? 'sent as recorded' : shown.fate},{' '}
+              {tokens(shown.tokens)} tokens
             </Run>
           ),
         )}
