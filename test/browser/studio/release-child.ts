@@ -176,7 +176,7 @@ function isExplain({ role, content }: ConversationMessage): boolean {
   return role === 'user' && JSON.stringify(content).includes('Explain');
 }
 
-const adapter = createAdapter({ model, prices: { 'scripted-1': { input: 3, output: 15, cachedInput: 0.3 } } });
+const adapter = createAdapter({ model, prices: { 'scripted-1': { input: 3, output: 15, cacheRead: 0.3 } } });
 const shorten = truncateToolResults({ maxLength: 600 });
 await session.describe({ title: 'Release harbor 1.5.0', metadata: { cwd: '/home/ada/harbor' } });
 const prepare = {
