@@ -1,5 +1,4 @@
 import type { ConversationBlock } from 'holdfast/conversation';
-import type { ForkRequest } from 'holdfast/server';
 import { type FormEvent, useId, useState } from 'react';
 import { actJson } from '../api/server.ts';
 import { addressOf, navigate } from '../shell/router.ts';
@@ -7,6 +6,7 @@ import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
+import { forkRequest } from './fork-request.ts';
 
 const FIELD = 'w-full rounded-md border border-line bg-ground px-2 py-1';
 
@@ -107,18 +107,4 @@ function ForkForm({
       </div>
     </form>
   );
-}
-
-/** What the server is asked for. A message of the user is replaced; every other block is kept. */
-export function forkRequest(
-  block: Pick<ConversationBlock, 'id' | 'type'>,
-  { text, model, title }: { readonly text: string; readonly model: string; readonly title: string },
-): ForkRequest {
-  return {
-    block: block.id,
-    ...(block.type === 'user_message' && { before: true }),
-    ...(text.trim() !== '' && { input: text }),
-    ...(title.trim() !== '' && { title: title.trim() }),
-    ...(model.trim() !== '' && { metadata: { model: model.trim() } }),
-  };
 }
