@@ -10,8 +10,8 @@ import { playRelease } from '../test/browser/studio/play-release.ts';
 import { playScenes } from '../test/browser/studio/scenes.ts';
 import { StudioHost } from '../test/browser/studio/studio-host.ts';
 import { launch } from '../test/browser/support.ts';
-import { recordShots } from './screenshots/record-shots.ts';
-import type { Shot } from './screenshots/shot.ts';
+import { recordShots } from './shots/record-shots.ts';
+import type { Shot } from './shots/shot.ts';
 
 const FOLDER = join(import.meta.dirname, '../screenshots');
 const [imported] = process.argv.slice(2);
