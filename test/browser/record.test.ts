@@ -132,7 +132,7 @@ describe('the timeline', () => {
     await expect.poll(() => announced(page)).toMatch(/^turn 1: scripted-1 responded after/);
     await page.keyboard.press('ArrowRight');
     await expect.poll(() => announced(page)).toMatch(/^read_file: read_file completed after/);
-    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowLeft');
     await expect.poll(() => announced(page)).toMatch(/^turn 1/);
     await page.getByRole('link', { name: 'Its request' }).press('Enter');
     await page.getByRole('heading', { name: 'Turn 1' }).waitFor();
@@ -180,7 +180,9 @@ test('what models and tools say is text in every view', async () => {
     const misdeeds = await watchMisdeeds(page, host.url);
     await page.goto(host.page(`sessions/${view}`));
     await page.locator('main li, main table, main [role=option]').first().waitFor({ state: 'attached' });
-    for (const button of await page.getByRole('button', { name: 'Show all' }).all()) await button.click();
+    await page.evaluate(
+      'for (const each of document.querySelectorAll("main button[aria-expanded=false]")) each.click()',
+    );
     expect(await page.locator('#root :is(script, iframe, img, object, style, [onerror], [onload])').count()).toBe(0);
     expect(misdeeds.list).toEqual([]);
     await page.close();

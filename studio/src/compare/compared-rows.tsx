@@ -28,7 +28,7 @@ export function ComparedRows({
       {sharedSeq > 0 && (
         <p className="border-b border-line bg-panel px-4 py-1 text-xs text-muted">
           ⋯ {sharedSeq === 1 ? 'The first event is' : `The first ${count(sharedSeq, 'event')} are`} the same in both.{' '}
-          <Link href={addressOf('sessions', right.id)} className="text-accent hover:underline">
+          <Link href={addressOf('sessions', right.id)} className="text-accent underline">
             Read it in the conversation
           </Link>
         </p>

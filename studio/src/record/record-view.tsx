@@ -34,7 +34,7 @@ export function RecordView({ place }: ViewProps) {
           {only !== '' && (
             <span>
               Only the requests of one agent.{' '}
-              <Link href={addressOf('sessions', id, 'record')} className="text-accent hover:underline">
+              <Link href={addressOf('sessions', id, 'record')} className="text-accent underline">
                 Show those of the main conversation
               </Link>
             </span>

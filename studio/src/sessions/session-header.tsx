@@ -50,6 +50,7 @@ export function SessionHeader(props: {
             <Link
               key={name}
               href={tabAddress(id, name)}
+              ref={name === view ? showWhole : undefined}
               aria-current={name === view ? 'page' : undefined}
               className="rounded px-2 py-0.5 text-muted hover:text-ink aria-[current]:bg-raised aria-[current]:text-ink"
             >
@@ -64,4 +65,9 @@ export function SessionHeader(props: {
 
 function tabAddress(id: string, name: string): string {
   return name === '' ? addressOf('sessions', id) : addressOf('sessions', id, name);
+}
+
+/** On a narrow screen the tabs scroll: the current one is always on it. */
+function showWhole(tab: HTMLElement | null): void {
+  tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
