@@ -6,20 +6,15 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { importTranscripts } from '../src/transcripts.ts';
+import { playRelease } from '../test/browser/studio/play-release.ts';
 import { playScenes } from '../test/browser/studio/scenes.ts';
 import { StudioHost } from '../test/browser/studio/studio-host.ts';
 import { launch } from '../test/browser/support.ts';
+import { recordShots } from './shots/record-shots.ts';
+import type { Shot } from './shots/shot.ts';
 
 const FOLDER = join(import.meta.dirname, '../screenshots');
 const [imported] = process.argv.slice(2);
-
-interface Shot {
-  readonly name: string;
-  readonly path: string;
-  /** What has to be on the page. */
-  readonly shows: string;
-  readonly before?: (page: Page) => Promise<void>;
-}
 
 const SHOTS: readonly Shot[] = [
   { name: 'sessions', path: '', shows: '[data-entry]' },
@@ -44,10 +39,11 @@ const LOOKS = [
 
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
-const host = await StudioHost.start();
+const host = await StudioHost.start(playRelease);
 const browser = await launch();
 try {
   await playScenes(host);
+  const ofRecord = await recordShots(host);
   await beginRun();
   if (imported !== undefined) await importTranscripts(host.store, { paths: [imported] });
   const { sessions } = await host.store.listSessions({ tags: ['imported'], limit: 20 });
@@ -58,7 +54,7 @@ try {
       shows: 'article',
     }),
   );
-  for (const shot of [...SHOTS, ...more]) for (const look of LOOKS) await take(browser, shot, look);
+  for (const shot of [...SHOTS, ...ofRecord, ...more]) for (const look of LOOKS) await take(browser, shot, look);
 } finally {
   await browser.close();
   await host.stop();

@@ -1,4 +1,5 @@
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useContext } from 'react';
+import { ForkContext } from '../compare/fork-context.ts';
 import { clock } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Compaction } from './compaction.tsx';
@@ -25,6 +26,7 @@ export const BlockRow = memo(
   }) => {
     const { row, href, isTarget = false, children } = props;
     const { block, depth } = row;
+    const fork = useContext(ForkContext);
     const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
     return (
       <article
@@ -43,6 +45,17 @@ export const BlockRow = memo(
           >
             <Icon name="link" className="size-3.5!" /> {clock(block.timestamp)}
           </a>
+        )}
+        {href !== undefined && fork && depth === 0 && (
+          <button
+            type="button"
+            title="Fork the session here"
+            aria-label={`Fork at this block, ${clock(block.timestamp)}`}
+            onClick={() => fork(block)}
+            className="absolute top-1 right-1 flex size-6 items-center justify-center rounded bg-ground text-muted opacity-0 group-hover/row:opacity-100 hover:text-ink focus:opacity-100"
+          >
+            <Icon name="fork" className="size-3.5!" />
+          </button>
         )}
       </article>
     );

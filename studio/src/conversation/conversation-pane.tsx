@@ -1,11 +1,15 @@
-import { findSubagent, type SessionConversationState } from 'holdfast/conversation';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type ConversationBlock, findSubagent, type SessionConversationState } from 'holdfast/conversation';
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
 import { ConversationList, type ConversationListHandle } from './conversation-list.tsx';
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
+import type { Row } from './rows.ts';
 import { subagentKey } from './subagent.tsx';
+
+const ForkDialog = lazy(async () => ({ default: (await import('../compare/fork-dialog.tsx')).ForkDialog }));
 
 /** The list of a conversation with its find bar and keys. `#…` of the address names a block. */
 export function ConversationPane(props: {
@@ -16,6 +20,7 @@ export function ConversationPane(props: {
 }) {
   const { id, state, place, isLoading } = props;
   const [open] = useState(() => new OpenStates());
+  const [forked, setForked] = useState<ConversationBlock>();
   const list = useRef<ConversationListHandle>(null);
   const rows = useCallback(() => list.current?.rows ?? [], []);
   const words = place.query.get('q');
@@ -40,6 +45,13 @@ export function ConversationPane(props: {
       isHidden: true,
       run: () => toggle(target),
     },
+    {
+      id: 'fork',
+      title: 'Fork at the chosen block',
+      group: 'Session',
+      keys: 'F',
+      run: () => setForked(forkable(rows(), target)),
+    },
   ]);
   const isEmpty = state.blocks.length === 0;
   return (
@@ -57,10 +69,23 @@ export function ConversationPane(props: {
       {isEmpty ? (
         <p className="flex-1 p-6 text-muted">{isLoading ? '' : 'Nothing was said in this session yet.'}</p>
       ) : (
-        <ConversationList ref={list} state={state} hrefOf={hrefOf} target={target} />
+        <ForkContext value={setForked}>
+          <ConversationList ref={list} state={state} hrefOf={hrefOf} target={target} />
+        </ForkContext>
+      )}
+      {forked && (
+        <Suspense fallback={null}>
+          <ForkDialog sessionId={id} block={forked} onClose={() => setForked(undefined)} />
+        </Suspense>
       )}
     </OpenStatesContext>
   );
+}
+
+/** The block of the row that the address names, or the last one, if the main conversation has it. */
+function forkable(rows: readonly Row[], target: string): ConversationBlock | undefined {
+  const row = rows.find(({ key }) => key === target) ?? rows.findLast(({ depth }) => depth === 0);
+  return row?.depth === 0 ? row.block : undefined;
 }
 
 /** Opens or closes what the row holds, as a click on its heading would. */

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import type { SessionDetails } from '../api/use-session-info.ts';
+import { useCommands } from '../shell/commands.ts';
 import { Link } from '../shell/link.tsx';
-import { addressOf } from '../shell/router.ts';
+import { addressOf, navigate } from '../shell/router.ts';
 import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Status } from '../ui/status.tsx';
@@ -18,6 +19,15 @@ export function SessionHeader(props: {
 }) {
   const { id, details, view, children } = props;
   const now = useNow();
+  useCommands(
+    SESSION_TABS.map(([name, label], index) => ({
+      id: `tab-${name}`,
+      title: `${label} of this session`,
+      group: 'Go to',
+      keys: `${index + 1}`,
+      run: () => navigate(tabAddress(id, name)),
+    })),
+  );
   const summary = details?.summary;
   return (
     <ViewHeader title={summary ? titleOf({ ...summary, id }) : id}>
@@ -32,11 +42,15 @@ export function SessionHeader(props: {
       <span className="flex-1" />
       {children}
       {SESSION_TABS.length > 1 && (
-        <nav aria-label="Views of this session" className="flex gap-px rounded-md border border-line p-px">
+        <nav
+          aria-label="Views of this session"
+          className="flex max-w-full gap-px overflow-x-auto rounded-md border border-line p-px"
+        >
           {SESSION_TABS.map(([name, label]) => (
             <Link
               key={name}
-              href={name === '' ? addressOf('sessions', id) : addressOf('sessions', id, name)}
+              href={tabAddress(id, name)}
+              ref={name === view ? showWhole : undefined}
               aria-current={name === view ? 'page' : undefined}
               className="rounded px-2 py-0.5 text-muted hover:text-ink aria-[current]:bg-raised aria-[current]:text-ink"
             >
@@ -47,4 +61,13 @@ export function SessionHeader(props: {
       )}
     </ViewHeader>
   );
+}
+
+function tabAddress(id: string, name: string): string {
+  return name === '' ? addressOf('sessions', id) : addressOf('sessions', id, name);
+}
+
+/** On a narrow screen the tabs scroll: the current one is always on it. */
+function showWhole(tab: HTMLElement | null): void {
+  tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }

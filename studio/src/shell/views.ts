@@ -21,4 +21,9 @@ export function viewOf({ parts: [first, id, name] }: Place): View | undefined {
 }
 
 /** Views of one session beside its conversation, by the name in their address. `session-tabs.ts` lists them for people. */
-const SESSION_VIEWS: Readonly<Record<string, View>> = {};
+const SESSION_VIEWS: Readonly<Record<string, View>> = {
+  record: lazy(async () => ({ default: (await import('../record/record-view.tsx')).RecordView })),
+  timeline: lazy(async () => ({ default: (await import('../record/timeline-view.tsx')).TimelineView })),
+  strategies: lazy(async () => ({ default: (await import('../compare/strategies-view.tsx')).StrategiesView })),
+  compare: lazy(async () => ({ default: (await import('../compare/compare-view.tsx')).CompareView })),
+};

@@ -36,9 +36,12 @@ export class StudioHost {
     this.#directory = directory;
   }
 
-  static async start(): Promise<StudioHost> {
+  /** `prepare` writes sessions into the database before the server has it open. */
+  static async start(prepare?: (database: string) => Promise<void>): Promise<StudioHost> {
     const directory = mkdtempSync(join(tmpdir(), 'holdfast-studio-'));
-    const host = new StudioHost(await sqliteStore(join(directory, 'studio.db')), directory);
+    const database = join(directory, 'studio.db');
+    await prepare?.(database);
+    const host = new StudioHost(await sqliteStore(database), directory);
     await host.listen();
     return host;
   }
@@ -46,21 +49,22 @@ export class StudioHost {
   /** Serves; again after `close`, at the same address if `port` is given. */
   async listen(port = 0): Promise<void> {
     const tools = studioTools(this);
-    const model = scriptedModel((request) => this.#turnFor(request), {
-      modelId: 'scripted-1',
-      beforePart: () => this.words.passed(),
-    });
-    const adapter = createAdapter({
-      model,
-      maxModelRetries: 0,
-      prices: { 'scripted-1': { input: 3, output: 15 } },
-    });
+    const adapterOf = (modelId: string) =>
+      createAdapter({
+        model: scriptedModel((request) => this.#turnFor(request), { modelId, beforePart: () => this.words.passed() }),
+        maxModelRetries: 0,
+        prices: { [modelId]: { input: 3, output: 15 } },
+      });
     const prompt = definePrompt({ ns: 'studio', key: 'assistant', instructions: 'Work with your tools.', tools });
     this.#server = createServer({
       store: this.store,
       studio: true,
       pollMs: 50,
-      agents: ({ id }) => ({ adapter, prompt, ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }) }),
+      agents: ({ id, summary }) => ({
+        adapter: adapterOf(String(summary?.metadata.model ?? 'scripted-1')),
+        prompt,
+        ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }),
+      }),
     });
     const { url } = await this.#server.listen({ port });
     this.#url = url;
@@ -88,9 +92,13 @@ export class StudioHost {
     await this.act(`sessions/${encodeURIComponent(id)}/inputs`, { input });
   }
 
-  async act(path: string, body: object, method = 'POST'): Promise<void> {
-    const headers = { 'x-holdfast-request': '1', 'content-type': 'application/json' };
-    const response = await fetch(`${this.#url}/${path}`, { method, headers, body: JSON.stringify(body) });
+  async act(path: string, body?: object, method = 'POST'): Promise<void> {
+    const headers = { 'x-holdfast-request': '1', ...(body && { 'content-type': 'application/json' }) };
+    const response = await fetch(`${this.#url}/${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   }
 
