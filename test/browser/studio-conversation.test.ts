@@ -110,7 +110,7 @@ test('calls are shown by their kind: diffs, terminals with colours, files with l
   await page.locator('.ansi-green', { hasText: '✓' }).first().waitFor();
   await page.locator('.numbered .line[data-line="14"]').waitFor();
   await page.getByText('Fix it and add a test').first().waitFor();
-  await page.locator('.code-string').first().waitFor(); // colours are loaded later
+  await page.locator('[class^=code-string]').first().waitFor(); // colours are loaded later
   expect(await calls.filter({ hasText: 'the disk is full' }).innerText()).toContain('failed');
   await page.close();
 });

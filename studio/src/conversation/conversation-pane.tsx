@@ -1,13 +1,14 @@
 import { type ConversationBlock, findSubagent, type SessionConversationState } from 'holdfast/conversation';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
-import { ConversationList, type ConversationListHandle } from './conversation-list.tsx';
+import { ConversationList } from './conversation-list.tsx';
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
-import type { Row } from './rows.ts';
+import { type Row, rowsOf } from './rows.ts';
 import { subagentKey } from './subagent.tsx';
+import { useRows } from './use-rows.ts';
 
 const ForkDialog = lazy(async () => ({ default: (await import('../compare/fork-dialog.tsx')).ForkDialog }));
 
@@ -21,16 +22,17 @@ export function ConversationPane(props: {
   const { id, state, place, isLoading } = props;
   const [open] = useState(() => new OpenStates());
   const [forked, setForked] = useState<ConversationBlock>();
-  const list = useRef<ConversationListHandle>(null);
-  const rows = useCallback(() => list.current?.rows ?? [], []);
+  const rows = useRows(state, open);
+  const [found, setFound] = useState('');
+  const isFinding = place.query.has('q');
+  const everyRow = useMemo(() => (isFinding ? rowsOf(state, EVERYTHING) : []), [isFinding, state]);
   const words = place.query.get('q');
   const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
-  const target = place.fragment;
+  const target = words === null || found === '' ? place.fragment : found;
   useEffect(() => openPathTo(state, open, target), [state, open, target]);
   const move = (step: 1 | -1): void => {
-    const all = rows();
-    const at = all.findIndex(({ key }) => key === target);
-    const next = all[at < 0 ? all.length - 1 : Math.min(Math.max(at + step, 0), all.length - 1)];
+    const at = rows.findIndex(({ key }) => key === target);
+    const next = rows[at < 0 ? rows.length - 1 : Math.min(Math.max(at + step, 0), rows.length - 1)];
     if (next) navigate(hrefOf(next.key), { replace: true });
   };
   useCommands([
@@ -50,7 +52,7 @@ export function ConversationPane(props: {
       title: 'Fork at the chosen block',
       group: 'Session',
       keys: 'F',
-      run: () => setForked(forkable(rows(), target)),
+      run: () => setForked(forkable(rows, target)),
     },
   ]);
   const isEmpty = state.blocks.length === 0;
@@ -58,11 +60,11 @@ export function ConversationPane(props: {
     <OpenStatesContext value={open}>
       {words !== null && !isEmpty && (
         <FindBar
-          rows={rows}
+          rows={everyRow}
           words={words}
           hit={place.query.get('hit') ?? ''}
           onWords={(q) => setQuery({ q: q === '' ? ' ' : q, hit: '' })}
-          onShow={(key) => list.current?.show(key)}
+          onShow={setFound}
           onClose={() => setQuery({ q: '', hit: '' })}
         />
       )}
@@ -70,7 +72,7 @@ export function ConversationPane(props: {
         <p className="flex-1 p-6 text-muted">{isLoading ? '' : 'Nothing was said in this session yet.'}</p>
       ) : (
         <ForkContext value={setForked}>
-          <ConversationList ref={list} state={state} hrefOf={hrefOf} target={target} />
+          <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
         </ForkContext>
       )}
       {forked && (
@@ -87,6 +89,9 @@ function forkable(rows: readonly Row[], target: string): ConversationBlock | und
   const row = rows.find(({ key }) => key === target) ?? rows.findLast(({ depth }) => depth === 0);
   return row?.depth === 0 ? row.block : undefined;
 }
+
+/** Words are found inside closed subagents, too. */
+const EVERYTHING = { isSubagentOpen: () => true, isFolded: () => false };
 
 /** Opens or closes what the row holds, as a click on its heading would. */
 function toggle(key: string): void {
