@@ -2,7 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import { HttpError, isFailure, refusalOf } from './http-error.ts';
 import { readJsonBody } from './request-body.ts';
 import { checkBody, type Route, readQuery, type ServerContext } from './route.ts';
-import { ROUTES } from './route-table.ts';
+import { routesOf } from './route-table.ts';
 
 /** Hono is an optional peer: this entry loads without it. */
 async function loadHono(): Promise<typeof import('hono')> {
@@ -24,11 +24,12 @@ export async function loadApp(context: ServerContext, basePath: string): Promise
   // Paths stay encoded for the router: a slash in an id is no separator.
   const root = new Hono({ getPath: (request) => new URL(request.url).pathname });
   const app = basePath === '' ? root : root.basePath(basePath);
-  for (const route of ROUTES) {
+  const routes = routesOf(context);
+  for (const route of routes) {
     app.on(route.method, route.path, (c) => respond(context, route, c.req.raw, c.req.param()));
   }
-  for (const path of new Set(ROUTES.map((route) => route.path))) {
-    const allow = ROUTES.filter((route) => route.path === path).map(({ method }) => method);
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allow = routes.filter((route) => route.path === path).map(({ method }) => method);
     app.all(path, () => {
       throw new HttpError('METHOD_NOT_ALLOWED', `this route has ${allow.join(', ')}`, { allow: allow.join(', ') });
     });

@@ -83,7 +83,7 @@ export function createServer(options: ServerOptions): HoldfastServer {
   const pool = new SessionPool(store, { ...options.session, onError: (error) => report(error) });
   const streams = new EventStreams(limits);
   const runners = agents && new Runners({ store, pool, agents, report, ...limits });
-  const context: ServerContext = { store, pool, streams, runners, limits, report };
+  const context: ServerContext = { store, pool, streams, runners, processes: options.processes, limits, report };
   let app: Promise<App> | undefined;
   const loadedApp = (): Promise<App> => {
     app ??= loadApp(context, basePath);

@@ -6,6 +6,7 @@ import { HoldfastError } from '../core/errors.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
+import type { AgentProcesses } from './agent-processes.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
 import type { Runners } from './runners.ts';
@@ -18,6 +19,7 @@ export interface ServerContext {
   readonly pool: SessionPool;
   readonly streams: EventStreams;
   readonly runners: Runners | undefined;
+  readonly processes: AgentProcesses | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;
 }
@@ -62,6 +64,8 @@ export interface Route {
   readonly errors?: readonly number[];
   /** `EventSource` reads it, and cannot send headers: the token may be in the query. */
   readonly isStream?: true;
+  /** Only a server that was given this option has the route. */
+  readonly needs?: 'processes';
   readonly handle: (context: ServerContext, request: RouteRequest) => unknown;
 }
 

@@ -2,6 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
+import type { AgentProcesses } from './agent-processes.ts';
 import type { Agents } from './runners.ts';
 
 /** Options of `createServer`. */
@@ -9,6 +10,8 @@ export interface ServerOptions {
   readonly store: Store;
   /** What runs a session. Without it the server reads and appends, and other processes run what is sent. */
   readonly agents?: Agents;
+  /** The agents' own processes: `GET /sessions/:id` lists those of a session, `POST /sessions/:id/kill` kills the one that runs. */
+  readonly processes?: AgentProcesses;
   /** How the server opens sessions: `redact`, `upcasters` and so on. */
   readonly session?: Omit<OpenSessionOptions, 'store' | 'id' | 'readOnly' | 'slices' | 'onError'>;
   /** What requests must carry as `Authorization: Bearer …`; at least 16 characters. */
@@ -40,6 +43,7 @@ export interface ServerOptions {
 const KNOWN: KnownOptions<ServerOptions> = {
   store: true,
   agents: true,
+  processes: true,
   session: true,
   token: true,
   authorize: true,
