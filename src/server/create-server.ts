@@ -2,7 +2,7 @@ import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { reporter } from '../session/report-errors.ts';
 import { Access } from './access.ts';
-import { type App, errorResponse, loadApp } from './app.ts';
+import { createApp, errorResponse } from './app.ts';
 import { EventStreams } from './event-stream.ts';
 import { isLoopback } from './loopback.ts';
 import { type ListenerLimits, NodeListener } from './node-listener.ts';
@@ -84,18 +84,13 @@ export function createServer(options: ServerOptions): HoldfastServer {
   const streams = new EventStreams(limits);
   const runners = agents && new Runners({ store, pool, agents, report, ...limits });
   const context: ServerContext = { store, pool, streams, runners, processes: options.processes, limits, report };
-  let app: Promise<App> | undefined;
-  const loadedApp = (): Promise<App> => {
-    app ??= loadApp(context, basePath);
-    return app;
-  };
+  const handle = createApp(context, basePath);
   const listeners = new Set<NodeListener>();
   let closing: Promise<void> | undefined;
 
   const fetch = async (request: Request): Promise<Response> => {
     try {
       await access.check(request, isStreamPath(request, basePath));
-      const handle = await loadedApp();
       const response = request.method === 'OPTIONS' ? new Response(null, { status: 204 }) : await handle(request);
       return withHeaders(response, access.headers(request));
     } catch (error) {
@@ -121,7 +116,6 @@ export function createServer(options: ServerOptions): HoldfastServer {
     async listen(given = {}) {
       const place = checkListen(options, given);
       if (closing) throw new HoldfastError('SESSION_CLOSED', 'the server was closed; create another one');
-      await loadedApp();
       const listener = await NodeListener.listen(fetch, place, place.limits, report);
       listeners.add(listener);
       start();
