@@ -19,6 +19,10 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     about: 'watch an agent that is killed twice and still finishes its job',
     load: async () => (await import('./demo.ts')).demo,
   },
+  studio: {
+    about: 'open Studio for a database, or for the sessions of Claude Code, Codex and OpenCode',
+    load: async () => (await import('./studio.ts')).studio,
+  },
 };
 
 /** Runs the command that the arguments name. Returns the exit code: 1 when the command fails, 2 when its arguments are wrong. */

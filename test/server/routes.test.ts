@@ -1,9 +1,9 @@
 /** Every route: what it returns, by the OpenAPI document, and how it refuses. */
 import { describe, expect, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
-import type { AgentProcesses } from '../../src/server.ts';
 import { type JsonSchema, schemaProblem } from '../../src/server/json-schema.ts';
 import { ROUTES } from '../../src/server/route-table.ts';
+import type { AgentProcesses } from '../../src/server.ts';
 import { collect } from '../session/log-of.ts';
 import { codeOf, counting, refunding, type Served, serve, until } from './support.ts';
 
