@@ -46,13 +46,18 @@ export class Access {
 
   /** Throws an `HttpError` unless the request may pass. `takesQueryToken`: its route is one that `EventSource` reads. */
   async check(request: Request, takesQueryToken: boolean): Promise<void> {
-    this.#checkHost(request);
-    this.#checkOrigin(request);
+    this.checkSender(request);
     if (request.method === 'OPTIONS') return; // a preflight carries no token; no route has this method
     await this.#checkToken(request, takesQueryToken);
     if (!READS.has(request.method) && request.headers.get(ACTING_HEADER) !== '1') {
       throw new HttpError('HEADER_MISSING', `an acting request needs the header ${ACTING_HEADER}: 1; add it`);
     }
+  }
+
+  /** The host and the page of a request alone, for files that hold no data. */
+  checkSender(request: Request): void {
+    this.#checkHost(request);
+    this.#checkOrigin(request);
   }
 
   /** The headers of every response to this request. */

@@ -11,6 +11,7 @@ import { ROUTES } from './route-table.ts';
 import { Runners } from './runners.ts';
 import { checkNumbers, checkServerOptions, defined, type ServerOptions } from './server-options.ts';
 import { SessionPool } from './session-pool.ts';
+import { StudioFiles } from './studio-files.ts';
 
 /** Where and how `listen` listens. */
 export interface ListenOptions extends Partial<ListenerLimits> {
@@ -77,7 +78,7 @@ const CONNECTION_GRACE_MS = 1000;
 /** Creates a server for the sessions of a store. */
 export function createServer(options: ServerOptions): HoldfastServer {
   const limits = checkServerOptions(options);
-  const { store, agents, basePath = '' } = options;
+  const { store, agents, studio, basePath = '' } = options;
   const report = contextReporter(options.onError);
   const access = new Access(options);
   const pool = new SessionPool(store, { ...options.session, onError: (error) => report(error) });
@@ -85,11 +86,24 @@ export function createServer(options: ServerOptions): HoldfastServer {
   const runners = agents && new Runners({ store, pool, agents, report, ...limits });
   const context: ServerContext = { store, pool, streams, runners, processes: options.processes, limits, report };
   const handle = createApp(context, basePath);
+  let files: Promise<StudioFiles> | undefined;
+  const loadedStudio = (directory: true | string): Promise<StudioFiles> => {
+    files ??= StudioFiles.load(directory, basePath);
+    files.catch(() => {
+      files = undefined;
+    });
+    return files;
+  };
   const listeners = new Set<NodeListener>();
   let closing: Promise<void> | undefined;
 
   const fetch = async (request: Request): Promise<Response> => {
     try {
+      if (studio && isStudioPath(request, basePath)) {
+        access.checkSender(request);
+        const { headers, status, body } = await (await loadedStudio(studio)).respond(request);
+        return withHeaders(new Response(body, { status, headers: access.headers(request) }), Object.fromEntries(headers));
+      }
       await access.check(request, isStreamPath(request, basePath));
       const response = request.method === 'OPTIONS' ? new Response(null, { status: 204 }) : await handle(request);
       return withHeaders(response, access.headers(request));
@@ -116,6 +130,7 @@ export function createServer(options: ServerOptions): HoldfastServer {
     async listen(given = {}) {
       const place = checkListen(options, given);
       if (closing) throw new HoldfastError('SESSION_CLOSED', 'the server was closed; create another one');
+      if (studio) await loadedStudio(studio);
       const listener = await NodeListener.listen(fetch, place, place.limits, report);
       listeners.add(listener);
       start();
@@ -154,6 +169,10 @@ const STREAM_PATHS = ROUTES.filter(({ isStream }) => isStream).map(
 function isStreamPath({ url, method }: Request, basePath: string): boolean {
   const path = new URL(url).pathname.slice(basePath.length);
   return method === 'GET' && STREAM_PATHS.some((pattern) => pattern.test(path));
+}
+
+function isStudioPath({ url, method }: Request, basePath: string): boolean {
+  return (method === 'GET' || method === 'HEAD') && StudioFiles.isPath(new URL(url).pathname, basePath);
 }
 
 function checkListen(

@@ -22,6 +22,8 @@ export interface ServerOptions {
   readonly hosts?: readonly string[];
   /** Origins of pages that may use this server from elsewhere, such as `http://localhost:5173`. */
   readonly origins?: readonly string[];
+  /** Serves Studio at `/studio/`, and `/` leads there. A directory is that of another build of it. Default: false. */
+  readonly studio?: boolean | string;
   /** What every path begins with. */
   readonly basePath?: string;
   /** Receives errors that no response can carry; `sessionId` if a runner of that session failed. By default a process warning. */
@@ -49,6 +51,7 @@ const KNOWN: KnownOptions<ServerOptions> = {
   authorize: true,
   hosts: true,
   origins: true,
+  studio: true,
   basePath: true,
   onError: true,
   maxBodyBytes: true,

@@ -1,6 +1,8 @@
-import { HoldfastError } from '../../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { checkSessionId } from '../../core/session-id.ts';
 import type { ListSessionsOptions, SearchOptions } from '../../ports/store.ts';
 import { given, type Route } from '../route.ts';
+import { totalsOf } from '../session-totals.ts';
 import { listOf, resultOf, TEXT } from './schemas.ts';
 
 const MAX_PAGE = 500;
@@ -38,6 +40,27 @@ export const LISTING_ROUTES: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/totals',
+    name: 'getTotals',
+    summary: 'What sessions have cost: responses, tokens and money',
+    query: { session: { type: 'string', isRepeated: true, isRequired: true, description: 'the ids of the sessions' } },
+    response: {
+      status: 200,
+      description: 'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
+      schema: resultOf({ totals: { type: 'object' } }),
+    },
+    handle: async ({ pool }, { query }) => {
+      const totals: Record<string, unknown> = Object.create(null);
+      for (const id of new Set(query.session as readonly string[])) {
+        checkSessionId(id);
+        const found = await pool.use(id, {}, totalsOf).catch(ignoreMissing);
+        if (found) totals[id] = found;
+      }
+      return { totals };
+    },
+  },
+  {
+    method: 'GET',
     path: '/search',
     name: 'search',
     summary: 'Messages that contain words',
@@ -55,3 +78,7 @@ export const LISTING_ROUTES: readonly Route[] = [
     },
   },
 ];
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isHoldfastError(error, 'SESSION_NOT_FOUND')) throw error;
+}

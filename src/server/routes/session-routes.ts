@@ -6,6 +6,7 @@ import type { CallState, Evaluation } from '../../core/evaluations.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import { formatTailCursor, parseTailCursor } from '../../core/tail-cursor.ts';
 import { getConversationState, getMessages, getPendingToolCalls, getQueuedInputs } from '../../core/views.ts';
+import { conversationOf } from '../../importers/kept/load-imported.ts';
 import { readCallArguments } from '../../loop/call-arguments.ts';
 import type { AnySession, Session } from '../../session/session.ts';
 import { type ExportFormat, exportConversation } from '../../transcripts/export/export-conversation.ts';
@@ -93,7 +94,9 @@ export const SESSION_ROUTES: readonly Route[] = [
     handle: (context, request) =>
       withSession(context, request, async (session) => ({
         seq: session.seq,
-        state: await stateOf(session, request.query.machinery === true),
+        state: session.summary?.source
+          ? await conversationOf(session)
+          : await stateOf(session, request.query.machinery === true),
       })),
   },
   {

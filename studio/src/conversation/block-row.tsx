@@ -1,0 +1,87 @@
+import { memo, type ReactNode } from 'react';
+import { clock } from '../ui/format.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Compaction } from './compaction.tsx';
+import { Disclosure } from './disclosure.tsx';
+import { JsonView } from './json-view.tsx';
+import { Notice } from './notice.tsx';
+import type { Row } from './rows.ts';
+import { Subagent } from './subagent.tsx';
+import { AssistantText, Thinking, UserMessage } from './text-blocks.tsx';
+import { ToolCall } from './tool-call.tsx';
+import { ToolOutput } from './tool-output.tsx';
+
+const INDENTS = ['', 'pl-5', 'pl-10', 'pl-15', 'pl-20'];
+
+/** One row of a conversation. `href` is the address of the row itself; a static file has none. */
+export const BlockRow = memo((props: { readonly row: Row; readonly href?: string; readonly isTarget?: boolean }) => {
+  const { row, href, isTarget = false } = props;
+  const { block, depth } = row;
+  const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
+  return (
+    <article
+      id={`block-${row.key}`}
+      data-type={block.type}
+      aria-label={NAMES[block.type]}
+      className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-waits-ground' : ''}`}
+    >
+      {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
+      <Block row={row} />
+      {href !== undefined && (
+        <a
+          href={href}
+          aria-label={`Link to this block, ${clock(block.timestamp)}`}
+          className="absolute top-1.5 -right-13 flex items-center gap-1 text-xs text-muted opacity-0 group-hover/row:opacity-100 focus:opacity-100 max-xl:hidden"
+        >
+          <Icon name="link" className="size-3.5!" /> {clock(block.timestamp)}
+        </a>
+      )}
+    </article>
+  );
+});
+
+const NAMES: Readonly<Record<Row['block']['type'], string>> = {
+  user_message: 'Message of the user',
+  assistant_text: 'Response',
+  thinking: 'Thinking',
+  tool_use: 'Tool call',
+  tool_result: 'Tool result',
+  subagent: 'Subagent',
+  system: 'Notice',
+  error: 'Error',
+  skill: 'Skill',
+  compaction: 'Compaction',
+  unknown: 'Unknown block',
+};
+
+function Block({ row }: { readonly row: Row }): ReactNode {
+  const { block, key } = row;
+  switch (block.type) {
+    case 'user_message':
+      return <UserMessage id={key} block={block} />;
+    case 'assistant_text':
+      return <AssistantText id={key} block={block} />;
+    case 'thinking':
+      return <Thinking id={key} block={block} />;
+    case 'tool_use':
+      return <ToolCall id={key} block={block} result={row.result} />;
+    case 'tool_result':
+      return <ToolOutput id={key} result={block} kind="other" />;
+    case 'subagent':
+      return <Subagent id={key} block={block} subagent={row.subagent} />;
+    case 'compaction':
+      return <Compaction row={row} block={block} />;
+    case 'system':
+    case 'error':
+    case 'skill':
+      return <Notice id={key} block={block} />;
+    case 'unknown':
+      return (
+        <Disclosure id={key} summary={<span className="text-muted">Unknown block: {block.sourceType}</span>}>
+          {() => <JsonView id={key} data={block.data} />}
+        </Disclosure>
+      );
+    default:
+      return block satisfies never;
+  }
+}

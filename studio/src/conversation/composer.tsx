@@ -1,0 +1,68 @@
+import type { Conversation } from 'holdfast/react';
+import { useRef, useState } from 'react';
+import { useCommands } from '../shell/commands.ts';
+import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
+import type { Attempt } from '../ui/use-attempt.ts';
+
+/** Writes to the agent. While it works, a message waits for its turn or, as a steer, joins the work before the next request. */
+export function Composer(props: {
+  readonly actions: Conversation['actions'];
+  readonly attempt: Attempt;
+  readonly isBusy: boolean;
+}) {
+  const { actions, attempt, isBusy } = props;
+  const [text, setText] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  useCommands([
+    { id: 'write', title: 'Write a message', group: 'Session', keys: 'r', run: () => field.current?.focus() },
+    ...(isBusy
+      ? [{ id: 'stop', title: 'Stop the agent', group: 'Session' as const, run: () => void attempt.run(() => actions.stop()) }]
+      : []),
+  ]);
+  const submit = async (mode: 'send' | 'steer'): Promise<void> => {
+    const message = text.trim();
+    if (message === '') return;
+    setText('');
+    const isSent = await attempt.run(() => actions[mode](message));
+    if (!isSent) setText((later) => (later === '' ? message : later)); // nothing that was typed is lost
+  };
+  return (
+    <form
+      className="flex items-end gap-2 border-t border-line px-4 py-2.5"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit('send');
+      }}
+    >
+      <textarea
+        ref={field}
+        aria-label="Message"
+        rows={1}
+        value={text}
+        placeholder={isBusy ? 'Enter queues it for the next turn, ⌘Enter steers now' : 'Write to the agent'}
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          void submit(isBusy && (event.metaKey || event.ctrlKey) ? 'steer' : 'send');
+        }}
+        className="max-h-48 min-h-8 flex-1 resize-none rounded-md border border-strong-line bg-ground px-2.5 py-1.25 text-base [field-sizing:content] focus:border-accent focus:outline-none"
+      />
+      {isBusy && (
+        <Button className="h-8!" disabled={text.trim() === ''} onClick={() => void submit('steer')}>
+          Steer
+        </Button>
+      )}
+      <Button type="submit" kind="primary" className="h-8!" disabled={text.trim() === ''}>
+        {isBusy ? 'Queue' : 'Send'}
+      </Button>
+      {isBusy && (
+        <Button kind="danger" className="h-8!" onClick={() => void attempt.run(() => actions.stop())}>
+          <Icon name="stop" className="size-3!" /> Stop
+        </Button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,124 @@
+import type { SessionConversationState } from 'holdfast/conversation';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type Ref, useContext, useEffect, useImperativeHandle, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { Button } from '../ui/button.tsx';
+import { BlockRow } from './block-row.tsx';
+import { foldKey } from './compaction.tsx';
+import { OpenStatesContext } from './open-states.tsx';
+import { type Row, rowsOf } from './rows.ts';
+import { subagentKey } from './subagent.tsx';
+
+/** What the view around the list can do with it. */
+export interface ConversationListHandle {
+  readonly rows: readonly Row[];
+  show(key: string): void;
+}
+
+/**
+ * The rows of a conversation. Only those near the screen exist, so that its length does not matter. It opens at its end and stays there while
+ * the conversation grows; a person who scrolls up is left alone.
+ */
+export function ConversationList(props: {
+  readonly state: SessionConversationState;
+  /** The address of a row. */
+  readonly hrefOf: (key: string) => string;
+  /** The row that the address names. */
+  readonly target: string;
+  readonly ref?: Ref<ConversationListHandle>;
+}) {
+  const { state, hrefOf, target, ref } = props;
+  const rows = useRows(state);
+  const box = useRef<HTMLDivElement>(null);
+  const virtualizer = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => estimate(rows[index]),
+    getItemKey: (index) => rows[index]?.key ?? index,
+    overscan: 8,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: 60,
+    paddingStart: 16,
+    paddingEnd: 24,
+  });
+  useStart(rows, target, (index) => {
+    if (index < 0) virtualizer.scrollToEnd({ behavior: 'instant' });
+    else virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
+  });
+  const show = (key: string): void => {
+    const index = rows.findIndex((row) => row.key === key);
+    if (index >= 0) virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
+  };
+  useImperativeHandle(ref, () => ({ rows, show }));
+  const isAway = rows.length > 0 && !virtualizer.isAtEnd(400);
+  return (
+    <div className="relative min-h-0 flex-1">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div ref={box} className="h-full overflow-y-auto [overflow-anchor:none]" tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+        <div className="relative mx-auto w-full max-w-4xl" style={{ height: virtualizer.getTotalSize() }}>
+          {virtualizer.getVirtualItems().map(({ key, index, start }) => {
+            const row = rows[index];
+            return (
+              <div
+                key={key}
+                data-index={index}
+                ref={virtualizer.measureElement}
+                className="absolute top-0 left-0 w-full px-4 xl:px-14"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {row && <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {isAway && (
+        <Button className="absolute right-4 bottom-3 shadow" onClick={() => virtualizer.scrollToEnd({ behavior: 'instant' })}>
+          To the end ↓
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** The rows, again when the state or what a person opened has changed. */
+function useRows(state: SessionConversationState): readonly Row[] {
+  const open = useContext(OpenStatesContext);
+  const version = useSyncExternalStore(open?.subscribe ?? NEVER, () => open?.version ?? 0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is open
+  return useMemo(
+    () =>
+      rowsOf(state, {
+        isSubagentOpen: (toolUseId) => open?.isOpen(subagentKey(toolUseId), false) ?? false,
+        isFolded: (key) => !(open?.isOpen(foldKey(key), true) ?? true),
+      }),
+    [state, open, version],
+  );
+}
+
+const NEVER = (): (() => void) => () => {};
+
+/** Goes to the named row, or to the end, when the first rows are there, and again when the address names another row. */
+function useStart(rows: readonly Row[], target: string, show: (index: number) => void): void {
+  const [shown, setShown] = useState<string>();
+  const index = target === '' ? -1 : rows.findIndex(({ key }) => key === target);
+  const isReady = rows.length > 0 && (target === '' || index >= 0);
+  useEffect(() => {
+    if (!isReady || shown === target) return;
+    if (target !== '' || shown === undefined) show(index);
+    setShown(target);
+  }, [isReady, shown, target, index, show]);
+}
+
+const HEIGHTS: Readonly<Partial<Record<Row['block']['type'], number>>> = { user_message: 56, assistant_text: 96 };
+
+/** The height of a row that was not shown yet. */
+function estimate(row: Row | undefined): number {
+  if (!row) return 28;
+  const { block } = row;
+  const length = 'content' in block ? block.content.length : 0;
+  if (block.type === 'user_message' || block.type === 'assistant_text') {
+    return (HEIGHTS[block.type] ?? 28) + Math.min(Math.floor(length / 110), 60) * 22;
+  }
+  return 28;
+}

@@ -1,0 +1,61 @@
+import type { SessionConversationState } from 'holdfast/conversation';
+import { useCallback, useRef, useState } from 'react';
+import { useCommands } from '../shell/commands.ts';
+import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
+import { ConversationList, type ConversationListHandle } from './conversation-list.tsx';
+import { FindBar } from './find-bar.tsx';
+import { OpenStates, OpenStatesContext } from './open-states.tsx';
+
+/** The list of a conversation with its find bar and keys. `#…` of the address names a block. */
+export function ConversationPane(props: {
+  readonly id: string;
+  readonly state: SessionConversationState;
+  readonly place: Place;
+  readonly isLoading: boolean;
+}) {
+  const { id, state, place, isLoading } = props;
+  const [open] = useState(() => new OpenStates());
+  const list = useRef<ConversationListHandle>(null);
+  const rows = useCallback(() => list.current?.rows ?? [], []);
+  const words = place.query.get('q');
+  const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
+  const target = place.fragment;
+  const move = (step: 1 | -1): void => {
+    const all = rows();
+    const at = all.findIndex(({ key }) => key === target);
+    const next = all[at < 0 ? all.length - 1 : Math.min(Math.max(at + step, 0), all.length - 1)];
+    if (next) navigate(hrefOf(next.key), { replace: true });
+  };
+  useCommands([
+    { id: 'find', title: 'Find in this conversation', group: 'Session', keys: 'f', run: () => setQuery({ q: ' ' }) },
+    { id: 'next-block', title: 'Next block', group: 'Session', keys: 'j', isHidden: true, run: () => move(1) },
+    { id: 'previous-block', title: 'Previous block', group: 'Session', keys: 'k', isHidden: true, run: () => move(-1) },
+    { id: 'toggle-block', title: 'Open or close the block', group: 'Session', keys: 'Enter', isHidden: true, run: () => toggle(target) },
+  ]);
+  const isEmpty = state.blocks.length === 0;
+  return (
+    <OpenStatesContext value={open}>
+      {words !== null && !isEmpty && (
+        <FindBar
+          rows={rows}
+          words={words}
+          hit={place.query.get('hit') ?? ''}
+          onWords={(q) => setQuery({ q: q === '' ? ' ' : q, hit: '' })}
+          onShow={(key) => list.current?.show(key)}
+          onClose={() => setQuery({ q: '', hit: '' })}
+        />
+      )}
+      {isEmpty ? (
+        <p className="flex-1 p-6 text-muted">{isLoading ? '' : 'Nothing was said in this session yet.'}</p>
+      ) : (
+        <ConversationList ref={list} state={state} hrefOf={hrefOf} target={target} />
+      )}
+    </OpenStatesContext>
+  );
+}
+
+/** Opens or closes what the row holds, as a click on its heading would. */
+function toggle(key: string): void {
+  const row = document.getElementById(`block-${key}`);
+  row?.querySelector<HTMLElement>('summary, button[aria-expanded]')?.click();
+}

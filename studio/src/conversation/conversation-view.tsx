@@ -1,0 +1,101 @@
+import type { SessionConversationState } from 'holdfast/conversation';
+import { reviveConversationState } from 'holdfast/conversation';
+import { RequestError, useConversation } from 'holdfast/react';
+import { useMemo } from 'react';
+import { REQUEST, sessionUrl } from '../api/server.ts';
+import { useRead } from '../api/use-read.ts';
+import { type SessionDetails, useSessionInfo } from '../api/use-session-info.ts';
+import { PendingCalls } from '../inbox/pending-calls.tsx';
+import { SessionHeader } from '../sessions/session-header.tsx';
+import { sourceOf } from '../sessions/session-facts.ts';
+import type { Place } from '../shell/router.ts';
+import type { ViewProps } from '../shell/views.ts';
+import { AttemptProblem } from '../ui/attempt-problem.tsx';
+import { Button } from '../ui/button.tsx';
+import { Problem, sentence } from '../ui/problem.tsx';
+import { useAttempt } from '../ui/use-attempt.ts';
+import { isBusy } from './activity.ts';
+import { Composer } from './composer.tsx';
+import { ConversationPane } from './conversation-pane.tsx';
+import { Queue } from './queue.tsx';
+import { SessionTotals } from './session-totals.tsx';
+
+/** One session: its conversation, live, and a field to write to the agent. */
+export function ConversationView({ place }: ViewProps) {
+  const [, id = ''] = place.parts;
+  const { data, error } = useSessionInfo(id);
+  if (error instanceof RequestError && error.status === 404) {
+    return <Gone id={id} />;
+  }
+  if (!data) return error ? <Problem>{sentence(error)}</Problem> : null;
+  return data.summary.source ? (
+    <RecordedConversation id={id} details={data} place={place} />
+  ) : (
+    <LiveConversation key={id} id={id} place={place} />
+  );
+}
+
+function Gone({ id }: { readonly id: string }) {
+  return <p className="p-6 text-muted">There is no session “{id}”. It was deleted, or the address is wrong.</p>;
+}
+
+function LiveConversation({ id, place }: { readonly id: string; readonly place: Place }) {
+  const { state, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
+  const { data: details } = useSessionInfo(id, cursor);
+  const attempt = useAttempt();
+  const isRunning = details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
+  return (
+    <>
+      <SessionHeader id={id} details={details} view="">
+        <SessionTotals state={state} />
+      </SessionHeader>
+      <Connection status={status} error={error} onReconnect={actions.reconnect} />
+      {details?.runner?.error && <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>}
+      <AttemptProblem attempt={attempt} />
+      <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
+      <PendingCalls sessionId={id} state={state} pending={pending} actions={actions} attempt={attempt} />
+      <Queue queue={queue} onWithdraw={(inputId) => void attempt.run(() => actions.withdraw(inputId))} />
+      {status !== 'ended' && <Composer actions={actions} attempt={attempt} isBusy={isRunning || queue.length > 0} />}
+    </>
+  );
+}
+
+/** Says that the page is not live, and why. A connection that is being made for the first time is not worth a sentence. */
+function Connection(props: {
+  readonly status: string;
+  readonly error: Error | undefined;
+  readonly onReconnect: () => void;
+}) {
+  const { status, error, onReconnect } = props;
+  const action = <Button onClick={onReconnect}>Connect now</Button>;
+  if (status === 'ended') {
+    const isGone = error instanceof RequestError && error.code === 'SESSION_NOT_FOUND';
+    return <Problem action={action}>{isGone ? 'This session was deleted. What you see is what it was.' : error && sentence(error)}</Problem>;
+  }
+  if (status !== 'reconnecting' && !(status === 'connecting' && error)) return null;
+  return <Problem action={action}>The connection to the server is lost. What you see may be old; Studio keeps trying.</Problem>;
+}
+
+/** The session of another agent, as it was imported. */
+function RecordedConversation(props: {
+  readonly id: string;
+  readonly details: SessionDetails;
+  readonly place: Place;
+}) {
+  const { id, details, place } = props;
+  const path = `sessions/${encodeURIComponent(id)}/state`;
+  const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
+  const state = useMemo<SessionConversationState | undefined>(() => data && reviveConversationState(data.state), [data]);
+  return (
+    <>
+      <SessionHeader id={id} details={details} view="">
+        {state && <SessionTotals state={state} />}
+      </SessionHeader>
+      {error && <Problem>{sentence(error)}</Problem>}
+      {state && <ConversationPane id={id} state={state} place={place} isLoading={isLoading} />}
+      <p className="border-t border-line px-4 py-2 text-muted">
+        Recorded by {sourceOf(details.summary)}. Studio shows it and cannot write to it.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { Button } from '../ui/button.tsx';
+import { type Row, textOfRow } from './rows.ts';
+
+/** Finds words in the whole conversation, also in rows that are not on the page. */
+export function FindBar(props: {
+  readonly rows: () => readonly Row[];
+  /** What the search found in this session: the row with this text comes first. */
+  readonly hit: string;
+  readonly words: string;
+  readonly onWords: (words: string) => void;
+  readonly onShow: (key: string) => void;
+  readonly onClose: () => void;
+}) {
+  const { rows, hit, words, onWords, onShow, onClose } = props;
+  const searched = useDeferredValue(words);
+  const found = useMemo(() => matching(rows(), searched), [rows, searched]);
+  const [chosen, setChosen] = useState(() => startAt(found, hit));
+  const current = found[Math.min(chosen, found.length - 1)];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another row is shown, not every render
+  useEffect(() => {
+    if (current) onShow(current.key);
+  }, [current?.key]);
+  const step = (by: number): void => setChosen((at) => (at + by + found.length) % Math.max(1, found.length));
+  return (
+    <search className="flex items-center gap-2 border-b border-line px-4 py-1.5">
+      <input
+        // biome-ignore lint/a11y/noAutofocus: a person opened the bar to type into it
+        autoFocus={hit === ''}
+        aria-label="Find in this conversation"
+        placeholder="Find in this conversation"
+        value={words}
+        onChange={({ target }) => {
+          onWords(target.value);
+          setChosen(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') step(event.shiftKey ? -1 : 1);
+          else if (event.key === 'Escape') onClose();
+          else return;
+          event.preventDefault();
+        }}
+        className="h-7 w-72 min-w-0 rounded-md border border-line bg-ground px-2.5 focus:border-accent focus:outline-none"
+      />
+      <span role="status" className="text-muted tabular-nums">
+        {searched.trim() === '' ? '' : found.length === 0 ? 'Not here' : `${Math.min(chosen, found.length - 1) + 1} of ${found.length}`}
+      </span>
+      <Button kind="quiet" onClick={() => step(-1)} disabled={found.length === 0}>
+        Previous
+      </Button>
+      <Button kind="quiet" onClick={() => step(1)} disabled={found.length === 0}>
+        Next
+      </Button>
+      <Button kind="quiet" className="ml-auto" onClick={onClose}>
+        Close
+      </Button>
+    </search>
+  );
+}
+
+function matching(rows: readonly Row[], words: string): readonly Row[] {
+  const parts = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (parts.length === 0) return [];
+  return rows.filter((row) => {
+    const text = textOfRow(row).toLowerCase();
+    return parts.every((part) => text.includes(part));
+  });
+}
+
+/** The row that has most of the hit's excerpt; the first one if none has. */
+function startAt(found: readonly Row[], hit: string): number {
+  const middle = hit.slice(10, -10).replaceAll('…', ' ').trim();
+  if (middle === '') return 0;
+  const words = middle.split(/\s+/);
+  const at = found.findIndex((row) => {
+    const text = textOfRow(row).replace(/\s+/g, ' ');
+    return words.every((word) => text.includes(word));
+  });
+  return Math.max(at, 0);
+}

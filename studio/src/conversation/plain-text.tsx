@@ -1,0 +1,16 @@
+import { visible } from './ansi.ts';
+import { LongText } from './long-text.tsx';
+
+/** Text as it is, with its line breaks. */
+export function PlainText({ id, text }: { readonly id: string; readonly text: string }) {
+  return (
+    <LongText id={id} text={text}>
+      {(shown) => (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <pre className="output" tabIndex={0}>
+          {visible(shown)}
+        </pre>
+      )}
+    </LongText>
+  );
+}

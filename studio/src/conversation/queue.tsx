@@ -1,0 +1,26 @@
+import type { Conversation } from 'holdfast/react';
+import { Button } from '../ui/button.tsx';
+
+/** Messages that were sent and are not part of the conversation yet. */
+export function Queue(props: {
+  readonly queue: Conversation['queue'];
+  readonly onWithdraw: (inputId: string) => void;
+}) {
+  const { queue, onWithdraw } = props;
+  if (queue.length === 0) return null;
+  return (
+    <ul aria-label="Queued messages" className="max-h-40 overflow-y-auto border-t border-line px-4 py-1">
+      {queue.map(({ id, mode, content }) => (
+        <li key={id} className="flex items-center gap-3 py-0.5">
+          <span className="w-12 shrink-0 text-xs text-accent">{mode === 'steer' ? 'steers' : 'next'}</span>
+          <span className="min-w-0 flex-1 truncate">
+            {content.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join(' ')}
+          </span>
+          <Button kind="quiet" onClick={() => onWithdraw(id)}>
+            Withdraw
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}

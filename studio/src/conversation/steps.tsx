@@ -1,0 +1,21 @@
+/** A list of things to do, each with its state. */
+export function Steps({ steps }: { readonly steps: readonly { readonly text: string; readonly status: string }[] }) {
+  return (
+    <ul className="my-1 flex flex-col gap-0.5">
+      {steps.map(({ text, status }, index) => {
+        const isDone = /^(completed|done|complete)$/.test(status);
+        const isCurrent = /^(in_progress|inProgress|active)$/.test(status);
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the steps of one list do not move
+          <li key={index} className={`flex gap-2 ${isDone ? 'text-muted' : isCurrent ? 'font-medium' : ''}`}>
+            <span aria-hidden="true" className={isCurrent ? 'text-accent' : 'text-muted'}>
+              {isDone ? '☑' : isCurrent ? '▸' : '☐'}
+            </span>
+            <span className={`min-w-0 break-words ${isDone ? 'line-through' : ''}`}>{text}</span>
+            <span className="sr-only">({status})</span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

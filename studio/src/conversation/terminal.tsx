@@ -1,0 +1,32 @@
+import { memo, useEffect, useRef } from 'react';
+import { ansiPieces } from './ansi.ts';
+import { LongText } from './long-text.tsx';
+
+/** What a command printed. While it runs, the newest lines stay in view. */
+export const Terminal = memo((props: { readonly id: string; readonly text: string; readonly isLive?: boolean }) => {
+  const { id, text, isLive = false } = props;
+  const box = useRef<HTMLPreElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new text scrolls
+  useEffect(() => {
+    if (isLive && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text, isLive]);
+  return (
+    <LongText id={id} text={text}>
+      {(shown) => (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        <pre ref={box} className="output" tabIndex={0}>
+          {ansiPieces(shown).map(({ text: piece, className }, index) =>
+            className === '' ? (
+              piece
+            ) : (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one output do not move
+              <span key={index} className={className}>
+                {piece}
+              </span>
+            ),
+          )}
+        </pre>
+      )}
+    </LongText>
+  );
+});

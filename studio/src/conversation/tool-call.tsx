@@ -1,0 +1,126 @@
+import {
+  describeToolUse,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  type ToolUseContent,
+  type ToolUseKind,
+  toolUseContents,
+} from 'holdfast/conversation';
+import { memo } from 'react';
+import { count, duration } from '../ui/format.ts';
+import { Icon, type IconName } from '../ui/icon.tsx';
+import { Code } from './code.tsx';
+import { DiffView } from './diff-view.tsx';
+import { Disclosure } from './disclosure.tsx';
+import { JsonView } from './json-view.tsx';
+import { Markdown } from './markdown.tsx';
+import { Steps } from './steps.tsx';
+import { Terminal } from './terminal.tsx';
+import { ToolOutput } from './tool-output.tsx';
+
+const ICONS: Readonly<Record<ToolUseKind, IconName>> = {
+  command: 'terminal',
+  read: 'file',
+  write: 'edit',
+  edit: 'edit',
+  search: 'search',
+  list: 'sessions',
+  fetch: 'globe',
+  'web-search': 'globe',
+  subagent: 'agent',
+  plan: 'plan',
+  question: 'question',
+  other: 'tool',
+};
+
+/** A call with its result: a heading that says what was done, and what it contained. */
+export const ToolCall = memo((props: {
+  readonly id: string;
+  readonly block: ToolUseBlock;
+  readonly result: ToolResultBlock | undefined;
+}) => {
+  const { id, block, result } = props;
+  const { kind, verb, subject, detail } = describeToolUse(block);
+  const isRunning = block.status === 'pending';
+  const hasFailed = result?.isError || block.status === 'error';
+  const isShown = kind === 'edit' || kind === 'plan' || (isRunning && block.progress !== undefined) || hasFailed;
+  return (
+    <Disclosure
+      id={id}
+      isOpenByDefault={isShown}
+      summary={
+        <>
+          <Icon name={ICONS[kind]} className={hasFailed ? 'text-fails' : isRunning ? 'text-accent' : 'text-muted'} />
+          <span className="shrink-0 font-medium">{verb}</span>
+          {subject !== undefined && <code className="min-w-0 truncate font-mono text-[0.75rem]">{subject}</code>}
+          {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
+          <Outcome block={block} result={result} />
+        </>
+      }
+    >
+      {() => (
+        <div className="pl-6">
+          {toolUseContents(block).map((content, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the contents of one call do not move
+            <Content key={index} id={`${id}:${index}`} content={content} />
+          ))}
+          {block.progress && <Progress id={id} block={block} />}
+          {result && (kind !== 'edit' || hasFailed) && kind !== 'plan' && (
+            <ToolOutput id={`${id}:result`} result={result} kind={kind} language={languageOf(subject)} />
+          )}
+        </div>
+      )}
+    </Disclosure>
+  );
+});
+
+/** How it ended, in a few words at the end of the heading. */
+function Outcome({ block, result }: { readonly block: ToolUseBlock; readonly result: ToolResultBlock | undefined }) {
+  const tookMs = result ? Date.parse(result.timestamp) - Date.parse(block.timestamp) : 0;
+  const time = tookMs >= 1000 ? duration(tookMs) : '';
+  const percent = block.progress?.percent;
+  if (block.status === 'pending') {
+    return <Words className="text-accent">{percent === undefined ? 'running' : `${Math.round(percent)} %`}</Words>;
+  }
+  if (!result) return <Words className="text-fails">{block.status === 'error' ? 'interrupted' : ''}</Words>;
+  if (result.isError) return <Words className="text-fails">failed{time && ` after ${time}`}</Words>;
+  const lines = result.output.trim() === '' ? 0 : result.output.trimEnd().split('\n', 1000).length;
+  return <Words className="text-muted">{[lines > 1 && count(lines, 'line'), time].filter(Boolean).join(' · ')}</Words>;
+}
+
+function Words({ className, children }: { readonly className: string; readonly children: string | readonly string[] }) {
+  return <span className={`ml-auto shrink-0 pl-2 text-xs tabular-nums ${className}`}>{children}</span>;
+}
+
+function Progress({ id, block: { progress } }: { readonly id: string; readonly block: ToolUseBlock }) {
+  if (!progress) return null;
+  return (
+    <>
+      {progress.percent !== undefined && <progress max={100} value={progress.percent} aria-label="Progress" className="h-1 w-full accent-accent" />}
+      {progress.text !== '' && <Terminal id={`${id}:progress`} text={progress.text} isLive />}
+      {progress.data !== undefined && <JsonView id={`${id}:data`} data={progress.data} />}
+    </>
+  );
+}
+
+function Content({ id, content }: { readonly id: string; readonly content: ToolUseContent }) {
+  switch (content.type) {
+    case 'code':
+      return <Code id={id} text={content.text} language={content.language} />;
+    case 'diff':
+      return <DiffView id={id} text={content.text} />;
+    case 'steps':
+      return <Steps steps={content.steps} />;
+    case 'text':
+      return <Markdown id={id} text={content.text} />;
+    case 'data':
+      return <JsonView id={id} data={content.data} />;
+    default:
+      return content satisfies never;
+  }
+}
+
+/** The extension of a path is the language of its text. */
+function languageOf(subject = ''): string {
+  return /\.(\w{1,10})(?::\d|\s|$)/.exec(subject)?.[1] ?? '';
+}

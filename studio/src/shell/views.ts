@@ -1,0 +1,31 @@
+/** The views of Studio by the first part of their address. Each is loaded when it is first shown. */
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
+import type { Place } from './router.ts';
+
+/** What every view gets: the place that the address names. */
+export interface ViewProps {
+  readonly place: Place;
+}
+
+type View = LazyExoticComponent<ComponentType<ViewProps>>;
+
+const SESSIONS: View = lazy(async () => ({ default: (await import('../sessions/sessions-view.tsx')).SessionsView }));
+const INBOX: View = lazy(async () => ({ default: (await import('../inbox/inbox-view.tsx')).InboxView }));
+const CONVERSATION: View = lazy(async () => ({
+  default: (await import('../conversation/conversation-view.tsx')).ConversationView,
+}));
+
+/** `/` and `/sessions` list; `/inbox`; `/sessions/:id`, and `/sessions/:id/<name>` for further views of one session. */
+export function viewOf({ parts: [first, id, name] }: Place): View | undefined {
+  if (first === undefined) return SESSIONS;
+  if (first === 'inbox') return INBOX;
+  if (first !== 'sessions') return undefined;
+  if (id === undefined) return SESSIONS;
+  return name === undefined ? CONVERSATION : SESSION_VIEWS[name];
+}
+
+/** Views of one session beside its conversation, by the name in their address. */
+const SESSION_VIEWS: Readonly<Record<string, View>> = {};
+
+/** The tabs of a session: the name in the address, and what it is called. */
+export const SESSION_TABS: readonly (readonly [name: string, label: string])[] = [['', 'Conversation']];

@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react';
+
+/** A sentence that says what went wrong, and what to do about it. */
+export function Problem({ children, action }: { readonly children: ReactNode; readonly action?: ReactNode }) {
+  return (
+    <div role="alert" className="flex items-center gap-3 border-b border-line bg-fails-ground px-4 py-1.5 text-fails">
+      <span className="min-w-0 flex-1 break-words">{children}</span>
+      {action}
+    </div>
+  );
+}
+
+/** An error as a sentence. */
+export function sentence(error: Error): string {
+  const { message } = error;
+  const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

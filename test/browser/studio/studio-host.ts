@@ -1,0 +1,137 @@
+/** A server with Studio, and agents whose responses a test decides: what a person says chooses the script that the model follows. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { createAdapter, definePrompt, type ModelRequest, type ScriptedTurn, scriptedModel, textOf } from '../../../src/index.ts';
+import { createServer, type HoldfastServer } from '../../../src/server.ts';
+import { sqliteStore } from '../../../src/sqlite.ts';
+import type { Store } from '../../../src/store.ts';
+import { Gate } from './gate.ts';
+import { studioTools } from './studio-tools.ts';
+
+/** A running server. Its sessions are kept in a private directory. */
+export class StudioHost {
+  readonly store: Store;
+  /** Opened: responses are streamed at full speed. Closed: before every word the model waits. */
+  readonly words: Gate = new Gate();
+  /** Opened: commands end. Closed: they wait after they have printed. */
+  readonly commands: Gate = new Gate();
+  /** What each tool was called with, in order. */
+  readonly ran: { readonly name: string; readonly input: unknown }[] = [];
+  readonly #scripts = new Map<string, readonly ScriptedTurn[]>();
+  readonly #directory: string;
+  #server: HoldfastServer | undefined;
+  #url = '';
+
+  private constructor(store: Store, directory: string) {
+    this.store = store;
+    this.#directory = directory;
+  }
+
+  static async start(): Promise<StudioHost> {
+    const directory = mkdtempSync(join(tmpdir(), 'holdfast-studio-'));
+    const host = new StudioHost(await sqliteStore(join(directory, 'studio.db')), directory);
+    await host.listen();
+    return host;
+  }
+
+  /** Serves; again after `close`, at the same address if `port` is given. */
+  async listen(port = 0): Promise<void> {
+    const tools = studioTools(this);
+    const model = scriptedModel((request) => this.#turnFor(request), {
+      modelId: 'scripted-1',
+      beforePart: () => this.words.passed(),
+    });
+    const adapter = createAdapter({
+      model,
+      maxModelRetries: 0,
+      prices: { 'scripted-1': { input: 3, output: 15 } },
+    });
+    const prompt = definePrompt({ ns: 'studio', key: 'assistant', instructions: 'Work with your tools.', tools });
+    this.#server = createServer({
+      store: this.store,
+      studio: true,
+      pollMs: 50,
+      agents: ({ id }) => ({ adapter, prompt, ...(id.startsWith('budget') && { budget: { maxTokens: 30 } }) }),
+    });
+    const { url } = await this.#server.listen({ port });
+    this.#url = url;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** What the model does when a message begins with this text. */
+  script(text: string, turns: readonly ScriptedTurn[]): void {
+    this.#scripts.set(text, turns);
+  }
+
+  #turnFor({ messages }: ModelRequest): ScriptedTurn {
+    const at = messages.findLastIndex(({ role }) => role === 'user');
+    const asked = messages[at] ? textOf(messages[at]) : '';
+    const turns = [...this.#scripts].find(([text]) => asked.startsWith(text))?.[1] ?? [`I have read: ${asked}`];
+    const done = messages.slice(at).filter(({ role }) => role === 'assistant').length;
+    return turns[done] ?? turns.at(-1) ?? '';
+  }
+
+  /** Sends a message to a session, as another client would. */
+  async send(id: string, input: string): Promise<void> {
+    await this.act(`sessions/${encodeURIComponent(id)}/inputs`, { input });
+  }
+
+  async act(path: string, body: object, method = 'POST'): Promise<void> {
+    const headers = { 'x-holdfast-request': '1', 'content-type': 'application/json' };
+    const response = await fetch(`${this.#url}/${path}`, { method, headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  }
+
+  async json<T>(path: string): Promise<T> {
+    return (await (await fetch(`${this.#url}/${path}`)).json()) as T;
+  }
+
+  /** Resolves when the newest evaluation of a session has this status and no runner has work in it. */
+  async reaches(id: string, status: 'completed' | 'suspended' | 'failed'): Promise<void> {
+    const settled = async (): Promise<boolean> => {
+      const { sessions } = await this.store.listSessions({ idPrefix: id });
+      return sessions.some((session) => session.id === id && session.status === status && !session.work);
+    };
+    while (!(await settled())) {
+      await new Promise<void>((resolve) => {
+        const end = this.store.watch(id, () => {
+          end();
+          resolve();
+        });
+        setTimeout(() => {
+          end();
+          resolve();
+        }, 50);
+      });
+    }
+  }
+
+  /** The address of a view of Studio. */
+  page(path = ''): string {
+    return `${this.#url}/studio/${path}`;
+  }
+
+  /** Opens a view in a new page. */
+  async open(browser: Browser, path = '', options: Parameters<Browser['newPage']>[0] = {}): Promise<Page> {
+    const page = await browser.newPage(options);
+    await page.goto(this.page(path));
+    return page;
+  }
+
+  async closeServer(): Promise<void> {
+    this.words.open();
+    this.commands.open();
+    await this.#server?.close({ graceMs: 2000 });
+  }
+
+  async stop(): Promise<void> {
+    await this.closeServer();
+    await this.store.close();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
