@@ -6,13 +6,12 @@ import { parseArgs } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import type { AgentOptions } from './demo/agent-process.ts';
 import { namedModel } from './demo/named-model.ts';
-import { studioDemo } from './demo/studio-demo.ts';
 import { summarize } from './demo/summary.ts';
 import { giveUp, KILLS, watchAgent } from './demo/watch-agent.ts';
 import { prepareWorkspace } from './demo/workspace.ts';
 import type { Command } from './main.ts';
 import { isInteractive } from './studio/open-browser.ts';
-import { PLACE_OPTIONS, PLACE_USAGE, placeOf } from './studio/serve-studio.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, placeOf } from './studio/place.ts';
 import { terminal } from './terminal.ts';
 
 const { bold, dim, green } = terminal;
@@ -45,6 +44,7 @@ ${PLACE_USAGE}`,
     console.log(`\n${bold('Holdfast demo')}: an agent files an expense report. We kill it twice on the way.\n`);
     prepareWorkspace(join(agent.dir, 'workspace'));
     if (isInteractive()) {
+      const { studioDemo } = await import('./demo/studio-demo.ts'); // and with it the server, which nothing else here needs
       const code = await studioDemo({ agent, root, place, isOpened: !values['no-open'] });
       if (code !== undefined) return code;
     }

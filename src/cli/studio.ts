@@ -9,14 +9,8 @@ import { printableLine } from './printable.ts';
 import { StatusLine } from './status-line.ts';
 import { databaseFor, importFolders } from './studio/import-folders.ts';
 import { canOpenBrowser, openBrowser } from './studio/open-browser.ts';
-import {
-  PLACE_OPTIONS,
-  PLACE_USAGE,
-  type Place,
-  placeOf,
-  type ServedStudio,
-  serveStudio,
-} from './studio/serve-studio.ts';
+import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
+import { type ServedStudio, serveStudio } from './studio/serve-studio.ts';
 import { endBy, waitForSignal } from './studio/until-signal.ts';
 import { terminal } from './terminal.ts';
 

@@ -15,6 +15,7 @@ import { Button } from '../ui/button.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
 import { isBusy } from './activity.ts';
+import { AgentProcessControl } from './agent-process.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { Queue } from './queue.tsx';
@@ -47,6 +48,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   return (
     <>
       <SessionHeader id={id} details={details} view="">
+        {details?.processes && <AgentProcessControl id={id} attempt={attempt} />}
         <SessionTotals state={state} />
       </SessionHeader>
       <Connection status={status} error={error} onReconnect={actions.reconnect} />
