@@ -10,7 +10,7 @@ import { StatusLine } from './status-line.ts';
 import { databaseFor, importFolders } from './studio/import-folders.ts';
 import { canOpenBrowser, openBrowser } from './studio/open-browser.ts';
 import { PLACE_OPTIONS, PLACE_USAGE, type Place, placeOf } from './studio/place.ts';
-import { type ServedStudio, serveStudio } from './studio/serve-studio.ts';
+import { type ServedStudio, STARTING, serveStudio } from './studio/serve-studio.ts';
 import { endBy, waitForSignal } from './studio/until-signal.ts';
 import { terminal } from './terminal.ts';
 
@@ -89,7 +89,7 @@ async function announced(store: SqliteStore, source: Source, place: Place): Prom
     console.log(`Transcripts of ${what} are imported into ${file}; the originals are only read.`);
   }
   const line = new StatusLine();
-  line.show('Studio is starting …');
+  line.show(STARTING);
   const served = await serveStudio({ store }, place).finally(() => line.clear());
   const about = source.kind === 'database' ? `shows ${file}; ` : '';
   console.log(`${bold('Studio')} ${cyan(served.address())} ${dim(`(${about}Ctrl+C ends it)`)}`);

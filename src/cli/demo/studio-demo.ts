@@ -8,7 +8,7 @@ import { printableLine } from '../printable.ts';
 import { StatusLine } from '../status-line.ts';
 import { canOpenBrowser, openBrowser } from '../studio/open-browser.ts';
 import type { Place } from '../studio/place.ts';
-import { type ServedStudio, serveStudio } from '../studio/serve-studio.ts';
+import { type ServedStudio, STARTING, serveStudio } from '../studio/serve-studio.ts';
 import { endBy, type SignalWait, waitForSignal } from '../studio/until-signal.ts';
 import { terminal } from '../terminal.ts';
 import type { AgentOptions } from './agent-process.ts';
@@ -39,7 +39,10 @@ export async function studioDemo({ agent, root, place, isOpened }: StudioDemoOpt
   const wait = waitForSignal();
   const store = await sqliteStore(join(agent.dir, 'agent.db'));
   const registry = new AgentRegistry();
-  const supervisor = new Supervisor({ agent: { ...agent, wordMs: WORD_MS }, registry, signal: wait.aborted });
+  const hasWork = async (id: string): Promise<boolean> =>
+    (await store.listSessions({ work: true, idPrefix: id })).sessions.some((each) => each.id === id);
+  const paced = { ...agent, wordMs: WORD_MS };
+  const supervisor = new Supervisor({ agent: paced, registry, hasWork, signal: wait.aborted });
   let isFirstJob = true;
   try {
     const session = await openSession({ store, id: SESSION_ID });
@@ -51,7 +54,7 @@ export async function studioDemo({ agent, root, place, isOpened }: StudioDemoOpt
     if (!served) return undefined;
     try {
       await showPage(served, isOpened, wait);
-      const isDone = await firstJob({ ...agent, wordMs: WORD_MS }, root, registry, wait);
+      const isDone = await firstJob(paced, root, registry, wait);
       isFirstJob = false;
       if (isDone && !wait.aborted.aborted) {
         announceSecondJob(served.address('sessions', SESSION_ID));
@@ -77,7 +80,7 @@ export async function studioDemo({ agent, root, place, isOpened }: StudioDemoOpt
 /** Serves Studio; a Studio that cannot be built is no reason not to run the demo. */
 async function started(serve: () => Promise<ServedStudio>): Promise<ServedStudio | undefined> {
   const line = new StatusLine();
-  line.show('Studio is starting …');
+  line.show(STARTING);
   try {
     return await serve();
   } catch (error) {

@@ -22,6 +22,8 @@ export const RESTART_MS = 1500;
 export interface SupervisorOptions {
   readonly agent: AgentOptions;
   readonly registry: AgentRegistry;
+  /** Whether a session has something left to run. */
+  readonly hasWork: (sessionId: string) => Promise<boolean>;
   /** Starts nothing more when it aborts. */
   readonly signal: AbortSignal;
 }
@@ -52,7 +54,7 @@ export class Supervisor {
 
   async #runToEnd(sessionId: string): Promise<void> {
     const running = this.#running.get(sessionId);
-    const { signal } = this.#options;
+    const { signal, hasWork } = this.#options;
     try {
       for (let isLeft = true; isLeft && !signal.aborted; ) {
         if (running) running.isWokenAgain = false;
@@ -62,7 +64,8 @@ export class Supervisor {
           console.log(`\n  ${red('✗ SIGKILL')} a new process resumes\n`);
           await sleep(RESTART_MS, undefined, { signal }).catch(() => {});
         } else report(outcome);
-        isLeft = outcome === undefined || running?.isWokenAgain === true;
+        // The process has seen everything that came before its end; a message may have come just after.
+        isLeft = outcome === undefined || (running?.isWokenAgain === true && (await hasWork(sessionId)));
       }
     } catch (error) {
       console.error(red(`\nThe agent cannot be started: ${printableLine(messageOf(error))}`));

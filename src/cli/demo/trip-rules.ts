@@ -44,7 +44,7 @@ export function tripTurn(job: JobState): ScriptedTurn {
         text: `The subagent prefers ${hotel?.name}.`,
         toolCalls: [
           {
-            name: 'edit_file',
+            name: 'edit',
             arguments: {
               file: FILE,
               old_string: OPEN,

@@ -3,6 +3,7 @@
  * process meanwhile. Trains, weather and hotels are invented; the files are real.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HoldfastError } from '../../core/errors.ts';
 import { definePrompt } from '../../loop/define-prompt.ts';
@@ -94,7 +95,7 @@ export function tripTools(workspace: Workspace): readonly AnyTool[] {
       }),
     }),
     defineTool({
-      name: 'edit_file',
+      name: 'edit',
       description: 'Replaces a passage of a file of the workspace',
       ...strings({ file: 'the file', old_string: 'the passage', new_string: 'its replacement' }),
       effect: 'idempotent',
@@ -118,8 +119,12 @@ export function tripTools(workspace: Workspace): readonly AnyTool[] {
       needsApproval: true,
       async execute({ hotel, nights, euros }, context) {
         workspace.note(context);
-        await report(context, 2500, [`calling ${hotel}`, 'the room is held']);
-        writeFileSync(workspace.effectOf('bookings', context), `${hotel}, ${nights} nights, EUR ${euros}\n`);
+        const booking = workspace.effectOf('bookings', context);
+        await report(context, 2500, [
+          `calling ${hotel}; once it is booked, there is a file in ${dirname(booking)}`,
+          'the room is held',
+        ]);
+        writeFileSync(booking, `${hotel}, ${nights} nights, EUR ${euros}\n`);
         await report(context, 2500, ['charging the card', 'confirmed'], 50);
         return `booked: ${hotel}, ${nights} nights, EUR ${euros}`;
       },

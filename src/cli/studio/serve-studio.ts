@@ -5,6 +5,11 @@ import { createServer, type HoldfastServer } from '../../server/create-server.ts
 import type { ServerOptions } from '../../server/server-options.ts';
 import { type Place, USUAL_PORT } from './place.ts';
 
+/** What a person reads until Studio is served. */
+export const STARTING: string = import.meta.url.endsWith('.ts')
+  ? 'Studio is being built, which takes a few seconds the first time …'
+  : 'Studio is starting …';
+
 /** Studio, while it is served. */
 export interface ServedStudio {
   readonly server: HoldfastServer;
