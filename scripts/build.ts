@@ -1,12 +1,13 @@
 /**
  * `npm run build`: src/ to dist/. Declarations come from tsc, one per source file. JavaScript is bundled into one file per
  * entry and shared chunks: Node loads a dozen files faster than three hundred. Nothing is minified and TSDoc comments stay in the
- * declarations, so stack traces are readable without source maps.
+ * declarations, so stack traces are readable without source maps. Studio is bundled for browsers into dist/studio.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
+import { buildStudio } from '../studio/build.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -30,4 +31,5 @@ const { output } = await build({
     comments: { annotation: true, jsdoc: false, legal: true },
   },
 });
+await buildStudio(join(dist, 'studio'));
 console.log(`built dist: ${entries.length} entries, ${output.length} JavaScript files`);

@@ -4,7 +4,7 @@ import { importCycles } from './structure/import-cycles.ts';
 import { longFiles, MAX_LINES } from './structure/long-files.ts';
 import { readSources } from './structure/read-sources.ts';
 
-const sources = readSources(join(import.meta.dirname, '..'), ['src', 'test', 'scripts', 'bench', 'examples']);
+const sources = readSources(join(import.meta.dirname, '..'), ['src', 'test', 'scripts', 'bench', 'examples', 'studio']);
 const problems = [
   ...importCycles(sources).map((cycle) => `these modules import each other: ${[...cycle, cycle[0]].join(' → ')}`),
   ...longFiles(sources).map(

@@ -7,7 +7,18 @@ import { join, relative } from 'node:path';
 import { findBannedWords } from './words/find-banned-words.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const PLACES = ['src', 'test', 'scripts', 'bench', 'docs', 'README.md', 'SPEC.md', 'ARCHITECTURE.md', 'CHANGELOG.md'];
+const PLACES = [
+  'src',
+  'test',
+  'scripts',
+  'bench',
+  'studio',
+  'docs',
+  'README.md',
+  'SPEC.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+];
 const NOT_OURS = new Set(['node_modules', 'fixtures']);
 const problems = PLACES.flatMap((place) => filesIn(join(ROOT, place)))
   .map((file) => relative(ROOT, file))
@@ -16,6 +27,6 @@ for (const problem of problems) console.log(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
 function filesIn(path: string): readonly string[] {
-  if (!statSync(path).isDirectory()) return /\.(?:ts|md)$/.test(path) ? [path] : [];
+  if (!statSync(path).isDirectory()) return /\.(?:tsx?|md)$/.test(path) ? [path] : [];
   return readdirSync(path).flatMap((name) => (NOT_OURS.has(name) ? [] : filesIn(join(path, name))));
 }

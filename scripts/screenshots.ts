@@ -52,7 +52,11 @@ try {
   if (imported !== undefined) await importTranscripts(host.store, { paths: [imported] });
   const { sessions } = await host.store.listSessions({ tags: ['imported'], limit: 20 });
   const more = sessions.map(
-    ({ id }, index): Shot => ({ name: `imported-${index}`, path: `sessions/${encodeURIComponent(id)}`, shows: 'article' }),
+    ({ id }, index): Shot => ({
+      name: `imported-${index}`,
+      path: `sessions/${encodeURIComponent(id)}`,
+      shows: 'article',
+    }),
   );
   for (const shot of [...SHOTS, ...more]) for (const look of LOOKS) await take(browser, shot, look);
 } finally {
@@ -64,7 +68,10 @@ console.log(`the pictures are in ${FOLDER}`);
 /** A session whose agent is in the middle of a command, with a queued message. */
 async function beginRun(): Promise<void> {
   host.script('Watch the tests', [
-    { text: 'I watch them until they are green.', toolCalls: [{ name: 'Bash', arguments: { command: 'npm test -- --watch' } }] },
+    {
+      text: 'I watch them until they are green.',
+      toolCalls: [{ name: 'Bash', arguments: { command: 'npm test -- --watch' } }],
+    },
   ]);
   host.commands.close();
   await host.send('running', 'Watch the tests until they are green.');
@@ -72,7 +79,11 @@ async function beginRun(): Promise<void> {
   await host.send('running', 'Then write down what you did.');
 }
 
-async function take(opened: Browser, { name, path, shows, before }: Shot, { look, ...options }: (typeof LOOKS)[number]): Promise<void> {
+async function take(
+  opened: Browser,
+  { name, path, shows, before }: Shot,
+  { look, ...options }: (typeof LOOKS)[number],
+): Promise<void> {
   const page = await host.open(opened, path, options);
   await page.locator(shows).first().waitFor({ timeout: 10_000 });
   await before?.(page);

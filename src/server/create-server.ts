@@ -102,7 +102,10 @@ export function createServer(options: ServerOptions): HoldfastServer {
       if (studio && isStudioPath(request, basePath)) {
         access.checkSender(request);
         const { headers, status, body } = await (await loadedStudio(studio)).respond(request);
-        return withHeaders(new Response(body, { status, headers: access.headers(request) }), Object.fromEntries(headers));
+        return withHeaders(
+          new Response(body, { status, headers: access.headers(request) }),
+          Object.fromEntries(headers),
+        );
       }
       await access.check(request, isStreamPath(request, basePath));
       const response = request.method === 'OPTIONS' ? new Response(null, { status: 204 }) : await handle(request);

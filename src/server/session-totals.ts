@@ -46,7 +46,10 @@ export async function totalsOf(session: Session): Promise<SessionTotals | undefi
   return totals;
 }
 
-async function foldedTotals(session: Session, before: SessionTotals & { readonly seq: number }): Promise<SessionTotals> {
+async function foldedTotals(
+  session: Session,
+  before: SessionTotals & { readonly seq: number },
+): Promise<SessionTotals> {
   let { turns, usage } = before;
   for await (const event of session.events({ from: before.seq + 1 })) {
     if (event.seq > session.seq) break;

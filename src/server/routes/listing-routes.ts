@@ -46,7 +46,8 @@ export const LISTING_ROUTES: readonly Route[] = [
     query: { session: { type: 'string', isRepeated: true, isRequired: true, description: 'the ids of the sessions' } },
     response: {
       status: 200,
-      description: 'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
+      description:
+        'By session id: turns and usage. Sessions that do not exist, and very large imported ones, are left out',
       schema: resultOf({ totals: { type: 'object' } }),
     },
     handle: async ({ pool }, { query }) => {

@@ -1,12 +1,14 @@
 /** The server that serves this page: where it is, and the token that it wants. */
-import { type RequestOptions, RequestError } from 'holdfast/react';
+import { RequestError, type RequestOptions } from 'holdfast/react';
 
 /** Where Studio is: the folder above its scripts, such as `/studio/`. The development server has them elsewhere. */
-export const STUDIO_PATH: string = import.meta.env.DEV ? '/' : new URL('..', import.meta.url).pathname;
+export const STUDIO_PATH: string = import.meta.env.DEV
+  ? '/'
+  : new URL(/* @vite-ignore */ '..', import.meta.url).pathname;
 /** The address of the server, without a slash at the end. */
 export const SERVER_URL: string = import.meta.env.DEV
   ? location.origin
-  : new URL('../..', import.meta.url).href.replace(/\/+$/, '');
+  : new URL(/* @vite-ignore */ '../..', import.meta.url).href.replace(/\/+$/, '');
 
 const TOKEN = 'holdfast-token';
 

@@ -10,12 +10,13 @@ export function Attachments({ attachments }: { readonly attachments: readonly At
         const image = imageOf(mediaType, data);
         const name = filename ?? mediaType;
         return image === undefined ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the attachments of one message do not move
-          <span key={index} className="inline-flex items-center gap-1.5 rounded border border-line px-2 py-0.5 text-muted">
+          <span
+            key={index}
+            className="inline-flex items-center gap-1.5 rounded border border-line px-2 py-0.5 text-muted"
+          >
             <Icon name="file" /> {name}
           </span>
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the attachments of one message do not move
           <img key={index} src={image} alt={name} className="max-h-80 max-w-full rounded border border-line" />
         );
       })}
@@ -26,7 +27,13 @@ export function Attachments({ attachments }: { readonly attachments: readonly At
 /** The files in the parts of a result: they have `mediaType` and `data`, or stand inside `source`. */
 export function attachmentsIn(parts: readonly unknown[] | undefined): readonly Attachment[] {
   return (parts ?? []).flatMap((part) => {
-    const found = part as { type?: unknown; mediaType?: unknown; data?: unknown; filename?: unknown; source?: unknown } | null;
+    const found = part as {
+      type?: unknown;
+      mediaType?: unknown;
+      data?: unknown;
+      filename?: unknown;
+      source?: unknown;
+    } | null;
     const source = (found?.source ?? found) as { media_type?: unknown; mediaType?: unknown; data?: unknown } | null;
     const mediaType = source?.mediaType ?? source?.media_type ?? found?.mediaType;
     if (typeof mediaType !== 'string') return [];

@@ -4,19 +4,16 @@ import { useTokens } from './highlight.ts';
 import { LongText } from './long-text.tsx';
 
 /** Code with colours if its language is known. `firstLine` numbers the lines. */
-export const Code = memo((props: {
-  readonly id: string;
-  readonly text: string;
-  readonly language: string;
-  readonly firstLine?: number;
-}) => {
-  const { id, text, language, firstLine } = props;
-  return (
-    <LongText id={id} text={text}>
-      {(shown) => <CodeLines text={visible(shown)} language={language} firstLine={firstLine} />}
-    </LongText>
-  );
-});
+export const Code = memo(
+  (props: { readonly id: string; readonly text: string; readonly language: string; readonly firstLine?: number }) => {
+    const { id, text, language, firstLine } = props;
+    return (
+      <LongText id={id} text={text}>
+        {(shown) => <CodeLines text={visible(shown)} language={language} firstLine={firstLine} />}
+      </LongText>
+    );
+  },
+);
 
 function CodeLines(props: {
   readonly text: string;
@@ -27,13 +24,10 @@ function CodeLines(props: {
   const tokens = useTokens(text, language);
   const lines = text.split('\n');
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <pre className={`output ${firstLine === undefined ? '' : 'numbered'}`} tabIndex={0}>
       {lines.map((line, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one text do not move
         <span key={index} className="line" data-line={firstLine === undefined ? undefined : firstLine + index}>
           {tokens?.[index]?.map(({ text: piece, className }, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of one line do not move
             <span key={at} className={className}>
               {piece}
             </span>

@@ -15,10 +15,15 @@ export function Compaction({ row, block }: { readonly row: Row; readonly block: 
       <div className="flex items-center gap-2 text-muted">
         <Icon name="fold" />
         <span className="min-w-0 flex-1">
-          The context was compacted here{folds.count > 0 && `: a summary replaced ${count(folds.count, 'block')} for the model`}
+          The context was compacted here
+          {folds.count > 0 && `: a summary replaced ${count(folds.count, 'block')} for the model`}
         </span>
         {folds.count > 0 && !isStatic && (
-          <button type="button" className="shrink-0 text-accent hover:underline" onClick={() => setOpen(folds.isFolded)}>
+          <button
+            type="button"
+            className="shrink-0 text-accent hover:underline"
+            onClick={() => setOpen(folds.isFolded)}
+          >
             {folds.isFolded ? 'Show what was folded' : 'Fold it here, too'}
           </button>
         )}

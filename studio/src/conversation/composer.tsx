@@ -17,7 +17,14 @@ export function Composer(props: {
   useCommands([
     { id: 'write', title: 'Write a message', group: 'Session', keys: 'r', run: () => field.current?.focus() },
     ...(isBusy
-      ? [{ id: 'stop', title: 'Stop the agent', group: 'Session' as const, run: () => void attempt.run(() => actions.stop()) }]
+      ? [
+          {
+            id: 'stop',
+            title: 'Stop the agent',
+            group: 'Session' as const,
+            run: () => void attempt.run(() => actions.stop()),
+          },
+        ]
       : []),
   ]);
   const submit = async (mode: 'send' | 'steer'): Promise<void> => {

@@ -1,6 +1,15 @@
-import type { SessionConversationState } from 'holdfast/conversation';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type Ref, useContext, useEffect, useImperativeHandle, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { SessionConversationState } from 'holdfast/conversation';
+import {
+  type Ref,
+  useContext,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
 import { foldKey } from './compaction.tsx';
@@ -53,8 +62,14 @@ export function ConversationList(props: {
   const isAway = rows.length > 0 && !virtualizer.isAtEnd(400);
   return (
     <div className="relative min-h-0 flex-1">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div ref={box} className="h-full overflow-y-auto [overflow-anchor:none]" tabIndex={0} role="log" aria-label="Conversation" aria-live="off">
+      <div
+        ref={box}
+        className="h-full overflow-y-auto [overflow-anchor:none]"
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        aria-live="off"
+      >
         <div className="relative mx-auto w-full max-w-4xl" style={{ height: virtualizer.getTotalSize() }}>
           {virtualizer.getVirtualItems().map(({ key, index, start }) => {
             const row = rows[index];
@@ -73,7 +88,10 @@ export function ConversationList(props: {
         </div>
       </div>
       {isAway && (
-        <Button className="absolute right-4 bottom-3 shadow" onClick={() => virtualizer.scrollToEnd({ behavior: 'instant' })}>
+        <Button
+          className="absolute right-4 bottom-3 shadow"
+          onClick={() => virtualizer.scrollToEnd({ behavior: 'instant' })}
+        >
           To the end ↓
         </Button>
       )}

@@ -30,7 +30,14 @@ export function ConversationPane(props: {
     { id: 'find', title: 'Find in this conversation', group: 'Session', keys: 'f', run: () => setQuery({ q: ' ' }) },
     { id: 'next-block', title: 'Next block', group: 'Session', keys: 'j', isHidden: true, run: () => move(1) },
     { id: 'previous-block', title: 'Previous block', group: 'Session', keys: 'k', isHidden: true, run: () => move(-1) },
-    { id: 'toggle-block', title: 'Open or close the block', group: 'Session', keys: 'Enter', isHidden: true, run: () => toggle(target) },
+    {
+      id: 'toggle-block',
+      title: 'Open or close the block',
+      group: 'Session',
+      keys: 'Enter',
+      isHidden: true,
+      run: () => toggle(target),
+    },
   ]);
   const isEmpty = state.blocks.length === 0;
   return (

@@ -6,10 +6,10 @@ import { REQUEST, sessionUrl } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { type SessionDetails, useSessionInfo } from '../api/use-session-info.ts';
 import { PendingCalls } from '../inbox/pending-calls.tsx';
-import { SessionHeader } from '../sessions/session-header.tsx';
 import { sourceOf } from '../sessions/session-facts.ts';
+import { SessionHeader } from '../sessions/session-header.tsx';
 import type { Place } from '../shell/router.ts';
-import type { ViewProps } from '../shell/views.ts';
+import type { ViewProps } from '../shell/view-props.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
@@ -44,7 +44,8 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   const { state, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
   const { data: details } = useSessionInfo(id, cursor);
   const attempt = useAttempt();
-  const isRunning = details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
+  const isRunning =
+    details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
   return (
     <>
       <SessionHeader id={id} details={details} view="">
@@ -52,7 +53,9 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
         <SessionTotals state={state} />
       </SessionHeader>
       <Connection status={status} error={error} onReconnect={actions.reconnect} />
-      {details?.runner?.error && <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>}
+      {details?.runner?.error && (
+        <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>
+      )}
       <AttemptProblem attempt={attempt} />
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
       <PendingCalls sessionId={id} state={state} pending={pending} actions={actions} attempt={attempt} />
@@ -72,22 +75,29 @@ function Connection(props: {
   const action = <Button onClick={onReconnect}>Connect now</Button>;
   if (status === 'ended') {
     const isGone = error instanceof RequestError && error.code === 'SESSION_NOT_FOUND';
-    return <Problem action={action}>{isGone ? 'This session was deleted. What you see is what it was.' : error && sentence(error)}</Problem>;
+    return (
+      <Problem action={action}>
+        {isGone ? 'This session was deleted. What you see is what it was.' : error && sentence(error)}
+      </Problem>
+    );
   }
   if (status !== 'reconnecting' && !(status === 'connecting' && error)) return null;
-  return <Problem action={action}>The connection to the server is lost. What you see may be old; Studio keeps trying.</Problem>;
+  return (
+    <Problem action={action}>
+      The connection to the server is lost. What you see may be old; Studio keeps trying.
+    </Problem>
+  );
 }
 
 /** The session of another agent, as it was imported. */
-function RecordedConversation(props: {
-  readonly id: string;
-  readonly details: SessionDetails;
-  readonly place: Place;
-}) {
+function RecordedConversation(props: { readonly id: string; readonly details: SessionDetails; readonly place: Place }) {
   const { id, details, place } = props;
   const path = `sessions/${encodeURIComponent(id)}/state`;
   const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
-  const state = useMemo<SessionConversationState | undefined>(() => data && reviveConversationState(data.state), [data]);
+  const state = useMemo<SessionConversationState | undefined>(
+    () => data && reviveConversationState(data.state),
+    [data],
+  );
   return (
     <>
       <SessionHeader id={id} details={details} view="">

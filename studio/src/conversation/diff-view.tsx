@@ -17,10 +17,8 @@ interface DiffLine {
 export const DiffView = memo(({ id, text }: { readonly id: string; readonly text: string }) => (
   <LongText id={id} text={text}>
     {(shown) => (
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       <pre className="output diff" tabIndex={0}>
         {diffLines(visible(shown)).map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one diff do not move
           <span key={index} className={`line line-${line.kind}`}>
             <Line line={line} />
           </span>
@@ -35,10 +33,7 @@ function Line({ line: { kind, text, words } }: { readonly line: DiffLine }) {
   return (
     <>
       <span className="sign">{{ added: '+', removed: '−', same: ' ' }[kind]}</span>
-      {words?.map(({ text: word, isChanged }, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: the words of one line do not move
-        isChanged ? <b key={index}>{word}</b> : word,
-      ) ?? text}
+      {words?.map(({ text: word, isChanged }, index) => (isChanged ? <b key={index}>{word}</b> : word)) ?? text}
     </>
   );
 }
@@ -50,9 +45,14 @@ function diffLines(text: string): readonly DiffLine[] {
     const other = isRemoved ? lines[index + 1] : lines[index - 1];
     const isPair = (isRemoved && other?.kind === 'added') || (line.kind === 'added' && other?.kind === 'removed');
     // Only single lines that replace each other: in longer changes the pairs would be arbitrary.
-    const isAlone = lines[index + (isRemoved ? -1 : 1)]?.kind !== line.kind && lines[index + (isRemoved ? 2 : -2)]?.kind !== other?.kind;
+    const isAlone =
+      lines[index + (isRemoved ? -1 : 1)]?.kind !== line.kind &&
+      lines[index + (isRemoved ? 2 : -2)]?.kind !== other?.kind;
     if (!other || !isPair || !isAlone || line.text.length + other.text.length > MAX_COMPARED) return line;
-    return { ...line, words: isRemoved ? changedWords(line.text, other.text, false) : changedWords(other.text, line.text, true) };
+    return {
+      ...line,
+      words: isRemoved ? changedWords(line.text, other.text, false) : changedWords(other.text, line.text, true),
+    };
   });
 }
 

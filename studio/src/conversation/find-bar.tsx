@@ -43,7 +43,11 @@ export function FindBar(props: {
         className="h-7 w-72 min-w-0 rounded-md border border-line bg-ground px-2.5 focus:border-accent focus:outline-none"
       />
       <span role="status" className="text-muted tabular-nums">
-        {searched.trim() === '' ? '' : found.length === 0 ? 'Not here' : `${Math.min(chosen, found.length - 1) + 1} of ${found.length}`}
+        {searched.trim() === ''
+          ? ''
+          : found.length === 0
+            ? 'Not here'
+            : `${Math.min(chosen, found.length - 1) + 1} of ${found.length}`}
       </span>
       <Button kind="quiet" onClick={() => step(-1)} disabled={found.length === 0}>
         Previous

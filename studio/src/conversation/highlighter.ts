@@ -2,7 +2,6 @@
 import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore, type LanguageInput } from 'shiki/core';
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript';
 
-
 /** A piece of code and the class of its colour. */
 export interface CodeToken {
   readonly text: string;
@@ -52,10 +51,7 @@ const THEME = 'holdfast';
 let highlighter: Promise<HighlighterCore> | undefined;
 
 /** The lines of a text as tokens; undefined for a language without a grammar here. */
-export async function tokensOf(
-  code: string,
-  language: string,
-): Promise<readonly (readonly CodeToken[])[] | undefined> {
+export async function tokensOf(code: string, language: string): Promise<readonly (readonly CodeToken[])[] | undefined> {
   const name = ALIASES[language.toLowerCase()] ?? language.toLowerCase();
   const load = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
   if (!load) return undefined;

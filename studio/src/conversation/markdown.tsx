@@ -37,7 +37,6 @@ const COMPONENTS: Components = {
   inlineCode: ({ children }) => <code>{children}</code>,
   input: ({ checked }) => <span>{checked ? '☑ ' : '☐ '}</span>,
   table: ({ children }) => (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table" tabIndex={0}>
       <table>{children}</table>
     </div>

@@ -6,7 +6,6 @@ export function PlainText({ id, text }: { readonly id: string; readonly text: st
   return (
     <LongText id={id} text={text}>
       {(shown) => (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <pre className="output" tabIndex={0}>
           {visible(shown)}
         </pre>

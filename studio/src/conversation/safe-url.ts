@@ -11,7 +11,7 @@ export function safeLink(address: string | undefined): string | undefined {
   return LINKS.has(url.protocol) ? url.href : undefined;
 }
 
-/** The address of an image that is part of the conversation. Images from elsewhere are not loaded: that would tell who reads it. */
+/** The address of an image that is part of the conversation. Images from elsewhere are not loaded: a request would reveal the reader. */
 export function safeImage(address: string | undefined): string | undefined {
   return address !== undefined && IMAGES.test(address) ? address : undefined;
 }

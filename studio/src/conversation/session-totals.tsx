@@ -14,7 +14,11 @@ export function SessionTotals({ state }: { readonly state: SessionConversationSt
       className="text-muted tabular-nums max-lg:hidden"
       title={`${count(usage.inputTokens, 'input token')}${cached}; ${count(usage.outputTokens, 'output token')}`}
     >
-      {[[...byModel.keys()].slice(0, 2).join(', '), `${compact(tokens)} tokens`, usage.costUsd !== undefined && money(usage.costUsd)]
+      {[
+        [...byModel.keys()].slice(0, 2).join(', '),
+        `${compact(tokens)} tokens`,
+        usage.costUsd !== undefined && money(usage.costUsd),
+      ]
         .filter(Boolean)
         .join(' · ')}
     </span>

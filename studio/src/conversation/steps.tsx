@@ -6,7 +6,6 @@ export function Steps({ steps }: { readonly steps: readonly { readonly text: str
         const isDone = /^(completed|done|complete)$/.test(status);
         const isCurrent = /^(in_progress|inProgress|active)$/.test(status);
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the steps of one list do not move
           <li key={index} className={`flex gap-2 ${isDone ? 'text-muted' : isCurrent ? 'font-medium' : ''}`}>
             <span aria-hidden="true" className={isCurrent ? 'text-accent' : 'text-muted'}>
               {isDone ? '☑' : isCurrent ? '▸' : '☐'}

@@ -13,13 +13,11 @@ export const Terminal = memo((props: { readonly id: string; readonly text: strin
   return (
     <LongText id={id} text={text}>
       {(shown) => (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         <pre ref={box} className="output" tabIndex={0}>
           {ansiPieces(shown).map(({ text: piece, className }, index) =>
             className === '' ? (
               piece
             ) : (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one output do not move
               <span key={index} className={className}>
                 {piece}
               </span>

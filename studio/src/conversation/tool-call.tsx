@@ -34,45 +34,42 @@ const ICONS: Readonly<Record<ToolUseKind, IconName>> = {
 };
 
 /** A call with its result: a heading that says what was done, and what it contained. */
-export const ToolCall = memo((props: {
-  readonly id: string;
-  readonly block: ToolUseBlock;
-  readonly result: ToolResultBlock | undefined;
-}) => {
-  const { id, block, result } = props;
-  const { kind, verb, subject, detail } = describeToolUse(block);
-  const isRunning = block.status === 'pending';
-  const hasFailed = result?.isError || block.status === 'error';
-  const isShown = kind === 'edit' || kind === 'plan' || (isRunning && block.progress !== undefined) || hasFailed;
-  return (
-    <Disclosure
-      id={id}
-      isOpenByDefault={isShown}
-      summary={
-        <>
-          <Icon name={ICONS[kind]} className={hasFailed ? 'text-fails' : isRunning ? 'text-accent' : 'text-muted'} />
-          <span className="shrink-0 font-medium">{verb}</span>
-          {subject !== undefined && <code className="min-w-0 truncate font-mono text-[0.75rem]">{subject}</code>}
-          {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
-          <Outcome block={block} result={result} />
-        </>
-      }
-    >
-      {() => (
-        <div className="pl-6">
-          {toolUseContents(block).map((content, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the contents of one call do not move
-            <Content key={index} id={`${id}:${index}`} content={content} />
-          ))}
-          {block.progress && <Progress id={id} block={block} />}
-          {result && (kind !== 'edit' || hasFailed) && kind !== 'plan' && (
-            <ToolOutput id={`${id}:result`} result={result} kind={kind} language={languageOf(subject)} />
-          )}
-        </div>
-      )}
-    </Disclosure>
-  );
-});
+export const ToolCall = memo(
+  (props: { readonly id: string; readonly block: ToolUseBlock; readonly result: ToolResultBlock | undefined }) => {
+    const { id, block, result } = props;
+    const { kind, verb, subject, detail } = describeToolUse(block);
+    const isRunning = block.status === 'pending';
+    const hasFailed = result?.isError || block.status === 'error';
+    const isShown = kind === 'edit' || kind === 'plan' || (isRunning && block.progress !== undefined) || hasFailed;
+    return (
+      <Disclosure
+        id={id}
+        isOpenByDefault={isShown}
+        summary={
+          <>
+            <Icon name={ICONS[kind]} className={hasFailed ? 'text-fails' : isRunning ? 'text-accent' : 'text-muted'} />
+            <span className="shrink-0 font-medium">{verb}</span>
+            {subject !== undefined && <code className="min-w-0 truncate font-mono text-[0.75rem]">{subject}</code>}
+            {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
+            <Outcome block={block} result={result} />
+          </>
+        }
+      >
+        {() => (
+          <div className="pl-6">
+            {toolUseContents(block).map((content, index) => (
+              <Content key={index} id={`${id}:${index}`} content={content} />
+            ))}
+            {block.progress && <Progress id={id} block={block} />}
+            {result && (kind !== 'edit' || hasFailed) && kind !== 'plan' && (
+              <ToolOutput id={`${id}:result`} result={result} kind={kind} language={languageOf(subject)} />
+            )}
+          </div>
+        )}
+      </Disclosure>
+    );
+  },
+);
 
 /** How it ended, in a few words at the end of the heading. */
 function Outcome({ block, result }: { readonly block: ToolUseBlock; readonly result: ToolResultBlock | undefined }) {
@@ -96,7 +93,9 @@ function Progress({ id, block: { progress } }: { readonly id: string; readonly b
   if (!progress) return null;
   return (
     <>
-      {progress.percent !== undefined && <progress max={100} value={progress.percent} aria-label="Progress" className="h-1 w-full accent-accent" />}
+      {progress.percent !== undefined && (
+        <progress max={100} value={progress.percent} aria-label="Progress" className="h-1 w-full accent-accent" />
+      )}
       {progress.text !== '' && <Terminal id={`${id}:progress`} text={progress.text} isLive />}
       {progress.data !== undefined && <JsonView id={`${id}:data`} data={progress.data} />}
     </>

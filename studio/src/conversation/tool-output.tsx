@@ -25,12 +25,21 @@ export function ToolOutput(props: {
   );
 }
 
-function Text(props: { readonly id: string; readonly text: string; readonly kind: ToolUseKind; readonly language: string }) {
+function Text(props: {
+  readonly id: string;
+  readonly text: string;
+  readonly kind: ToolUseKind;
+  readonly language: string;
+}) {
   const { id, text, kind, language } = props;
   if (kind === 'command') return <Terminal id={id} text={text} />;
   if (kind === 'read') {
     const file = numberedFile(text);
-    return file ? <Code id={id} text={file.text} language={language} firstLine={file.firstLine} /> : <PlainText id={id} text={text} />;
+    return file ? (
+      <Code id={id} text={file.text} language={language} firstLine={file.firstLine} />
+    ) : (
+      <PlainText id={id} text={text} />
+    );
   }
   if (kind === 'subagent' || kind === 'web-search') return <Markdown id={id} text={text} />;
   const data = kind === 'other' ? parsed(text) : undefined;

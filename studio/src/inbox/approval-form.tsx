@@ -26,7 +26,8 @@ export function ApprovalForm(props: {
   };
   const approve = (): Promise<void> =>
     decide(() => actions.approve(call, isEdited ? { arguments: JSON.parse(text) } : {}));
-  const deny = (): Promise<void> => decide(() => actions.deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }));
+  const deny = (): Promise<void> =>
+    decide(() => actions.deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }));
   return (
     <section aria-label={`Approval of ${call.name}`} className="flex flex-col gap-2">
       <div className="flex items-baseline gap-3">
@@ -39,7 +40,9 @@ export function ApprovalForm(props: {
         <p className="text-fails">The arguments before were refused: {call.approvalRequest.problem}</p>
       )}
       {call.argumentsRedacted && call.exactArguments === undefined && (
-        <p className="text-muted">These arguments are redacted. It runs with the exact ones, which are not readable here.</p>
+        <p className="text-muted">
+          These arguments are redacted. It runs with the exact ones, which are not readable here.
+        </p>
       )}
       <label htmlFor={id} className="text-xs text-muted">
         Arguments{isEdited && ' (changed)'}

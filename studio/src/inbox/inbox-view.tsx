@@ -33,7 +33,13 @@ export function InboxView() {
   );
 }
 
-function Entry({ entry: { session, calls, actions }, onDone }: { readonly entry: InboxEntry; readonly onDone: () => void }) {
+function Entry({
+  entry: { session, calls, actions },
+  onDone,
+}: {
+  readonly entry: InboxEntry;
+  readonly onDone: () => void;
+}) {
   const attempt = useAttempt();
   const path = `sessions/${encodeURIComponent(session.id)}/state`;
   const { data } = useRead<{ readonly state: unknown }>(path, { version: session.seq });
@@ -42,7 +48,11 @@ function Entry({ entry: { session, calls, actions }, onDone }: { readonly entry:
     <li className="border-b border-line px-4 py-3">
       <div className="mx-auto flex max-w-4xl flex-col gap-2">
         <div className="flex items-baseline gap-3">
-          <Link data-entry href={addressOf('sessions', session.id)} className="min-w-0 truncate font-medium hover:underline">
+          <Link
+            data-entry
+            href={addressOf('sessions', session.id)}
+            className="min-w-0 truncate font-medium hover:underline"
+          >
             {titleOf(session)}
           </Link>
           <Ago at={session.updatedAt} className="ml-auto text-xs text-muted" />

@@ -23,9 +23,16 @@ export function ResumeForm(props: {
       <h3 className="font-semibold text-waits">{HEADINGS[waits.reason] ?? 'It waits'}</h3>
       <p className="break-words text-muted">{waits.message}</p>
       <div className="flex flex-wrap items-center gap-2">
-        {waits.reason === 'BUDGET_EXCEEDED' && <RaiseBudget isDisabled={attempt.isRunning} onResume={(options) => void resume(options)} />}
+        {waits.reason === 'BUDGET_EXCEEDED' && (
+          <RaiseBudget isDisabled={attempt.isRunning} onResume={(options) => void resume(options)} />
+        )}
         {waits.reason === 'TURN_LIMIT' && (
-          <NumberField label="Most turns" initial="50" isDisabled={attempt.isRunning} onSubmit={(maxTurns) => void resume({ maxTurns })} />
+          <NumberField
+            label="Most turns"
+            initial="50"
+            isDisabled={attempt.isRunning}
+            onSubmit={(maxTurns) => void resume({ maxTurns })}
+          />
         )}
         {waits.reason !== 'BUDGET_EXCEEDED' && waits.reason !== 'TURN_LIMIT' && (
           <Button kind="primary" disabled={attempt.isRunning} onClick={() => void resume({})}>

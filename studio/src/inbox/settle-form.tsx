@@ -8,7 +8,7 @@ import type { Attempt } from '../ui/use-attempt.ts';
 import { CallHeading } from './call-heading.tsx';
 import { argumentsOf, type WaitingCall } from './waiting.ts';
 
-/** A call that was started and whose outcome nobody knows: a person looks it up and says how it ended. */
+/** A call that was started and whose outcome is unknown: a person looks it up and settles it. */
 export function SettleForm(props: {
   readonly call: WaitingCall;
   /** What the tool had printed. */
@@ -47,10 +47,17 @@ export function SettleForm(props: {
           onChange={({ target }) => setResult(target.value)}
           className="max-h-40 min-h-7 min-w-60 flex-1 resize-none rounded-md border border-line bg-ground px-2.5 py-0.75 [field-sizing:content] focus:border-accent focus:outline-none"
         />
-        <Button kind="primary" disabled={given === undefined || attempt.isRunning} onClick={() => void settle({ result: given })}>
+        <Button
+          kind="primary"
+          disabled={given === undefined || attempt.isRunning}
+          onClick={() => void settle({ result: given })}
+        >
           It returned this
         </Button>
-        <Button disabled={attempt.isRunning} onClick={() => void settle({ result: given ?? 'It failed.', isError: true })}>
+        <Button
+          disabled={attempt.isRunning}
+          onClick={() => void settle({ result: given ?? 'It failed.', isError: true })}
+        >
           It failed
         </Button>
         <Button kind="danger" disabled={attempt.isRunning} onClick={() => setAsks(true)}>

@@ -25,7 +25,12 @@ export function WaitingForms(props: {
     const key = `${call.evaluationId}/${call.turn}/${call.callId}/${call.attempt}`;
     const rest = { call, actions, attempt, ...(onDone && { onDone }) };
     return call.status === 'started' ? (
-      <SettleForm key={key} printed={blockOfCall(state, call)?.progress?.text ?? ''} message={waits?.message ?? ''} {...rest} />
+      <SettleForm
+        key={key}
+        printed={blockOfCall(state, call)?.progress?.text ?? ''}
+        message={waits?.message ?? ''}
+        {...rest}
+      />
     ) : (
       <ApprovalForm key={key} {...rest} />
     );

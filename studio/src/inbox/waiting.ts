@@ -15,7 +15,9 @@ export interface WaitReason {
 
 /** The newest suspension that was not resumed; undefined when nothing waits. */
 export function waitReason(state: SessionConversationState): WaitReason | undefined {
-  const notice = pendingBlocks(state, 'main').findLast((block) => block.type === 'system' && block.subtype === 'suspended');
+  const notice = pendingBlocks(state, 'main').findLast(
+    (block) => block.type === 'system' && block.subtype === 'suspended',
+  );
   if (notice?.type !== 'system') return undefined;
   const { reason } = (notice.data ?? {}) as { readonly reason?: unknown };
   return { reason: typeof reason === 'string' ? reason : '', message: notice.content, since: notice.timestamp };

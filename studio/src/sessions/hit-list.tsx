@@ -34,7 +34,6 @@ export function HitList(props: {
         ))}
         {hits.map((hit, index) => (
           <Entry
-            // biome-ignore lint/suspicious/noArrayIndexKey: one message of an imported session can have several hits
             key={`${hit.sessionId} ${hit.seq} ${index}`}
             href={`${addressOf('sessions', hit.sessionId)}?${new URLSearchParams({ q: words, hit: plain(hit.excerpt) })}`}
             at={hit.at}

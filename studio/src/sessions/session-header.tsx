@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { SessionDetails } from '../api/use-session-info.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
-import { SESSION_TABS } from '../shell/views.ts';
+import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Status } from '../ui/status.tsx';
 import { ViewHeader } from '../ui/view-header.tsx';

@@ -1,5 +1,5 @@
-import { type SessionTotals, useTotals } from '../api/use-totals.ts';
 import { memo, type ReactNode } from 'react';
+import { type SessionTotals, useTotals } from '../api/use-totals.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { Ago, useNow } from '../ui/ago.tsx';
@@ -51,40 +51,38 @@ export function SessionList(props: {
   );
 }
 
-const Row = memo((props: {
-  readonly session: SessionInfo;
-  readonly totals: SessionTotals | undefined;
-  readonly now: number;
-}) => {
-  const { session, totals, now } = props;
-  const { id, updatedAt, queued = 0 } = session;
-  return (
-    <li className="[contain-intrinsic-height:2.25rem] [content-visibility:auto]">
-      <Link
-        data-entry
-        href={addressOf('sessions', id)}
-        className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:outline-none max-md:py-1.5`}
-      >
-        <span className={MIDDLE}>
-          <Status activity={activityOf(session, now)} />
-        </span>
-        <span className="flex min-w-0 items-center gap-2">
-          <span className="md:hidden">
-            <Status activity={activityOf(session, now)} isDotOnly />
+const Row = memo(
+  (props: { readonly session: SessionInfo; readonly totals: SessionTotals | undefined; readonly now: number }) => {
+    const { session, totals, now } = props;
+    const { id, updatedAt, queued = 0 } = session;
+    return (
+      <li className="[contain-intrinsic-height:2.25rem] [content-visibility:auto]">
+        <Link
+          data-entry
+          href={addressOf('sessions', id)}
+          className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:outline-none max-md:py-1.5`}
+        >
+          <span className={MIDDLE}>
+            <Status activity={activityOf(session, now)} />
           </span>
-          <span className="truncate font-medium">{titleOf(session)}</span>
-          {queued > 0 && <span className="shrink-0 text-xs text-muted">{queued} queued</span>}
-        </span>
-        <span className={`${WIDE} truncate text-muted`}>{projectOf(session)}</span>
-        <span className={`${MIDDLE} truncate text-muted`}>{sourceOf(session)}</span>
-        <Figure value={totals?.turns} />
-        <Figure value={totals && compact(totals.usage.inputTokens + totals.usage.outputTokens)} />
-        <Figure value={totals?.usage.costUsd === undefined ? undefined : money(totals.usage.costUsd)} />
-        <Ago at={updatedAt} className="text-right text-muted" />
-      </Link>
-    </li>
-  );
-});
+          <span className="flex min-w-0 items-center gap-2">
+            <span className="md:hidden">
+              <Status activity={activityOf(session, now)} isDotOnly />
+            </span>
+            <span className="truncate font-medium">{titleOf(session)}</span>
+            {queued > 0 && <span className="shrink-0 text-xs text-muted">{queued} queued</span>}
+          </span>
+          <span className={`${WIDE} truncate text-muted`}>{projectOf(session)}</span>
+          <span className={`${MIDDLE} truncate text-muted`}>{sourceOf(session)}</span>
+          <Figure value={totals?.turns} />
+          <Figure value={totals && compact(totals.usage.inputTokens + totals.usage.outputTokens)} />
+          <Figure value={totals?.usage.costUsd === undefined ? undefined : money(totals.usage.costUsd)} />
+          <Ago at={updatedAt} className="text-right text-muted" />
+        </Link>
+      </li>
+    );
+  },
+);
 
 function Figure({ value }: { readonly value: number | string | undefined }) {
   return <span className={`${WIDE} text-right text-muted tabular-nums`}>{value ?? ''}</span>;

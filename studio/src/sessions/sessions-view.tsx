@@ -2,7 +2,7 @@ import { useSessions } from 'holdfast/react';
 import { useDeferredValue, useEffect, useRef } from 'react';
 import { REQUEST, SERVER_URL } from '../api/server.ts';
 import { setQuery } from '../shell/router.ts';
-import type { ViewProps } from '../shell/views.ts';
+import type { ViewProps } from '../shell/view-props.ts';
 import { Button } from '../ui/button.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { ViewHeader } from '../ui/view-header.tsx';

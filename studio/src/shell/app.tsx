@@ -41,23 +41,23 @@ export function App() {
   return (
     <TokenGate>
       <InboxProvider>
-      <div className="flex h-full">
-        <Sidebar
-          place={place}
-          isOpen={open === 'sidebar'}
-          onToggle={() => setOpen((shown) => (shown === 'sidebar' ? undefined : 'sidebar'))}
-          onPalette={() => setOpen('palette')}
-        />
-        <main className="flex min-w-0 flex-1 flex-col max-md:pt-11">
-          <Boundary key={place.parts.join('/')}>
-            <Suspense fallback={null}>
-              {View ? <View place={place} /> : <p className="p-6 text-muted">There is no such page in Studio.</p>}
-            </Suspense>
-          </Boundary>
-        </main>
-        <Palette isOpen={open === 'palette'} onClose={close} />
-        <Help isOpen={open === 'help'} onClose={close} />
-      </div>
+        <div className="flex h-full">
+          <Sidebar
+            place={place}
+            isOpen={open === 'sidebar'}
+            onToggle={() => setOpen((shown) => (shown === 'sidebar' ? undefined : 'sidebar'))}
+            onPalette={() => setOpen('palette')}
+          />
+          <main className="flex min-w-0 flex-1 flex-col max-md:pt-11">
+            <Boundary key={place.parts.join('/')}>
+              <Suspense fallback={null}>
+                {View ? <View place={place} /> : <p className="p-6 text-muted">There is no such page in Studio.</p>}
+              </Suspense>
+            </Boundary>
+          </main>
+          <Palette isOpen={open === 'palette'} onClose={close} />
+          <Help isOpen={open === 'help'} onClose={close} />
+        </div>
       </InboxProvider>
     </TokenGate>
   );

@@ -3,7 +3,7 @@
  *
  *     useCommands([…]) ─▶ registry ─▶ palette (⌘K), keys (`g i`), help (`?`)
  */
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 
 /** One thing to do. */
 export interface Command {
@@ -44,8 +44,10 @@ export function currentCommands(): readonly Command[] {
 
 /** Registers commands while the component is shown. `run` may change with every render. */
 export function useCommands(commands: readonly Command[]): void {
-  const owner = useMemo(() => ({ commands }), []); // biome-ignore lint/correctness/useExhaustiveDependencies: replaced below
-  owner.commands = commands;
+  const [owner] = useState(() => ({ commands }));
+  useEffect(() => {
+    owner.commands = commands;
+  });
   const shape = commands.map(({ id, title, keys }) => `${id} ${title} ${keys}`).join('\n');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list changes with its shape; what runs is read when it runs
   useEffect(() => {

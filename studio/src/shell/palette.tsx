@@ -87,12 +87,14 @@ function PaletteList({ onClose }: { readonly onClose: () => void }) {
 function useFound(words: string): readonly Command[] {
   const commands = useAllCommands().filter(({ isHidden }) => !isHidden);
   const { sessions } = useSessions(SERVER_URL, { ...REQUEST, limit: 200 });
-  const opened = sessions.map(({ id, title }): Command => ({
-    id: `open-${id}`,
-    title: title ?? id,
-    group: 'Go to',
-    run: () => navigate(addressOf('sessions', id)),
-  }));
+  const opened = sessions.map(
+    ({ id, title }): Command => ({
+      id: `open-${id}`,
+      title: title ?? id,
+      group: 'Go to',
+      run: () => navigate(addressOf('sessions', id)),
+    }),
+  );
   const parts = words.toLowerCase().split(/\s+/);
   const matches = ({ title, group }: Command): boolean => {
     const text = `${group} ${title}`.toLowerCase();

@@ -18,7 +18,9 @@ export function TokenGate({ children }: { readonly children: ReactNode }) {
       }}
     >
       <h1 className="text-base font-semibold">This server needs its token</h1>
-      <p className="text-muted">It is the one that was given to createServer. Studio keeps it while this tab is open.</p>
+      <p className="text-muted">
+        It is the one that was given to createServer. Studio keeps it while this tab is open.
+      </p>
       <input
         type="password"
         aria-label="Token"

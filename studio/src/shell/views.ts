@@ -1,11 +1,7 @@
 /** The views of Studio by the first part of their address. Each is loaded when it is first shown. */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react';
 import type { Place } from './router.ts';
-
-/** What every view gets: the place that the address names. */
-export interface ViewProps {
-  readonly place: Place;
-}
+import type { ViewProps } from './view-props.ts';
 
 type View = LazyExoticComponent<ComponentType<ViewProps>>;
 
@@ -24,8 +20,5 @@ export function viewOf({ parts: [first, id, name] }: Place): View | undefined {
   return name === undefined ? CONVERSATION : SESSION_VIEWS[name];
 }
 
-/** Views of one session beside its conversation, by the name in their address. */
+/** Views of one session beside its conversation, by the name in their address. `session-tabs.ts` lists them for people. */
 const SESSION_VIEWS: Readonly<Record<string, View>> = {};
-
-/** The tabs of a session: the name in the address, and what it is called. */
-export const SESSION_TABS: readonly (readonly [name: string, label: string])[] = [['', 'Conversation']];

@@ -2,7 +2,6 @@
 export function MarkedText({ text }: { readonly text: string }) {
   return text.split(/(⟦[^⟦⟧]*⟧)/).map((piece, index) => {
     const isHit = piece.startsWith('⟦');
-    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one text do not move
     return isHit ? <mark key={index}>{piece.slice(1, -1)}</mark> : piece;
   });
 }

@@ -36,11 +36,16 @@ export async function playScenes(host: StudioHost): Promise<void> {
       reasoning: 'The failing test is about releasing. I run the tests first, then read the class that they use.',
       text: 'I run the tests first.',
       toolCalls: [
-        { name: 'TodoWrite', arguments: { todos: [
-          { content: 'Run the tests', status: 'in_progress' },
-          { content: 'Find the cause', status: 'pending' },
-          { content: 'Fix it and add a test', status: 'pending' },
-        ] } },
+        {
+          name: 'TodoWrite',
+          arguments: {
+            todos: [
+              { content: 'Run the tests', status: 'in_progress' },
+              { content: 'Find the cause', status: 'pending' },
+              { content: 'Fix it and add a test', status: 'pending' },
+            ],
+          },
+        },
         { name: 'Bash', arguments: { command: 'npm test -- locks', description: 'Run the tests of locks' } },
       ],
     },
@@ -50,31 +55,49 @@ export async function playScenes(host: StudioHost): Promise<void> {
     },
     {
       toolCalls: [
-        { name: 'Edit', arguments: {
-          file_path: '/home/ada/harbor/src/lock.ts',
-          old_string: "  release(): void {\n    this.#state = 'held';\n  }",
-          new_string: "  release(): void {\n    this.#state = 'free';\n  }",
-        } },
+        {
+          name: 'Edit',
+          arguments: {
+            file_path: '/home/ada/harbor/src/lock.ts',
+            old_string: "  release(): void {\n    this.#state = 'held';\n  }",
+            new_string: "  release(): void {\n    this.#state = 'free';\n  }",
+          },
+        },
         { name: 'Bash', arguments: { command: 'false --because "the disk is full"' } },
         { name: 'screenshot', arguments: { page: 'http://localhost:3000/tides' } },
       ],
     },
-    { toolCalls: [{ name: 'TodoWrite', arguments: { todos: [
-      { content: 'Run the tests', status: 'completed' },
-      { content: 'Find the cause', status: 'completed' },
-      { content: 'Fix it and add a test', status: 'in_progress' },
-    ] } }] },
+    {
+      toolCalls: [
+        {
+          name: 'TodoWrite',
+          arguments: {
+            todos: [
+              { content: 'Run the tests', status: 'completed' },
+              { content: 'Find the cause', status: 'completed' },
+              { content: 'Fix it and add a test', status: 'in_progress' },
+            ],
+          },
+        },
+      ],
+    },
     ANSWER,
   ]);
   host.script('Compare how others', [
-    { text: 'I ask two people at once.', toolCalls: [
-      { name: 'researcher', arguments: { input: 'How does PostgreSQL implement advisory locks?' } },
-      { name: 'lead', arguments: { input: 'How do others do it?' } },
-    ] },
+    {
+      text: 'I ask two people at once.',
+      toolCalls: [
+        { name: 'researcher', arguments: { input: 'How does PostgreSQL implement advisory locks?' } },
+        { name: 'lead', arguments: { input: 'How do others do it?' } },
+      ],
+    },
     'Both use a table of holders; PostgreSQL keeps it in **shared memory**.',
   ]);
   host.script('How does PostgreSQL', [
-    { text: 'I look into the source.', toolCalls: [{ name: 'Bash', arguments: { command: 'rg -n LockAcquire src/backend' } }] },
+    {
+      text: 'I look into the source.',
+      toolCalls: [{ name: 'Bash', arguments: { command: 'rg -n LockAcquire src/backend' } }],
+    },
     'It keeps locks in a hash table in shared memory, partitioned sixteen ways.',
   ]);
   host.script('How do others do it', [
@@ -83,7 +106,10 @@ export async function playScenes(host: StudioHost): Promise<void> {
   ]);
   host.script('How does etcd', ['With leases: a key that disappears when its holder stops renewing.']);
   host.script('Tell Ada', [
-    { text: 'I write to her.', toolCalls: [{ name: 'send_letter', arguments: { to: 'Ada', text: 'The lock is fixed.' } }] },
+    {
+      text: 'I write to her.',
+      toolCalls: [{ name: 'send_letter', arguments: { to: 'Ada', text: 'The lock is fixed.' } }],
+    },
     'She will have it tomorrow.',
   ]);
   host.script('Charge order', [
@@ -91,7 +117,10 @@ export async function playScenes(host: StudioHost): Promise<void> {
     'The order is paid.',
   ]);
   host.script('Translate', [
-    { text: 'I begin with the first chapter.', toolCalls: [{ name: 'Bash', arguments: { command: 'wc -w book/*.md' } }] },
+    {
+      text: 'I begin with the first chapter.',
+      toolCalls: [{ name: 'Bash', arguments: { command: 'wc -w book/*.md' } }],
+    },
     { text: 'The second chapter is longer.', toolCalls: [{ name: 'Bash', arguments: { command: 'wc -w book/2.md' } }] },
     'All chapters are translated.',
   ]);

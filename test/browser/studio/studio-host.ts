@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { createAdapter, definePrompt, type ModelRequest, type ScriptedTurn, scriptedModel, textOf } from '../../../src/index.ts';
+import {
+  createAdapter,
+  definePrompt,
+  type ModelRequest,
+  type ScriptedTurn,
+  scriptedModel,
+  textOf,
+} from '../../../src/index.ts';
 import { createServer, type HoldfastServer } from '../../../src/server.ts';
 import { sqliteStore } from '../../../src/sqlite.ts';
 import type { Store } from '../../../src/store.ts';
