@@ -10,6 +10,7 @@ import { summarize } from './demo/summary.ts';
 import { giveUp, KILLS, watchAgent } from './demo/watch-agent.ts';
 import { prepareWorkspace } from './demo/workspace.ts';
 import type { Command } from './main.ts';
+import { OWN_COMMAND } from './own-command.ts';
 import { isInteractive } from './studio/open-browser.ts';
 import { PLACE_OPTIONS, PLACE_USAGE, placeOf } from './studio/place.ts';
 import { terminal } from './terminal.ts';
@@ -74,11 +75,10 @@ function adviceFor(database: string): readonly (readonly [what: string, how: str
   const source = import.meta.filename.endsWith('.ts');
   const run = source ? 'npm start --' : 'npx holdfast demo';
   const install = source ? '' : 'npm install holdfast @ai-sdk/openai && ';
-  const holdfast = source ? 'npx node src/cli/holdfast.ts' : 'npx holdfast';
   return [
     ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
-    ['in Studio', `${holdfast} studio ${database}`],
-    ['the requests', `${holdfast} curate expenses --db ${database}`],
+    ['in Studio', `${OWN_COMMAND} studio ${database}`],
+    ['the requests', `${OWN_COMMAND} curate expenses --db ${database}`],
     ['your agent', `the section "An agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
   ];
 }

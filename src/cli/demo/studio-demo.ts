@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../core/errors.ts';
 import { openSession } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
+import { OWN_COMMAND } from '../own-command.ts';
 import { printableLine } from '../printable.ts';
 import { StatusLine } from '../status-line.ts';
 import { canOpenBrowser, openBrowser } from '../studio/open-browser.ts';
@@ -67,9 +68,7 @@ export async function studioDemo({ agent, root, place, isOpened }: StudioDemoOpt
       await served.server.close({ graceMs: 0 });
     }
     await supervisor.close();
-    console.log(
-      `\nEverything is in ${join(agent.dir, 'agent.db')}; ${bold('holdfast studio <database>')} shows it again.`,
-    );
+    console.log(`\nTo look at it again: ${OWN_COMMAND} studio ${join(agent.dir, 'agent.db')}`);
     return endBy(await wait.signal);
   } finally {
     wait.release();
