@@ -1,6 +1,7 @@
 /**
  * The tools of the demo's second job: plan a trip. They take seconds and report their progress, so that a person can watch them and kill the
- * process meanwhile. Trains, weather and hotels are invented; the files are real.
+ * process meanwhile. What only reads records its execution when it has its result: a reading that is cut off is repeated. Trains, weather and
+ * hotels are invented; the files are real.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -47,13 +48,13 @@ export function tripTools(workspace: Workspace): readonly AnyTool[] {
       ...strings({ to: 'the city' }),
       effect: 'read',
       async execute({ to }, context) {
-        workspace.note(context);
         await report(context, 6000, [
           `asking 3 railways for trains to ${to}`,
           '08:12 → 14:40, 1 change, EUR 74',
           '09:30 → 15:05, direct, EUR 89',
           'done',
         ]);
+        workspace.note(context);
         return [
           { departs: '08:12', arrives: '14:40', changes: 1, euros: 74 },
           { departs: '09:30', arrives: '15:05', changes: 0, euros: 89 },
@@ -66,8 +67,8 @@ export function tripTools(workspace: Workspace): readonly AnyTool[] {
       ...strings({ city: 'the city' }),
       effect: 'read',
       async execute({ city }, context) {
-        workspace.note(context);
         await report(context, 3000, [`asking the forecast for ${city}`]);
+        workspace.note(context);
         return { city, sky: 'clear', celsius: 21 };
       },
     }),
@@ -86,8 +87,8 @@ export function tripTools(workspace: Workspace): readonly AnyTool[] {
             ...strings({ hotel: 'its name' }),
             effect: 'read',
             async execute({ hotel }, context) {
-              workspace.note(context);
               await report(context, 2500, [`reading 40 reviews of ${hotel}`]);
+              workspace.note(context);
               return HOTELS.find(({ name }) => name === hotel)?.reviews ?? `there are no reviews of ${hotel}`;
             },
           }),
