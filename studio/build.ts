@@ -5,14 +5,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { build } from 'vite';
+import config from './vite.config.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
 /** Builds Studio into a directory, which it replaces. */
-export async function buildStudio(directory: string, logLevel: 'warn' | 'error' = 'warn'): Promise<void> {
-  const [{ build }, { default: config }] = await Promise.all([import('vite'), import('./vite.config.ts')]); // slow to load
-  await build({ ...config, configFile: false, logLevel, build: { ...config.build, outDir: directory } });
+export async function buildStudio(directory: string): Promise<void> {
+  await build({ ...config, configFile: false, build: { ...config.build, outDir: directory } });
 }
 
 /** The directory of a build of the current sources; makes it if there is none. */
@@ -20,7 +21,7 @@ export async function studioOfSources(): Promise<string> {
   const directory = join(CACHE, hashOfSources());
   if (existsSync(directory)) return directory;
   const fresh = `${directory}.${randomUUID()}`;
-  await buildStudio(fresh, 'error');
+  await buildStudio(fresh);
   try {
     renameSync(fresh, directory);
   } catch (error) {

@@ -41,14 +41,14 @@ Imports are stored in ~/.holdfast, or in the directory that HOLDFAST_HOME names.
       const served = await announced(store, source, place);
       if (!values['no-open'] && canOpenBrowser()) openBrowser(served.address());
       const importing = source.kind === 'folder' ? importFolders(store, source.folder, wait.aborted) : undefined;
-      const signal = await wait.signal;
+      await wait.signal;
       await served.server.close({ graceMs: 0 });
       await importing;
-      return endBy(signal);
     } finally {
-      wait.release();
       await store.close();
+      wait.release();
     }
+    return endBy(await wait.signal);
   },
 };
 

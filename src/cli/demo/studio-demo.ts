@@ -55,25 +55,24 @@ export async function studioDemo({ agent, root, place, isOpened }: StudioDemoOpt
     if (!served) return undefined;
     try {
       await showPage(served, isOpened, wait);
-      const isDone = await firstJob(paced, root, registry, wait);
+      const isDone = await firstJob(paced, root, registry, wait.aborted);
       isFirstJob = false;
-      if (isDone && !wait.aborted.aborted) {
+      if (isDone) {
         announceSecondJob(served.address('sessions', SESSION_ID));
         await session.send(TRIP_REQUEST, { by: 'holdfast demo' });
         supervisor.wake(SESSION_ID);
-      }
-      if (isDone) await wait.signal;
-      if (!isDone && !wait.aborted.aborted) return 1;
+      } else if (!wait.aborted.aborted) return 1;
+      await wait.signal;
     } finally {
       await served.server.close({ graceMs: 0 });
+      await supervisor.close();
     }
-    await supervisor.close();
     console.log(`\nTo look at it again: ${OWN_COMMAND} studio ${join(agent.dir, 'agent.db')}`);
-    return endBy(await wait.signal);
   } finally {
-    wait.release();
     await store.close();
+    wait.release();
   }
+  return endBy(await wait.signal);
 }
 
 /** Serves Studio; a Studio that cannot be built is no reason not to run the demo. */
@@ -107,22 +106,22 @@ async function firstJob(
   agent: AgentOptions,
   root: string,
   registry: AgentRegistry,
-  wait: SignalWait,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const began = performance.now();
   let outcome: AgentOutcome;
   let kills = 0;
   let ours = 0;
   do {
-    if (kills > 0) await sleep(RESTART_MS, undefined, { signal: wait.aborted }).catch(() => {});
-    if (wait.aborted.aborted) return false;
+    if (kills > 0) await sleep(RESTART_MS, undefined, { signal }).catch(() => {});
+    if (signal.aborted) return false;
     outcome = await watchAgent(agent, {
       kill: KILLS[ours],
       onStart: (started) => registry.started(SESSION_ID, started),
     });
     const isKilled = outcome === undefined || outcome === 'killed';
     registry.ended(SESSION_ID, isKilled ? 'killed' : 'ended');
-    if (wait.aborted.aborted) return false;
+    if (signal.aborted) return false;
     if (outcome === 'killed') ours++;
     if (outcome === undefined) console.log(`\n  ${red('✗ SIGKILL')} by you\n`);
     if (isKilled) kills++;
@@ -132,8 +131,12 @@ async function firstJob(
     return false;
   }
   console.log(`\n${green('✓')} ${bold('done')} ${dim(`in ${((performance.now() - began) / 1000).toFixed(1)} s`)}\n`);
-  await summarize(agent, root, kills);
-  return !wait.aborted.aborted;
+  try {
+    await summarize(agent, root, kills);
+  } catch (error) {
+    if (!signal.aborted) throw error; // otherwise the run that it compares with was killed, too
+  }
+  return !signal.aborted;
 }
 
 function announceSecondJob(address: string): void {

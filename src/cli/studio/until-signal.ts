@@ -19,7 +19,10 @@ export function waitForSignal(): SignalWait {
     for (const each of SIGNALS) process.off(each, listener);
   };
   const listener = (signal: NodeJS.Signals): void => {
-    release();
+    if (abort.signal.aborted) {
+      release();
+      process.kill(process.pid, signal);
+    }
     abort.abort();
     resolve(signal);
   };
