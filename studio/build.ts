@@ -2,18 +2,25 @@
  * Builds Studio: into the package (`scripts/build.ts`), and on demand for a server that runs from the sources of a clone. A build on demand is
  * kept below `node_modules/.cache` under the hash of everything that it is made from.
  */
+import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { build } from 'vite';
-import config from './vite.config.ts';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
-/** Builds Studio into a directory, which it replaces. */
+/** Builds Studio into a directory, which it replaces. In a process of its own: the environment of this one may be that of a test. */
 export async function buildStudio(directory: string): Promise<void> {
-  await build({ ...config, configFile: false, build: { ...config.build, outDir: directory } });
+  const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
+  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir'];
+  const { stderr } = await promisify(execFile)(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, NODE_ENV: 'production' },
+  });
+  if (stderr !== '') process.emitWarning(stderr);
 }
 
 /** The directory of a build of the current sources; makes it if there is none. */

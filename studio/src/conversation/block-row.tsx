@@ -64,11 +64,11 @@ function Block({ row }: { readonly row: Row }): ReactNode {
     case 'thinking':
       return <Thinking id={key} block={block} />;
     case 'tool_use':
-      return <ToolCall id={key} block={block} result={row.result} />;
+      return <ToolCall id={key} block={block} result={row.result} isWaiting={row.isWaiting === true} />;
     case 'tool_result':
       return <ToolOutput id={key} result={block} kind="other" />;
     case 'subagent':
-      return <Subagent id={key} block={block} subagent={row.subagent} />;
+      return <Subagent id={key} block={block} subagent={row.subagent} call={row.call} />;
     case 'compaction':
       return <Compaction row={row} block={block} />;
     case 'system':

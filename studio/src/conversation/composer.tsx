@@ -36,7 +36,7 @@ export function Composer(props: {
   };
   return (
     <form
-      className="flex items-end gap-2 border-t border-line px-4 py-2.5"
+      className="mx-auto flex w-full max-w-4xl items-end gap-2 px-4 pt-1 pb-3 xl:px-14"
       onSubmit={(event) => {
         event.preventDefault();
         void submit('send');

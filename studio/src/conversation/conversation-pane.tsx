@@ -1,10 +1,11 @@
-import type { SessionConversationState } from 'holdfast/conversation';
-import { useCallback, useRef, useState } from 'react';
+import { findSubagent, type SessionConversationState } from 'holdfast/conversation';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
 import { ConversationList, type ConversationListHandle } from './conversation-list.tsx';
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
+import { subagentKey } from './subagent.tsx';
 
 /** The list of a conversation with its find bar and keys. `#…` of the address names a block. */
 export function ConversationPane(props: {
@@ -20,6 +21,7 @@ export function ConversationPane(props: {
   const words = place.query.get('q');
   const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
   const target = place.fragment;
+  useEffect(() => openPathTo(state, open, target), [state, open, target]);
   const move = (step: 1 | -1): void => {
     const all = rows();
     const at = all.findIndex(({ key }) => key === target);
@@ -65,4 +67,16 @@ export function ConversationPane(props: {
 function toggle(key: string): void {
   const row = document.getElementById(`block-${key}`);
   row?.querySelector<HTMLElement>('summary, button[aria-expanded]')?.click();
+}
+
+/** Opens the subagents around a block that the address names, once they are known. */
+function openPathTo(state: SessionConversationState, open: OpenStates, key: string): void {
+  const [conversationId = ''] = key.includes('~') ? key.split('~', 1) : [];
+  const seen = new Set<string>();
+  for (let at = findSubagent(state, conversationId); at && !seen.has(at.toolUseId); ) {
+    seen.add(at.toolUseId);
+    const name = subagentKey(at.toolUseId);
+    if (!open.isChosen(name)) open.set(name, true);
+    at = findSubagent(state, at.parentConversationId);
+  }
 }

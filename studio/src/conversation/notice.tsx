@@ -22,7 +22,9 @@ export const Notice = memo(({ id, block }: { readonly id: string; readonly block
   const isError = type === 'error' || status === 'error';
   const isWaiting = status === 'pending';
   const colour = isError ? 'text-fails' : isWaiting ? 'text-waits' : 'text-muted';
-  const [line = ''] = content.trim().split('\n', 1);
+  const [first = ''] = content.trim().split('\n', 1);
+  // Agents write some notices for the model, in tags: what it is about says more.
+  const line = first.startsWith('<') && subtype !== '' ? subtype.replaceAll(/[_-]/g, ' ') : first;
   const isShort = line.length <= MAX_LINE && content.trim() === line && (data === undefined || OWN_DATA.has(subtype));
   const heading = (
     <>

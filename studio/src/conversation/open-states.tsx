@@ -20,6 +20,11 @@ export class OpenStates {
     return this.#chosen.get(key) ?? byDefault;
   }
 
+  /** Whether the person opened or closed it. */
+  isChosen(key: string): boolean {
+    return this.#chosen.has(key);
+  }
+
   set(key: string, isOpen: boolean): void {
     this.#chosen.set(key, isOpen);
     this.version++;

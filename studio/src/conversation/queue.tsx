@@ -9,7 +9,7 @@ export function Queue(props: {
   const { queue, onWithdraw } = props;
   if (queue.length === 0) return null;
   return (
-    <ul aria-label="Queued messages" className="max-h-40 overflow-y-auto border-t border-line px-4 py-1">
+    <ul aria-label="Queued messages" className="mx-auto max-h-40 w-full max-w-4xl overflow-y-auto px-4 py-1 xl:px-14">
       {queue.map(({ id, mode, content }) => (
         <li key={id} className="flex items-center gap-3 py-0.5">
           <span className="w-12 shrink-0 text-xs text-accent">{mode === 'steer' ? 'steers' : 'next'}</span>

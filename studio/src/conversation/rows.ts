@@ -12,7 +12,7 @@ import type {
   ToolResultBlock,
   ToolUseBlock,
 } from 'holdfast/conversation';
-import { findSubagent } from 'holdfast/conversation';
+import { findSubagent, pendingBlocks } from 'holdfast/conversation';
 
 /** One row. `depth` counts the subagents around it. */
 export interface Row {
@@ -22,8 +22,11 @@ export interface Row {
   readonly block: ConversationBlock;
   /** Of a call: its result, if it has one. */
   readonly result?: ToolResultBlock;
-  /** Of a subagent's row: its state. */
+  /** Of a subagent's row: its state, and the call that started it, if that has no row of its own. */
   readonly subagent?: SubagentState;
+  readonly call?: ToolUseBlock;
+  /** Of a call: it waits for a person. */
+  readonly isWaiting?: true;
   /** Of a compaction: how many rows are before it, and whether they are hidden. */
   readonly folds?: { readonly count: number; readonly isFolded: boolean };
 }
@@ -42,11 +45,13 @@ export function keyOf({ conversationId, id }: Pick<ConversationBlock, 'conversat
 export function rowsOf(state: SessionConversationState, choices: RowChoices): readonly Row[] {
   const rows: Row[] = [];
   const open = new Set<string>();
+  const waiting = waitingCalls(state);
   const add = (blocks: BlockList, depth: number): void => {
     const start = rows.length;
     for (const row of ownRows(blocks)) {
       if (row.block.type === 'subagent') addSubagent(row, row.block, depth);
       else if (row.block.type === 'compaction') addCompaction(row, start);
+      else if (waiting.has(row.block.id)) rows.push({ ...row, depth, isWaiting: true });
       else rows.push(atDepth(row, depth));
     }
   };
@@ -74,20 +79,53 @@ const KNOWN = new WeakMap<BlockList, readonly Row[]>();
 function ownRows(blocks: BlockList): readonly Row[] {
   const known = KNOWN.get(blocks);
   if (known) return known;
-  const calls = new Set<string>();
+  const calls = new Map<string, ToolUseBlock>();
   const results = new Map<string, ToolResultBlock>();
+  const children = new Map<string, SubagentBlock[]>();
   for (const block of blocks) {
-    if (block.type === 'tool_use') calls.add(block.toolUseId);
+    if (block.type === 'tool_use') calls.set(block.toolUseId, block);
     else if (block.type === 'tool_result') results.set(block.toolUseId, block);
+    else if (block.type === 'subagent') {
+      const call = callOf(block);
+      children.set(call, [...(children.get(call) ?? []), block]);
+    }
   }
   const rows: Row[] = [];
   for (const block of blocks) {
-    if (isNoise(block) || (block.type === 'tool_result' && calls.has(block.toolUseId))) continue;
-    const result = block.type === 'tool_use' ? results.get(block.toolUseId) : undefined;
-    rows.push(rowOf(block, result));
+    if (isNoise(block)) continue;
+    if (block.type === 'tool_result' && calls.has(block.toolUseId)) continue;
+    if (block.type === 'subagent' && calls.has(callOf(block))) continue; // it follows its call
+    const own = block.type === 'tool_use' ? (children.get(block.toolUseId) ?? []) : [];
+    const [only] = own;
+    if (block.type === 'tool_use' && only && own.length === 1) {
+      rows.push({ ...rowOf(only, undefined), call: block });
+      continue;
+    }
+    rows.push(rowOf(block, block.type === 'tool_use' ? results.get(block.toolUseId) : undefined));
+    for (const child of own) rows.push(rowOf(child, undefined));
   }
   KNOWN.set(blocks, rows);
   return rows;
+}
+
+/** The call that started a child of our own loop: the child's id is the call's, and a part of its own (D52). */
+function callOf({ toolUseId }: SubagentBlock): string {
+  return toolUseId.slice(0, Math.max(0, toolUseId.lastIndexOf('/')));
+}
+
+/** The blocks of the calls that the pending suspensions name. */
+function waitingCalls(state: SessionConversationState): ReadonlySet<string> {
+  const names = pendingBlocks(state).flatMap((block) => {
+    const { pending } = ((block.type === 'system' && block.data) || {}) as { readonly pending?: readonly CallName[] };
+    return pending?.map(({ evaluationId, turn, callId }) => `${evaluationId}/${turn}/${callId}`) ?? [];
+  });
+  return new Set(names);
+}
+
+interface CallName {
+  readonly evaluationId: string;
+  readonly turn: number;
+  readonly callId: string;
 }
 
 const ROWS = new WeakMap<ConversationBlock, Row>();

@@ -1,4 +1,4 @@
-import type { SubagentBlock, SubagentState } from 'holdfast/conversation';
+import { describeToolUse, type SubagentBlock, type SubagentState, type ToolUseBlock } from 'holdfast/conversation';
 import { memo } from 'react';
 import { count, duration } from '../ui/format.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -8,13 +8,20 @@ import { useOpen } from './open-states.tsx';
 
 /** A subagent where it was started. Opening it shows its blocks below, as rows of their own. */
 export const Subagent = memo(
-  (props: { readonly id: string; readonly block: SubagentBlock; readonly subagent: SubagentState | undefined }) => {
-    const { id, block, subagent } = props;
+  (props: {
+    readonly id: string;
+    readonly block: SubagentBlock;
+    readonly subagent: SubagentState | undefined;
+    readonly call: ToolUseBlock | undefined;
+  }) => {
+    const { id, block, subagent, call } = props;
     const { isOpen, isStatic, setOpen } = useOpen(subagentKey(block.toolUseId), false);
     const status = subagent?.status ?? block.status;
     const isRunning = status === 'running' || status === 'pending';
     const blocks = subagent?.blocks.length ?? 0;
-    const { name = 'Subagent', description, output, input } = block;
+    const { name = 'Subagent', output, input } = block;
+    const description = (call && describeToolUse(call).subject) ?? block.description;
+    const hasBlocks = blocks > 0;
     return (
       <div>
         <button
@@ -38,12 +45,12 @@ export const Subagent = memo(
           </span>
           <Icon name="chevron" className={`size-3.5! text-muted ${isOpen ? 'rotate-90' : ''}`} />
         </button>
-        {input !== undefined && input.trim() !== '' && input !== description && (
+        {!hasBlocks && input !== undefined && input.trim() !== '' && input !== description && (
           <Disclosure id={`${id}:input`} className="pl-6" summary={<span className="text-muted">Prompt</span>}>
             {() => <Markdown id={`${id}:input`} text={input} />}
           </Disclosure>
         )}
-        {output !== undefined && output.trim() !== '' && (
+        {(isStatic || !(isOpen && hasBlocks)) && output !== undefined && output.trim() !== '' && (
           <Disclosure id={`${id}:output`} className="pl-6" summary={<span className="text-muted">Result</span>}>
             {() => <Markdown id={`${id}:output`} text={output} />}
           </Disclosure>

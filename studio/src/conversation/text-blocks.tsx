@@ -14,7 +14,7 @@ interface Props {
 
 /** What a person said, as it was typed. */
 export const UserMessage = memo(({ id, block }: Props) => (
-  <div className="rounded-md border-l-2 border-accent bg-accent-ground px-3 py-1.5">
+  <div className="rounded-md border-l-2 border-accent bg-panel px-3 py-1.5">
     <span className="sr-only">You: </span>
     <LongText id={id} text={block.content}>
       {(text) => <div className="text-base break-words whitespace-pre-wrap">{visible(text)}</div>}

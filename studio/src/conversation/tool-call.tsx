@@ -35,8 +35,13 @@ const ICONS: Readonly<Record<ToolUseKind, IconName>> = {
 
 /** A call with its result: a heading that says what was done, and what it contained. */
 export const ToolCall = memo(
-  (props: { readonly id: string; readonly block: ToolUseBlock; readonly result: ToolResultBlock | undefined }) => {
-    const { id, block, result } = props;
+  (props: {
+    readonly id: string;
+    readonly block: ToolUseBlock;
+    readonly result: ToolResultBlock | undefined /** It waits for a person. */;
+    readonly isWaiting: boolean;
+  }) => {
+    const { id, block, result, isWaiting } = props;
     const { kind, verb, subject, detail } = describeToolUse(block);
     const isRunning = block.status === 'pending';
     const hasFailed = result?.isError || block.status === 'error';
@@ -51,7 +56,7 @@ export const ToolCall = memo(
             <span className="shrink-0 font-medium">{verb}</span>
             {subject !== undefined && <code className="min-w-0 truncate font-mono text-[0.75rem]">{subject}</code>}
             {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
-            <Outcome block={block} result={result} />
+            <Outcome block={block} result={result} isWaiting={isWaiting} />
           </>
         }
       >
@@ -72,10 +77,16 @@ export const ToolCall = memo(
 );
 
 /** How it ended, in a few words at the end of the heading. */
-function Outcome({ block, result }: { readonly block: ToolUseBlock; readonly result: ToolResultBlock | undefined }) {
+function Outcome(props: {
+  readonly block: ToolUseBlock;
+  readonly result: ToolResultBlock | undefined;
+  readonly isWaiting: boolean;
+}) {
+  const { block, result, isWaiting } = props;
   const tookMs = result ? Date.parse(result.timestamp) - Date.parse(block.timestamp) : 0;
   const time = tookMs >= 1000 ? duration(tookMs) : '';
   const percent = block.progress?.percent;
+  if (isWaiting) return <Words className="text-waits">waits for you</Words>;
   if (block.status === 'pending') {
     return <Words className="text-accent">{percent === undefined ? 'running' : `${Math.round(percent)} %`}</Words>;
   }

@@ -23,8 +23,8 @@ export function PendingCalls(props: {
   const exact = pending.map((call) => data?.calls.find((each) => isSame(each, call)) ?? call);
   if (pending.length > 0 && !data) return null;
   return (
-    <div className="max-h-[50vh] overflow-y-auto border-t border-waits bg-ground px-4 py-3">
-      <div className="mx-auto flex max-w-4xl flex-col gap-4">
+    <div className="max-h-[50vh] overflow-y-auto border-t border-waits py-3">
+      <div className="mx-auto flex max-w-4xl flex-col gap-4 px-4 xl:px-14">
         <WaitingForms state={state} calls={exact} actions={actions} attempt={attempt} />
       </div>
     </div>

@@ -30,7 +30,10 @@ export function SettleForm(props: {
   return (
     <section aria-label={`Outcome of ${call.name}`} className="flex flex-col gap-2">
       <CallHeading call={call} question="Did it happen?" />
-      {message !== '' && <p className="text-muted">{message}</p>}
+      <p className="text-muted">
+        It was started, and whether it took effect is not known. Find out, then settle it.
+        {message !== '' && ` (${message})`}
+      </p>
       <JsonView id={`${id}:arguments`} data={argumentsOf(call)} />
       {printed !== '' && (
         <div>

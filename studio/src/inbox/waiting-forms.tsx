@@ -28,11 +28,16 @@ export function WaitingForms(props: {
       <SettleForm
         key={key}
         printed={blockOfCall(state, call)?.progress?.text ?? ''}
-        message={waits?.message ?? ''}
+        message={said(waits?.message)}
         {...rest}
       />
     ) : (
       <ApprovalForm key={key} {...rest} />
     );
   });
+}
+
+/** What was said about the call, unless it is the runner's hint for programs. */
+function said(message = ''): string {
+  return message.includes('settleToolCall') ? '' : message;
 }

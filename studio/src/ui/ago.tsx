@@ -23,7 +23,7 @@ export function useNow(): number {
 export function Ago({ at, className = '' }: { readonly at: string; readonly className?: string }) {
   const now = useNow();
   return (
-    <time dateTime={at} title={new Date(at).toLocaleString()} className={`tabular-nums ${className}`}>
+    <time dateTime={at} title={new Date(at).toLocaleString()} className={`whitespace-nowrap tabular-nums ${className}`}>
       {ago(at, now)}
     </time>
   );

@@ -33,7 +33,9 @@ export function ago(at: string, now: number): string {
   if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))}m`;
   if (seconds < 86_400) return `${Math.round(seconds / 3600)}h`;
   if (seconds < 7 * 86_400) return `${Math.round(seconds / 86_400)}d`;
-  return new Date(at).toLocaleDateString(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+  const date = new Date(at);
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return date.toLocaleDateString('en', { month: 'short', ...(isThisYear ? { day: 'numeric' } : { year: 'numeric' }) });
 }
 
 /** The time of day of a block, `14:03`; empty for a time that cannot be read. */
