@@ -13,9 +13,9 @@ const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
 /** Builds Studio into a directory, which it replaces. In a process of its own: the environment of this one may be that of a test. */
-export async function buildStudio(directory: string): Promise<void> {
+export async function buildStudio(directory: string, logLevel: 'warn' | 'error' = 'warn'): Promise<void> {
   const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
-  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir'];
+  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir', '--logLevel', logLevel];
   const { stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: ROOT,
     env: { ...process.env, NODE_ENV: 'production' },
@@ -28,7 +28,7 @@ export async function studioOfSources(): Promise<string> {
   const directory = join(CACHE, hashOfSources());
   if (existsSync(directory)) return directory;
   const fresh = `${directory}.${randomUUID()}`;
-  await buildStudio(fresh);
+  await buildStudio(fresh, 'error'); // a person who starts Studio is not the one who reads its warnings
   try {
     renameSync(fresh, directory);
   } catch (error) {
