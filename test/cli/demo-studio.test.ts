@@ -101,7 +101,7 @@ test('a killed agent is replaced by a process that resumes, and no call is execu
 
   console.log('a message starts another process; Ctrl+C ends it and the command');
   await act('/inputs', { input: 'Hello?', id: 'hello' });
-  const last = await running(...pids);
+  await running(...pids);
   const { lease } = await vi.waitUntil(async () => {
     const details = await read<Details>('');
     return details.lease && details;
@@ -110,6 +110,5 @@ test('a killed agent is replaced by a process that resumes, and no call is execu
   expect(await demo.ended).toEqual({ code: null, signal: 'SIGINT' });
   expect(demo.stderr).toBe('');
   expect(demo.stdout).toMatch(/To look at it again: .+ studio .+agent\.db/);
-  expect(() => process.kill(last, 0)).toThrow('ESRCH');
-  expect(lease && isDead(lease.holder)).toBe(true);
+  expect(lease && isDead(lease.holder)).toBe(true); // the agent, too
 });
