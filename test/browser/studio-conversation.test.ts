@@ -103,10 +103,12 @@ test('calls are shown by their kind: diffs, terminals with colours, files with l
   const page = await host.open(browser, 'sessions/lock-bug', { viewport: { width: 1280, height: 3000 } });
   const calls = rows(page, 'tool_use');
   await calls.first().waitFor();
-  for (const summary of await calls.locator('details:not([open]) > summary').all()) await summary.click();
-  expect(await page.locator('.line-removed').first().textContent()).toContain('held');
-  expect(await page.locator('.ansi-green').first().textContent()).toContain('✓');
-  expect(await page.locator('.numbered .line').first().getAttribute('data-line')).toBe('1');
+  await page.evaluate(
+    'for (const each of document.querySelectorAll("article details:not([open]) > summary")) each.click()',
+  );
+  await page.locator('.line-removed', { hasText: 'held' }).first().waitFor();
+  await page.locator('.ansi-green', { hasText: '✓' }).first().waitFor();
+  await page.locator('.numbered .line[data-line="14"]').waitFor();
   await page.getByText('Fix it and add a test').first().waitFor();
   await page.locator('.code-string').first().waitFor(); // colours are loaded later
   expect(await calls.filter({ hasText: 'the disk is full' }).innerText()).toContain('failed');
@@ -126,7 +128,7 @@ test('a lost connection and a deleted session are said in a sentence', async () 
   await page.context().setOffline(false);
   await host.listen(Number(port));
   await page.getByText('The connection to the server is lost.').waitFor({ state: 'detached' });
-  await host.act('sessions/short', {}, 'DELETE');
+  await host.act('sessions/short', undefined, 'DELETE');
   await page.getByText(/This session was deleted|There is no session “short”/).waitFor();
   await page.close();
 });

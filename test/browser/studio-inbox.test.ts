@@ -22,7 +22,7 @@ afterAll(async () => {
   await host?.stop();
 });
 
-const entry = (title: string): Locator => page.getByRole('listitem').filter({ hasText: title });
+const entry = (title: string): Locator => page.locator('ul[aria-label=Waiting] > li').filter({ hasText: title });
 
 test('the sidebar counts what waits', async () => {
   await page.getByRole('link', { name: 'Inbox 4 waiting' }).first().waitFor();

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { INJECTIONS } from './studio/injections.ts';
+import { recordedMessage } from './studio/recorded-message.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { watchMisdeeds } from './studio/studio-page.ts';
 import { launch } from './support.ts';
@@ -55,11 +56,7 @@ async function readWhole(page: Page): Promise<readonly string[]> {
 test(`${INJECTIONS.length} texts as messages, thoughts, names, arguments and results of tools run and load nothing`, async () => {
   expect(INJECTIONS.length).toBeGreaterThanOrEqual(60);
   let sequence = 0;
-  const recorded = (turn: number, message: object): object => {
-    sequence++;
-    const base = { id: `m${sequence}`, sequence, evaluationId: 'e', turn, createdAt: AT };
-    return { type: 'message/recorded', at: AT, message: { ...base, ...message } };
-  };
+  const recorded = (turn: number, message: object): never => recordedMessage(sequence++, turn, message);
   const events = INJECTIONS.flatMap((text, index) => {
     const turn = index + 1;
     const calls = [
@@ -72,7 +69,7 @@ test(`${INJECTIONS.length} texts as messages, thoughts, names, arguments and res
       { name: 'other', arguments: text },
     ].map((call, at) => ({ callId: `c${turn}-${at}`, ...call }));
     return [
-      recorded(turn, {
+      recorded(0, {
         role: 'user',
         content: [
           { type: 'text', text },
@@ -87,17 +84,18 @@ test(`${INJECTIONS.length} texts as messages, thoughts, names, arguments and res
         ],
         toolCalls: calls,
       }),
-      ...calls.map(({ callId }, at) =>
+      ...calls.map(({ callId, name: toolName }, at) =>
         recorded(turn, {
           role: 'tool',
           toolCallId: callId,
+          toolName,
           isError: at === 6,
           content: [{ type: 'text', text: at === 3 ? `     1→${text}` : text }],
         }),
       ),
     ];
   });
-  await host.store.append('injected', events as never, { id: 'append', expectedSeq: 0 });
+  await host.store.append('injected', events, { id: 'append', expectedSeq: 0 });
   const { page, list } = await watched('sessions/injected');
   const found = await readWhole(page);
   expect(found).toEqual([]);
@@ -105,7 +103,7 @@ test(`${INJECTIONS.length} texts as messages, thoughts, names, arguments and res
   await page.close();
 });
 
-test('the same texts as titles, projects, tags, queued messages and hits of a search run and load nothing', async () => {
+test('the same texts as titles, projects, tags and hits of a search run and load nothing', async () => {
   for (const [index, text] of INJECTIONS.entries()) {
     const event = {
       type: 'session/described',
@@ -114,17 +112,7 @@ test('the same texts as titles, projects, tags, queued messages and hits of a se
       tags: [text],
       metadata: { cwd: text, project: text },
     };
-    const queued = {
-      type: 'input/queued',
-      at: AT,
-      inputId: `i${index}`,
-      mode: 'next',
-      content: [{ type: 'text', text }],
-    };
     await host.store.append(`title-${index}`, [event] as never, { id: 'append', expectedSeq: 0 });
-    if (index === 0)
-      await host.store.append('queued', [{ ...event, title: 'queue' }] as never, { id: 'append', expectedSeq: 0 });
-    void queued;
   }
   for (const path of [
     '',

@@ -1,6 +1,7 @@
 /** A conversation of 10,000 blocks in Studio: the page holds few nodes, and scrolling blocks it for no long time. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordedMessage } from './studio/recorded-message.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { rows } from './studio/studio-page.ts';
 import { launch } from './support.ts';
@@ -22,23 +23,13 @@ afterAll(async () => {
 
 /** Messages of a user and an assistant, written into the log as they are. */
 async function appendTurns({ store }: StudioHost, id: string, turns: number): Promise<void> {
-  const at = '2026-01-01T00:00:00.000Z';
-  const events = Array.from({ length: turns }, (_, turn) => turn + 1).flatMap((turn) =>
-    (['user', 'assistant'] as const).map((role, index) => {
-      const text = role === 'user' ? `Question ${turn}` : `Answer **${turn}**: ${'a few words more '.repeat(turn % 9)}`;
-      const sequence = turn * 2 + index;
-      const message = {
-        id: `m${sequence}`,
-        role,
-        sequence,
-        evaluationId: 'e',
-        turn,
-        createdAt: at,
-        content: [{ type: 'text', text }],
-      };
-      return { type: 'message/recorded', at, message };
-    }),
-  );
+  const events = Array.from({ length: turns }, (_, index) => index + 1).flatMap((turn) => {
+    const answer = `Answer **${turn}**: ${'a few words more '.repeat(turn % 9)}`;
+    return [
+      recordedMessage(turn * 2, 0, { role: 'user', content: [{ type: 'text', text: `Question ${turn}` }] }),
+      recordedMessage(turn * 2 + 1, turn, { role: 'assistant', content: [{ type: 'text', text: answer }] }),
+    ];
+  });
   for (let from = 0; from < events.length; from += 1000) {
     await store.append(id, events.slice(from, from + 1000), { id: `append-${from}`, expectedSeq: from });
   }
