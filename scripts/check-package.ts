@@ -2,7 +2,7 @@
  * Checks the package as users get it: packs it, installs it into an empty directory, and checks there that
  *
  * - every entry loads without optional peers (`holdfast/react` with React), and `holdfast/conversation` and it load no module of Node
- * - the command runs, and the demo's advice is for users who installed the package
+ * - the command runs, the demo's advice is for users who installed the package, and Studio is served
  * - every entry, and programs that rely on narrowing, compile with `skipLibCheck: false` under every supported TypeScript
  *   (`test/consumers`), with and without the Claude Agent SDK
  * - every link of a shipped document leads to a shipped file
@@ -10,10 +10,12 @@
  *
  * Prints one line for each problem and exits non-zero if there is one. `npm run check` builds first.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { brokenLinks } from './package/broken-links.ts';
 import { typeErrors } from './package/type-errors.ts';
@@ -93,5 +95,30 @@ async function loadingProblems(entries: readonly string[]): Promise<readonly str
     (error: { readonly stdout: string; readonly stderr: string }) => error,
   );
   if (!stdout.includes('npx holdfast demo --model')) problems.push(`holdfast demo: ${stdout}${stderr}`);
+  else problems.push(...(await studioProblems(command, join(place, 'demo', 'killed', 'agent.db'))));
   return problems;
+}
+
+/** Serves Studio for a database, and loads its page and every file that the page names. */
+async function studioProblems(command: string, database: string): Promise<readonly string[]> {
+  const studio = spawn(command, ['studio', database, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    for await (const line of createInterface({ input: studio.stdout })) {
+      const [address] = /http:\S+/.exec(line) ?? [];
+      if (address !== undefined) return await pageProblems(address);
+    }
+    return ['holdfast studio ended before it listened'];
+  } finally {
+    const ended = once(studio, 'close');
+    studio.kill();
+    await ended;
+  }
+}
+
+async function pageProblems(address: string): Promise<readonly string[]> {
+  const html = await (await fetch(address)).text();
+  const files = Array.from(html.matchAll(/(?:src|href)="([^"]+)"/g), ([, file = '']) => new URL(file, address));
+  if (files.length === 0) return [`the page of Studio names no files: ${html}`];
+  const responses = await Promise.all(files.map((file) => fetch(file)));
+  return responses.filter(({ ok }) => !ok).map(({ url, status }) => `Studio: ${url} is ${status}`);
 }

@@ -1,4 +1,5 @@
-/** `holdfast/server`: the sessions of a store over HTTP, for any number of screens. Needs the package `hono`. */
+/** `holdfast/server`: the sessions of a store over HTTP, for any number of screens. */
+export type { AgentProcess, AgentProcesses } from './server/agent-processes.ts';
 export {
   createServer,
   type HoldfastServer,

@@ -15,9 +15,9 @@ const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
 /** Builds the page into a directory, which it replaces. In a process of its own: the environment of this one may be that of a test. */
-export async function buildStudio(directory: string): Promise<void> {
+export async function buildStudio(directory: string, logLevel: 'warn' | 'error' = 'warn'): Promise<void> {
   const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
-  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir'];
+  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir', '--logLevel', logLevel];
   const { stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: ROOT,
     env: { ...process.env, NODE_ENV: 'production' },
@@ -51,7 +51,7 @@ export async function buildDocument(directory: string): Promise<void> {
 
 /** The directory of the page, built from the current sources; makes it if there is none. */
 export function studioOfSources(): Promise<string> {
-  return kept('page', buildStudio);
+  return kept('page', (directory) => buildStudio(directory, 'error')); // a person who starts Studio is not the one who reads its warnings
 }
 
 /** The file of the renderer, built from the current sources; makes it if there is none. */

@@ -23,6 +23,10 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
     about: 'create or update the tables of a PostgreSQL store',
     load: async () => (await import('./migrate.ts')).migrate,
   },
+  studio: {
+    about: 'open Studio for a database, or for the sessions of Claude Code, Codex and OpenCode',
+    load: async () => (await import('./studio.ts')).studio,
+  },
   worker: {
     about: 'run the sessions of a store that have work',
     load: async () => (await import('./worker.ts')).worker,

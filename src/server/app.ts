@@ -1,35 +1,25 @@
+import { Hono } from 'hono';
 import { HoldfastError } from '../core/errors.ts';
 import { HttpError, isFailure, refusalOf } from './http-error.ts';
 import { jsonResponse } from './json-response.ts';
 import { readJsonBody } from './request-body.ts';
 import { checkBody, type Route, readQuery, type ServerContext } from './route.ts';
-import { ROUTES } from './route-table.ts';
-
-/** Hono is an optional peer: this entry loads without it. */
-async function loadHono(): Promise<typeof import('hono')> {
-  try {
-    return await import('hono');
-  } catch (cause) {
-    throw new HoldfastError('DEPENDENCY_MISSING', 'holdfast/server needs the package hono: npm install hono', {
-      cause,
-    });
-  }
-}
+import { routesOf } from './route-table.ts';
 
 /** Handles requests that passed the checks of access. */
 export type App = (request: Request) => Response | Promise<Response>;
 
 /** The routes as an app. A path that exists with other methods is 405, any other 404. */
-export async function loadApp(context: ServerContext, basePath: string): Promise<App> {
-  const { Hono } = await loadHono();
+export function createApp(context: ServerContext, basePath: string): App {
   // Paths stay encoded for the router: a slash in an id is no separator.
   const root = new Hono({ getPath: (request) => new URL(request.url).pathname });
   const app = basePath === '' ? root : root.basePath(basePath);
-  for (const route of ROUTES) {
+  const routes = routesOf(context);
+  for (const route of routes) {
     app.on(route.method, route.path, (c) => respond(context, route, c.req.raw, c.req.param()));
   }
-  for (const path of new Set(ROUTES.map((route) => route.path))) {
-    const allow = ROUTES.filter((route) => route.path === path).map(({ method }) => method);
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allow = routes.filter((route) => route.path === path).map(({ method }) => method);
     app.all(path, () => {
       throw new HttpError('METHOD_NOT_ALLOWED', `this route has ${allow.join(', ')}`, { allow: allow.join(', ') });
     });

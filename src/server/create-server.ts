@@ -5,7 +5,7 @@ import { systemClock } from '../stores/system-clock.ts';
 import { SessionWorker } from '../worker/session-worker.ts';
 import { storeDoorbell } from '../worker/store-doorbell.ts';
 import { Access } from './access.ts';
-import { type App, errorResponse, loadApp } from './app.ts';
+import { createApp, errorResponse } from './app.ts';
 import { ConversationCache } from './conversation-cache.ts';
 import { EventStreams } from './event-stream.ts';
 import { isLoopback } from './loopback.ts';
@@ -107,12 +107,9 @@ export function createServer(options: ServerOptions): HoldfastServer {
       doorbell: storeDoorbell(store),
       pollMs: limits.pollMs,
     });
-  const context: ServerContext = { store, pool, conversations, streams, runners, agents, limits, report };
-  let app: Promise<App> | undefined;
-  const loadedApp = (): Promise<App> => {
-    app ??= loadApp(context, basePath);
-    return app;
-  };
+  const { processes } = options;
+  const context: ServerContext = { store, pool, conversations, streams, runners, agents, processes, limits, report };
+  const handle = createApp(context, basePath);
   let files: Promise<StudioFiles> | undefined;
   const loadedStudio = (directory: true | string): Promise<StudioFiles> => {
     files ??= StudioFiles.load(directory, basePath);
@@ -135,7 +132,6 @@ export function createServer(options: ServerOptions): HoldfastServer {
         );
       }
       await access.check(request, isStreamPath(request, basePath));
-      const handle = await loadedApp();
       const response = request.method === 'OPTIONS' ? new Response(null, { status: 204 }) : await handle(request);
       return withHeaders(response, access.headers(request));
     } catch (error) {
@@ -161,7 +157,6 @@ export function createServer(options: ServerOptions): HoldfastServer {
     async listen(given = {}) {
       const place = checkListen(options, given);
       if (closing) throw new HoldfastError('SESSION_CLOSED', 'the server was closed; create another one');
-      await loadedApp();
       if (studio) await loadedStudio(studio);
       const listener = await NodeListener.listen(fetch, place, place.limits, report);
       listeners.add(listener);

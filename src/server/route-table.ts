@@ -1,9 +1,10 @@
 import { openApiOf } from './openapi.ts';
-import type { Route } from './route.ts';
+import type { Route, ServerContext } from './route.ts';
 import { ACTING_ROUTES } from './routes/acting-routes.ts';
 import { BLOCK_ROUTES } from './routes/block-routes.ts';
 import { INBOX_ROUTE } from './routes/inbox-route.ts';
 import { LISTING_ROUTES } from './routes/listing-routes.ts';
+import { PROCESS_ROUTES } from './routes/process-routes.ts';
 import { RECORD_ROUTES } from './routes/record-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
 import { STREAM_ROUTE } from './routes/stream-route.ts';
@@ -16,10 +17,10 @@ const DESCRIPTION: Route = {
   name: 'getDescription',
   summary: 'This description',
   response: { status: 200, description: 'An OpenAPI document', schema: { type: 'object' } },
-  handle: () => openApiOf(ROUTES),
+  handle: (context) => openApiOf(routesOf(context)),
 };
 
-/** Every route of the server. */
+/** Every route that a server may have. */
 export const ROUTES: readonly Route[] = [
   ...LISTING_ROUTES,
   INBOX_ROUTE,
@@ -28,7 +29,13 @@ export const ROUTES: readonly Route[] = [
   ...RECORD_ROUTES,
   STREAM_ROUTE,
   ...ACTING_ROUTES,
+  ...PROCESS_ROUTES,
   ...UI_ROUTES,
   ...WORKER_ROUTES,
   DESCRIPTION,
 ];
+
+/** The routes of a server, by the options that it was given. */
+export function routesOf(context: Pick<ServerContext, 'processes'>): readonly Route[] {
+  return ROUTES.filter(({ needs }) => needs === undefined || context[needs] !== undefined);
+}

@@ -8,6 +8,7 @@ import type { Store } from '../ports/store.ts';
 import type { Session } from '../session/session.ts';
 import type { Agents } from '../worker/agent-run.ts';
 import type { SessionWorker } from '../worker/session-worker.ts';
+import type { AgentProcesses } from './agent-processes.ts';
 import type { ConversationCache } from './conversation-cache.ts';
 import type { EventStreams } from './event-stream.ts';
 import { type JsonSchema, schemaProblem } from './json-schema.ts';
@@ -22,6 +23,7 @@ export interface ServerContext {
   readonly streams: EventStreams;
   readonly runners: SessionWorker | undefined;
   readonly agents: Agents | undefined;
+  readonly processes: AgentProcesses | undefined;
   readonly limits: ServerLimits;
   readonly report: (error: unknown, sessionId?: string) => void;
 }
@@ -66,6 +68,8 @@ export interface Route {
   readonly errors?: readonly number[];
   /** `EventSource` reads it, and cannot send headers: the token may be in the query. */
   readonly isStream?: true;
+  /** Only a server that was given this option has the route. */
+  readonly needs?: 'processes';
   readonly handle: (context: ServerContext, request: RouteRequest) => unknown;
 }
 

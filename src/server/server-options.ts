@@ -3,12 +3,15 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import type { Store } from '../ports/store.ts';
 import type { OpenSessionOptions } from '../session/session.ts';
 import type { Agents } from '../worker/agent-run.ts';
+import type { AgentProcesses } from './agent-processes.ts';
 
 /** Options of `createServer`. */
 export interface ServerOptions {
   readonly store: Store;
   /** What runs a session. Without it the server reads and appends, and other processes run what is sent. */
   readonly agents?: Agents;
+  /** The agents' own processes: `GET /sessions/:id` lists those of a session, `POST /sessions/:id/kill` kills the one that runs. */
+  readonly processes?: AgentProcesses;
   /** How the server opens sessions: `redact`, `upcasters` and so on. */
   readonly session?: Omit<OpenSessionOptions, 'store' | 'id' | 'readOnly' | 'slices' | 'onError'>;
   /** What requests must carry as `Authorization: Bearer …`; at least 16 characters. */
@@ -42,6 +45,7 @@ export interface ServerOptions {
 const KNOWN: KnownOptions<ServerOptions> = {
   store: true,
   agents: true,
+  processes: true,
   session: true,
   token: true,
   authorize: true,

@@ -91,7 +91,7 @@ test("the model's text reaches the terminal as text: without escape sequences an
       ? {
           text: evil,
           toolCalls: [
-            { name: 'read_file', arguments: { name: evil } },
+            { name: 'read_file', arguments: { file: evil } },
             { name: 'list_files', arguments: {} },
           ],
         }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
 import { type JsonSchema, schemaProblem } from '../../src/server/json-schema.ts';
 import { ROUTES } from '../../src/server/route-table.ts';
+import type { AgentProcesses } from '../../src/server.ts';
 import { collect } from '../session/log-of.ts';
 import { codeOf, counting, refunding, type Served, serve, until } from './support.ts';
 
@@ -34,8 +35,11 @@ const settled = async (served: Served, id: string): Promise<void> =>
     return (summary as { readonly work?: string }).work === undefined && runner === undefined;
   });
 
+/** Gives a server every route. */
+const processes: AgentProcesses = { list: () => [], kill: () => undefined };
+
 test('the OpenAPI document describes exactly the routes that are registered', async () => {
-  const served = await serve();
+  const served = await serve({ processes });
   const { openapi, paths } = (await served.json('/openapi.json')) as unknown as OpenApi;
   expect(openapi).toBe('3.1.0');
   const documented = Object.entries(paths).flatMap(([path, operations]) =>
@@ -298,7 +302,7 @@ describe('errors', () => {
   test.for(SESSION_ROUTES.filter(({ name }) => !BEGIN.has(name)))(
     '$method $path of no session is 404',
     async ({ method, path, name }) => {
-      const served = await serve();
+      const served = await serve({ processes });
       expect(await codeOf(await served.send(method, pathOf(path) + (QUERIES[name] ?? ''), BODIES[name]))).toBe(
         '404 SESSION_NOT_FOUND',
       );
@@ -307,14 +311,14 @@ describe('errors', () => {
   );
 
   test.for(ROUTES)('$method $path refuses unknown parameters', async ({ method, path, name }) => {
-    const served = await serve();
+    const served = await serve({ processes });
     expect(await codeOf(await served.send(method, `${pathOf(path)}?nonsense=1`, BODIES[name]))).toBe(
       '400 INVALID_ARGUMENT',
     );
   });
 
   test.for(ROUTES.filter(({ body }) => body))('$method $path refuses bad bodies', async ({ method, path }) => {
-    const served = await serve({ maxBodyBytes: 1000 });
+    const served = await serve({ processes, maxBodyBytes: 1000 });
     const send = async (body: unknown, headers?: Record<string, string>): Promise<string> =>
       codeOf(await served.send(method, pathOf(path), body, headers));
     expect(await send('{"input":')).toBe('400 INVALID_ARGUMENT');

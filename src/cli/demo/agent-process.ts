@@ -1,18 +1,19 @@
 /**
  * The agent's process, controlled by its parent. It always ends with its parent:
  *
- *     signal to the parent      → the parent kills it, then ends by that signal
+ *     signal to the parent      → the parent kills it, then ends by that signal, unless another listener ends the parent
  *     exit, uncaught error      → the parent kills it on its way out
  *     SIGKILL to the parent     → the pipe to its standard input closes, and it exits (see agent.ts)
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Progress } from './agent.ts';
+import type { Progress } from './progress.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export interface AgentProcess {
+/** An agent's process. */
+export interface RunningAgent {
   readonly pid: number;
   /** The agent's reports, until its process has ended. */
   readonly progress: AsyncIterable<Progress>;
@@ -20,9 +21,25 @@ export interface AgentProcess {
   kill(): void;
 }
 
-/** Starts the agent's script in `dir`; `model` names a real model. */
-export function startAgent(script: string, dir: string, model: string | undefined): AgentProcess {
-  const args = ['--disable-warning=ExperimentalWarning', script, dir, ...(model ? [model] : [])];
+/** What the agent's script is started with. */
+export interface AgentOptions {
+  readonly script: string;
+  /** Holds the database and the workspace. */
+  readonly dir: string;
+  /** The name of a real model. */
+  readonly model?: string | undefined;
+  /** Runs what this session has left, instead of the first job. */
+  readonly session?: string;
+  /** Milliseconds before each word of the model of rules. */
+  readonly wordMs?: number;
+}
+
+/** Starts the agent's script. */
+export function startAgent({ script, dir, model, session, wordMs }: AgentOptions): RunningAgent {
+  const args = ['--disable-warning=ExperimentalWarning', script, dir];
+  if (model !== undefined) args.push('--model', model);
+  if (session !== undefined) args.push(`--session=${session}`);
+  if (wordMs !== undefined) args.push('--word-ms', String(wordMs));
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.on('error', () => {}); // `progress` reports its end
   return { pid: child.pid ?? 0, progress: progressOf(child), kill: () => void child.kill('SIGKILL') };
@@ -33,7 +50,7 @@ async function* progressOf(child: ChildProcessByStdio<Writable, Readable, null>)
   const endBy = (signal: NodeJS.Signals): void => {
     kill();
     release();
-    process.kill(process.pid, signal); // our listener is removed: the signal ends the parent
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal); // no listener is left: it ends the parent
   };
   const release = (): void => {
     process.off('exit', kill);

@@ -1,31 +1,34 @@
 /**
- * The demo's agent, as its own process: `agent.ts <directory> [<model>]`. It evaluates its prompt in the directory's database, from
- * the start or from where the last process was killed, and reports its progress as lines of JSON on its standard output.
+ * The demo's agent, as its own process. It reports its progress as lines of JSON on its standard output.
+ *
+ *     agent.ts <directory>                 files the expenses, from the start or from where the last process was killed
+ *     agent.ts <directory> --session <id>  does what the session has left: its open evaluation, then what was sent to it
+ *
  * It exits when its parent's end of a pipe closes: an agent must not continue after its parent was killed.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
+import { getPendingToolCalls } from '../../core/views.ts';
 import { createAdapter } from '../../loop/create-adapter.ts';
-import type { EvaluationEvent } from '../../loop/provider-adapter.ts';
-import { openSession } from '../../session/session.ts';
+import type { Prompt } from '../../loop/define-prompt.ts';
+import type { EvaluationEvent, ProviderAdapter } from '../../loop/provider-adapter.ts';
+import { openSession, type Session } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
-import { expensePrompt, REQUEST, ruleModel } from './job.ts';
+import { assistantPrompt, SESSION_ID } from './assistant.ts';
+import { EXPENSE_REQUEST } from './expense-rules.ts';
 import { namedModel } from './named-model.ts';
+import type { Progress } from './progress.ts';
+import { ruleModel } from './rule-model.ts';
 
-/** A report of the agent to its parent. `failed` is an error that is not part of a response. */
-export type Progress =
-  | { readonly type: 'said'; readonly delta: string; readonly turn: number }
-  | { readonly type: 'called'; readonly name: string; readonly arguments: string }
-  | { readonly type: 'acted'; readonly name: string }
-  | { readonly type: 'lookedUp'; readonly name: string; readonly happened: boolean }
-  | { readonly type: 'returned'; readonly name: string; readonly text: string; readonly isError: boolean }
-  | { readonly type: 'interrupted'; readonly text: string }
-  | { readonly type: 'done'; readonly status: string; readonly text: string; readonly message?: string }
-  | { readonly type: 'failed'; readonly message: string };
-
-const [dir = '.', modelName] = process.argv.slice(2);
+const MAX_TURNS = 30;
+const { values, positionals } = parseArgs({
+  options: { model: { type: 'string' }, session: { type: 'string' }, 'word-ms': { type: 'string', default: '25' } },
+  allowPositionals: true,
+});
+const [dir = '.'] = positionals;
 const report = (progress: Progress): void => {
   process.stdout.write(`${JSON.stringify(progress)}\n`);
 };
@@ -35,31 +38,53 @@ process.stdin.unref(); // this pipe must not keep a finished agent alive
 process.stdout.on('error', orphaned);
 
 try {
-  await run();
+  await work();
 } catch (error) {
   report({ type: 'failed', message: messageOf(error) });
   process.exitCode = 1;
 }
 
-async function run(): Promise<void> {
-  const model = modelName ? await namedModel(modelName) : ruleModel(() => sleep(25));
+async function work(): Promise<void> {
+  const model = values.model ? await namedModel(values.model) : ruleModel(() => sleep(Number(values['word-ms'])));
+  const adapter = createAdapter({ model });
   const store = await sqliteStore(join(dir, 'agent.db'));
-  const session = await openSession({ store, id: 'expenses' });
-  const prompt = expensePrompt(join(dir, 'workspace'), {
+  const session = await openSession({ store, id: values.session ?? SESSION_ID });
+  const prompt = assistantPrompt(join(dir, 'workspace'), {
     sent: () => report({ type: 'acted', name: 'send_mail' }),
     lookedUp: (happened) => report({ type: 'lookedUp', name: 'send_mail', happened }),
   });
-  const response = await createAdapter({ model }).evaluate(prompt, {
-    session,
-    input: REQUEST,
-    resume: 'auto', // the same call starts the agent and resumes it after a crash
-    maxTurns: 30,
-    onEvent: (event) => reportEvent(event),
-  });
-  const { status, text, message } = response;
-  report({ type: 'done', status, text, ...(message !== undefined && { message }) });
+  report(await (values.session === undefined ? fileExpenses : runSession)(adapter, prompt, session));
   await session.close();
   await store.close();
+}
+
+async function fileExpenses(adapter: ProviderAdapter, prompt: Prompt, session: Session): Promise<Progress> {
+  const { status, text, message } = await adapter.evaluate(prompt, {
+    session,
+    input: EXPENSE_REQUEST,
+    resume: 'auto', // the same call starts the agent and resumes it after a crash
+    maxTurns: MAX_TURNS,
+    onEvent: reportEvent,
+  });
+  return { type: 'done', status, text, ...(message !== undefined && { message }) };
+}
+
+async function runSession(adapter: ProviderAdapter, prompt: Prompt, session: Session): Promise<Progress> {
+  const { status, responses, error } = await adapter.run(prompt, {
+    session,
+    maxTurns: MAX_TURNS,
+    onEvent: reportEvent,
+  });
+  const pending = getPendingToolCalls(session);
+  return {
+    type: 'done',
+    status,
+    text: responses.at(-1)?.text ?? '',
+    ...(error && { message: error.message }),
+    ...(pending.length > 0 && {
+      waitsFor: pending.map(({ name, status: call }) => ({ name, isUnknown: call === 'started' })),
+    }),
+  };
 }
 
 function orphaned(): never {
@@ -68,8 +93,9 @@ function orphaned(): never {
 
 function reportEvent(event: EvaluationEvent): void {
   if (event.type === 'message/delta') {
-    const { kind, delta, turn } = event;
-    if (kind === 'text') report({ type: 'said', delta, turn });
+    const { kind, delta, turn, conversationId } = event;
+    const isSubagent = conversationId.includes('/');
+    if (kind === 'text' && !isSubagent) report({ type: 'said', delta, turn });
     return;
   }
   if (event.type === 'message/interrupted')

@@ -27,7 +27,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/sessions/:id',
     name: 'getSession',
-    summary: 'A session: its summary, position and runner',
+    summary: 'A session: its summary, position, runner and processes',
     response: {
       status: 200,
       description: 'The session',
@@ -41,8 +41,9 @@ export const SESSION_ROUTES: readonly Route[] = [
           pending: COUNT,
           lease: { type: 'object' },
           runner: { type: 'object' },
+          processes: listOf('AgentProcess'),
         },
-        ['lease', 'runner'],
+        ['lease', 'runner', 'processes'],
       ),
     },
     handle: (context, request) =>
@@ -59,6 +60,7 @@ export const SESSION_ROUTES: readonly Route[] = [
           pending: getPendingToolCalls(session).length,
           ...(lease && { lease }),
           ...(runner && { runner }),
+          ...(context.processes && { processes: context.processes.list(id) }),
         };
       }),
   },

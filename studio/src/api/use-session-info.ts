@@ -2,12 +2,20 @@ import { useEffect, useState } from 'react';
 import type { SessionInfo } from '../sessions/session-facts.ts';
 import { type Reading, useRead } from './use-read.ts';
 
+/** A process that a server has started to run the agent. */
+export interface AgentProcess {
+  readonly pid: number;
+  readonly status: 'running' | 'ended' | 'killed';
+}
+
 /** What `GET /sessions/:id` returns. */
 export interface SessionDetails {
   readonly id: string;
   readonly seq: number;
   readonly summary: Omit<SessionInfo, 'id' | 'seq' | 'updatedAt' | 'lease'>;
   readonly lease?: NonNullable<SessionInfo['lease']>;
+  /** Oldest first; absent unless the server starts processes. */
+  readonly processes?: readonly AgentProcess[];
   readonly runner?: { readonly error?: { readonly code: string; readonly message: string } };
 }
 

@@ -17,6 +17,7 @@ import { Confirm } from '../ui/confirm.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
 import { isBusy } from './activity.ts';
+import { AgentProcessControl } from './agent-process.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { Queue } from './queue.tsx';
@@ -53,6 +54,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   return (
     <>
       <SessionHeader id={id} details={details} view="">
+        {details?.processes && <AgentProcessControl id={id} attempt={attempt} />}
         <SessionTotals state={state} />
       </SessionHeader>
       <Connection status={status} error={error} onReconnect={actions.reconnect} />
