@@ -128,6 +128,8 @@ function causingStep(before: RebuiltRequest, now: RebuiltRequest): string | unde
   const stage = asStage(now.history);
   const parts = stage.parts ?? [stage];
   if (firstChange(before.conversation, now.conversation) === place) return undefined;
+  // One step and no limit after it: it need not be run again.
+  if (parts.length === 1 && now.context.limits?.maxTokens === undefined) return stage.name;
   for (let count = 1; count <= parts.length; count++) {
     const steps = sequence('', parts.slice(0, count));
     if (firstChange(outputOf(steps, before), outputOf(steps, now)) === place) return parts[count - 1]?.name;
