@@ -9,7 +9,7 @@ export interface Series {
 
 const HEIGHT = 170;
 const AXIS = 40;
-/** Each line has a colour and a pattern, so that colours are not needed to tell them apart. The first is what was sent. */
+/** Each line has a colour and a pattern, so that they differ without colours too. The first is what was sent. */
 export const LINES: readonly (readonly [stroke: string, dash: string | undefined, width: number])[] = [
   ['stroke-ink', undefined, 2],
   ['stroke-accent', undefined, 1.5],

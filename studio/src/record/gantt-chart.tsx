@@ -124,6 +124,14 @@ function Ground(props: {
           </text>
         </g>
       ))}
+      {scale.pauses.map(({ x, width: wide, from, to }) => (
+        <g key={from}>
+          <rect x={x} y={0} width={wide} height={height} className="fill-panel" />
+          <text x={x + wide / 2} y={13} textAnchor="middle">
+            {`⋯ ${shortly(to - from)}`}
+          </text>
+        </g>
+      ))}
       {rows.map(({ key, kind, evaluation }, index) =>
         kind === 'heading' ? (
           <g key={key}>
@@ -134,14 +142,6 @@ function Ground(props: {
           </g>
         ) : null,
       )}
-      {scale.pauses.map(({ x, width: wide, from, to }) => (
-        <g key={from}>
-          <rect x={x} y={0} width={wide} height={height} className="fill-panel" />
-          <text x={x + wide / 2} y={13} textAnchor="middle">
-            {`⋯ ${shortly(to - from)}`}
-          </text>
-        </g>
-      ))}
     </g>
   );
 }

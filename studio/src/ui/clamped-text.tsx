@@ -8,7 +8,7 @@ export function ClampedText(props: {
   readonly text: string;
   /** Shows it with a letter of one width. */
   readonly isCode?: boolean;
-  /** The text goes on where the page has none of it. */
+  /** The page has only the start of the text. */
   readonly isCut?: boolean;
   readonly onOpen?: () => void;
   /** Shown instead of the text. */
