@@ -2,42 +2,36 @@
  * Builds Studio: into the package (`scripts/build.ts`), and on demand for a server or an export that runs from the sources of a clone. A build
  * on demand is kept below `node_modules/.cache` under the hash of everything that it is made from.
  */
+import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { build } from 'vite';
-import config from './vite.config.ts';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
 /** Builds the page into a directory, which it replaces. */
-export async function buildStudio(directory: string): Promise<void> {
-  await build({ ...config, configFile: false, build: { ...config.build, outDir: directory } });
+export function buildStudio(directory: string): Promise<void> {
+  return vite('vite.config.ts', directory, '--emptyOutDir');
 }
 
-/** Builds the renderer of exported files as `document.js`: one module for Node, with React and the style sheet inside. */
-export async function buildDocument(directory: string): Promise<void> {
-  await build({
-    ...config,
-    configFile: false,
-    publicDir: false,
-    define: { 'process.env.NODE_ENV': '"production"' },
-    ssr: { noExternal: true },
-    build: {
-      ...config.build,
-      ssr: join(import.meta.dirname, 'src/document/render-document.tsx'),
-      outDir: directory,
-      emptyOutDir: false,
-      manifest: false,
-      minify: true,
-      cssMinify: true,
-      rolldownOptions: {
-        ...config.build?.rolldownOptions,
-        output: { entryFileNames: 'document.js', codeSplitting: false },
-      },
-    },
+/** Builds the renderer of exported files into a directory, as `document.js`. */
+export function buildDocument(directory: string): Promise<void> {
+  return vite('document.config.ts', directory);
+}
+
+/** In a process of its own: the environment of this one may be that of a test. */
+async function vite(config: string, directory: string, ...options: readonly string[]): Promise<void> {
+  const command = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
+  const folder = import.meta.dirname;
+  const args = [command, 'build', folder, '--config', join(folder, config), '--outDir', directory, ...options];
+  const { stderr } = await promisify(execFile)(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, NODE_ENV: 'production' },
   });
+  if (stderr !== '') process.emitWarning(stderr);
 }
 
 /** The directory of the page, built from the current sources; makes it if there is none. */

@@ -67,6 +67,7 @@ export class StudioFiles {
 
   /** Whether a path is one of Studio's, so that its request needs no token. */
   static isPath(pathname: string, basePath: string): boolean {
+    if (!pathname.startsWith(basePath)) return false;
     const path = pathname.slice(basePath.length);
     return path === '' || path === '/' || path === '/studio' || path.startsWith('/studio/');
   }

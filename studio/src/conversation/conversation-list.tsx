@@ -1,42 +1,21 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import type { SessionConversationState } from 'holdfast/conversation';
-import {
-  type Ref,
-  useContext,
-  useEffect,
-  useImperativeHandle,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
-import { foldKey } from './compaction.tsx';
-import { OpenStatesContext } from './open-states.tsx';
-import { type Row, rowsOf } from './rows.ts';
-import { subagentKey } from './subagent.tsx';
-
-/** What the view around the list can do with it. */
-export interface ConversationListHandle {
-  readonly rows: readonly Row[];
-  show(key: string): void;
-}
+import type { Row } from './rows.ts';
 
 /**
  * The rows of a conversation. Only those near the screen exist, so that its length does not matter. It opens at its end and stays there while
  * the conversation grows; a person who scrolls up is left alone.
  */
 export function ConversationList(props: {
-  readonly state: SessionConversationState;
+  readonly rows: readonly Row[];
   /** The address of a row. */
   readonly hrefOf: (key: string) => string;
-  /** The row that the address names. */
+  /** The row to go to: the one that the address names, or that was found. Empty: the end. */
   readonly target: string;
-  readonly ref?: Ref<ConversationListHandle>;
 }) {
-  const { state, hrefOf, target, ref } = props;
-  const rows = useRows(state);
+  const { rows, hrefOf, target } = props;
   const box = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -54,11 +33,6 @@ export function ConversationList(props: {
     if (index < 0) virtualizer.scrollToEnd({ behavior: 'instant' });
     else virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
   });
-  const show = (key: string): void => {
-    const index = rows.findIndex((row) => row.key === key);
-    if (index >= 0) virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
-  };
-  useImperativeHandle(ref, () => ({ rows, show }));
   const isAway = rows.length > 0 && !virtualizer.isAtEnd(400);
   return (
     <div className="relative min-h-0 flex-1">
@@ -98,23 +72,6 @@ export function ConversationList(props: {
     </div>
   );
 }
-
-/** The rows, again when the state or what a person opened has changed. */
-function useRows(state: SessionConversationState): readonly Row[] {
-  const open = useContext(OpenStatesContext);
-  const version = useSyncExternalStore(open?.subscribe ?? NEVER, () => open?.version ?? 0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is open
-  return useMemo(
-    () =>
-      rowsOf(state, {
-        isSubagentOpen: (toolUseId) => open?.isOpen(subagentKey(toolUseId), false) ?? false,
-        isFolded: (key) => !(open?.isOpen(foldKey(key), true) ?? true),
-      }),
-    [state, open, version],
-  );
-}
-
-const NEVER = (): (() => void) => () => {};
 
 /** Goes to the named row, or to the end, when the first rows are there, and again when the address names another row. */
 function useStart(rows: readonly Row[], target: string, show: (index: number) => void): void {

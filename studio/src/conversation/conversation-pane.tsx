@@ -1,11 +1,13 @@
 import { findSubagent, type SessionConversationState } from 'holdfast/conversation';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
-import { ConversationList, type ConversationListHandle } from './conversation-list.tsx';
+import { ConversationList } from './conversation-list.tsx';
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
+import { rowsOf } from './rows.ts';
 import { subagentKey } from './subagent.tsx';
+import { useRows } from './use-rows.ts';
 
 /** The list of a conversation with its find bar and keys. `#…` of the address names a block. */
 export function ConversationPane(props: {
@@ -16,16 +18,17 @@ export function ConversationPane(props: {
 }) {
   const { id, state, place, isLoading } = props;
   const [open] = useState(() => new OpenStates());
-  const list = useRef<ConversationListHandle>(null);
-  const rows = useCallback(() => list.current?.rows ?? [], []);
+  const rows = useRows(state, open);
+  const [found, setFound] = useState('');
+  const isFinding = place.query.has('q');
+  const everyRow = useMemo(() => (isFinding ? rowsOf(state, EVERYTHING) : []), [isFinding, state]);
   const words = place.query.get('q');
   const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
-  const target = place.fragment;
+  const target = words === null || found === '' ? place.fragment : found;
   useEffect(() => openPathTo(state, open, target), [state, open, target]);
   const move = (step: 1 | -1): void => {
-    const all = rows();
-    const at = all.findIndex(({ key }) => key === target);
-    const next = all[at < 0 ? all.length - 1 : Math.min(Math.max(at + step, 0), all.length - 1)];
+    const at = rows.findIndex(({ key }) => key === target);
+    const next = rows[at < 0 ? rows.length - 1 : Math.min(Math.max(at + step, 0), rows.length - 1)];
     if (next) navigate(hrefOf(next.key), { replace: true });
   };
   useCommands([
@@ -46,22 +49,25 @@ export function ConversationPane(props: {
     <OpenStatesContext value={open}>
       {words !== null && !isEmpty && (
         <FindBar
-          rows={rows}
+          rows={everyRow}
           words={words}
           hit={place.query.get('hit') ?? ''}
           onWords={(q) => setQuery({ q: q === '' ? ' ' : q, hit: '' })}
-          onShow={(key) => list.current?.show(key)}
+          onShow={setFound}
           onClose={() => setQuery({ q: '', hit: '' })}
         />
       )}
       {isEmpty ? (
         <p className="flex-1 p-6 text-muted">{isLoading ? '' : 'Nothing was said in this session yet.'}</p>
       ) : (
-        <ConversationList ref={list} state={state} hrefOf={hrefOf} target={target} />
+        <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
       )}
     </OpenStatesContext>
   );
 }
+
+/** Words are found inside closed subagents, too. */
+const EVERYTHING = { isSubagentOpen: () => true, isFolded: () => false };
 
 /** Opens or closes what the row holds, as a click on its heading would. */
 function toggle(key: string): void {

@@ -4,7 +4,7 @@ import { type Row, textOfRow } from './rows.ts';
 
 /** Finds words in the whole conversation, also in rows that are not on the page. */
 export function FindBar(props: {
-  readonly rows: () => readonly Row[];
+  readonly rows: readonly Row[];
   /** What the search found in this session: the row with this text comes first. */
   readonly hit: string;
   readonly words: string;
@@ -14,14 +14,16 @@ export function FindBar(props: {
 }) {
   const { rows, hit, words, onWords, onShow, onClose } = props;
   const searched = useDeferredValue(words);
-  const found = useMemo(() => matching(rows(), searched), [rows, searched]);
-  const [chosen, setChosen] = useState(() => startAt(found, hit));
-  const current = found[Math.min(chosen, found.length - 1)];
+  const all = useDeferredValue(rows);
+  const found = useMemo(() => matching(all, searched), [all, searched]);
+  const [chosen, setChosen] = useState<number>();
+  const at = Math.min(chosen ?? startAt(found, hit), found.length - 1);
+  const current = found[at];
   // biome-ignore lint/correctness/useExhaustiveDependencies: another row is shown, not every render
   useEffect(() => {
-    if (current) onShow(current.key);
+    onShow(current?.key ?? '');
   }, [current?.key]);
-  const step = (by: number): void => setChosen((at) => (at + by + found.length) % Math.max(1, found.length));
+  const step = (by: number): void => setChosen((at + by + found.length) % Math.max(1, found.length));
   return (
     <search className="flex items-center gap-2 border-b border-line px-4 py-1.5">
       <input
@@ -43,11 +45,7 @@ export function FindBar(props: {
         className="h-7 w-72 min-w-0 rounded-md border border-line bg-ground px-2.5 focus:border-accent focus:outline-none"
       />
       <span role="status" className="text-muted tabular-nums">
-        {searched.trim() === ''
-          ? ''
-          : found.length === 0
-            ? 'Not here'
-            : `${Math.min(chosen, found.length - 1) + 1} of ${found.length}`}
+        {searched.trim() === '' ? '' : found.length === 0 ? 'Not here' : `${at + 1} of ${found.length}`}
       </span>
       <Button kind="quiet" onClick={() => step(-1)} disabled={found.length === 0}>
         Previous

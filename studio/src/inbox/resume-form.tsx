@@ -20,7 +20,7 @@ export function ResumeForm(props: {
   const resume = (options: Resume): Promise<void> => decide(() => actions.resume(options));
   return (
     <section aria-label={HEADINGS[waits.reason] ?? 'Waits'} className="flex flex-col gap-2">
-      <h3 className="font-semibold text-waits">{HEADINGS[waits.reason] ?? 'It waits'}</h3>
+      <h2 className="font-semibold text-waits">{HEADINGS[waits.reason] ?? 'It waits'}</h2>
       <p className="break-words text-muted">{waits.message}</p>
       <div className="flex flex-wrap items-center gap-2">
         {waits.reason === 'BUDGET_EXCEEDED' && (

@@ -88,9 +88,13 @@ export class StudioHost {
     await this.act(`sessions/${encodeURIComponent(id)}/inputs`, { input });
   }
 
-  async act(path: string, body: object, method = 'POST'): Promise<void> {
-    const headers = { 'x-holdfast-request': '1', 'content-type': 'application/json' };
-    const response = await fetch(`${this.#url}/${path}`, { method, headers, body: JSON.stringify(body) });
+  async act(path: string, body?: object, method = 'POST'): Promise<void> {
+    const headers = { 'x-holdfast-request': '1', ...(body && { 'content-type': 'application/json' }) };
+    const response = await fetch(`${this.#url}/${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
   }
 

@@ -1,0 +1,99 @@
+/** The inbox of Studio: each thing that waits for a person is decided there, and the agent continues. */
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { playScenes } from './studio/scenes.ts';
+import { StudioHost } from './studio/studio-host.ts';
+import { launch } from './support.ts';
+
+let browser: Browser;
+let host: StudioHost;
+let page: Page;
+beforeAll(async () => {
+  browser = await launch();
+  host = await StudioHost.start();
+  await playScenes(host);
+});
+beforeEach(async () => {
+  await page?.close();
+  page = await host.open(browser, 'inbox');
+});
+afterAll(async () => {
+  await browser?.close();
+  await host?.stop();
+});
+
+const entry = (title: string): Locator => page.locator('ul[aria-label=Waiting] > li').filter({ hasText: title });
+
+test('the sidebar counts what waits', async () => {
+  await page.getByRole('link', { name: 'Inbox 4 waiting' }).first().waitFor();
+});
+
+test('a call is approved with the arguments that a person changed; text that is no JSON cannot be approved', async () => {
+  const letter = entry('Tell Ada that it is fixed');
+  await letter.getByText('expires in').waitFor();
+  const field = letter.getByLabel('Arguments');
+  expect(JSON.parse(await field.inputValue())).toEqual({ to: 'Ada', text: 'The lock is fixed.' });
+  await field.fill('{ "to": "Ada"');
+  await letter.getByText('This is no JSON').waitFor();
+  expect(await letter.getByRole('button', { name: 'Approve with these arguments' }).isDisabled()).toBe(true);
+  await field.fill('{ "to": "Grace", "text": "It is fixed." }');
+  await letter.getByRole('button', { name: 'Approve with these arguments' }).click();
+  await letter.waitFor({ state: 'detached' });
+  await host.reaches('letter', 'completed');
+  expect(host.ran.filter(({ name }) => name === 'send_letter').map(({ input }) => input)).toEqual([
+    { to: 'Grace', text: 'It is fixed.' },
+  ]);
+});
+
+test('an unknown outcome shows what the tool had printed, and is settled with its result without running again', async () => {
+  const charge = entry('Charge order B-7');
+  await charge.getByText('waiting for confirmation').waitFor();
+  await charge.getByLabel('Result').fill('charged, says the bank');
+  await charge.getByRole('button', { name: 'It returned this' }).click();
+  await charge.waitFor({ state: 'detached' });
+  await host.reaches('charge', 'completed');
+  expect(host.ran.filter(({ name }) => name === 'charge_card')).toHaveLength(1);
+});
+
+test('a call runs again only after it was confirmed', async () => {
+  await host.send('charge-2', 'Charge order C-1.');
+  await host.reaches('charge-2', 'suspended');
+  const before = host.ran.filter(({ name }) => name === 'charge_card').length;
+  const charge = entry('charge-2');
+  await charge.getByRole('button', { name: 'Run it again…' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  expect(host.ran.filter(({ name }) => name === 'charge_card')).toHaveLength(before);
+  await charge.getByRole('button', { name: 'Run it again…' }).click();
+  await page.getByRole('button', { name: 'Run it again', exact: true }).click();
+  await expect.poll(() => host.ran.filter(({ name }) => name === 'charge_card').length).toBe(before + 1);
+});
+
+test('a spent budget is raised, and the agent continues', async () => {
+  const book = entry('Translate the book');
+  await book.getByText('Its budget is spent').waitFor();
+  await book.getByLabel('Limit to raise').selectOption('Tokens');
+  await book.getByLabel('Most tokens').fill('100000');
+  await book.getByRole('button', { name: 'Raise and continue' }).click();
+  await book.waitFor({ state: 'detached' });
+  await host.reaches('budget-book', 'completed');
+});
+
+test('a provider that failed is tried again', async () => {
+  host.script('Ask the oracle', ['Tomorrow brings rain.']);
+  const oracle = entry('Ask the oracle');
+  await oracle.getByText('Its provider failed').waitFor();
+  await oracle.getByRole('button', { name: 'Try again' }).click();
+  await host.reaches('oracle', 'completed');
+});
+
+test('an action that the server refuses is said in a sentence, and the form stays', async () => {
+  await host.send('letter-2', 'Tell Ada again.');
+  await host.reaches('letter-2', 'suspended');
+  const letter = entry('letter-2');
+  await page.route('**/calls/deny', (route) =>
+    route.fulfill({ status: 409, json: { error: { code: 'CALL_OPEN', message: 'it was decided already' } } }),
+  );
+  await letter.getByRole('button', { name: 'Deny' }).click();
+  await letter.getByRole('alert').getByText('It was decided already.').waitFor();
+  await letter.getByRole('button', { name: 'Approve' }).waitFor();
+});
