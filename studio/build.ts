@@ -8,16 +8,33 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { build } from 'vite';
-import config from './vite.config.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const CACHE = join(ROOT, 'node_modules/.cache/holdfast-studio');
 
-/** Builds the page into a directory, which it replaces. In a process of its own: the environment of this one may be that of a test. */
-export async function buildStudio(directory: string, logLevel: 'warn' | 'error' = 'warn'): Promise<void> {
-  const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
-  const args = [vite, 'build', import.meta.dirname, '--outDir', directory, '--emptyOutDir', '--logLevel', logLevel];
+type LogLevel = 'warn' | 'error';
+
+/** Builds the page into a directory, which it replaces. */
+export function buildStudio(directory: string, logLevel: LogLevel = 'warn'): Promise<void> {
+  return vite('vite.config.ts', directory, logLevel, '--emptyOutDir');
+}
+
+/** Builds the renderer of exported files into a directory, as `document.js`. */
+export function buildDocument(directory: string, logLevel: LogLevel = 'warn'): Promise<void> {
+  return vite('document.config.ts', directory, logLevel);
+}
+
+/** In a process of its own: the environment of this one may be that of a test. */
+async function vite(
+  config: string,
+  directory: string,
+  logLevel: LogLevel,
+  ...options: readonly string[]
+): Promise<void> {
+  const command = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js');
+  const folder = import.meta.dirname;
+  const where = [folder, '--config', join(folder, config), '--outDir', directory];
+  const args = [command, 'build', ...where, '--logLevel', logLevel, ...options];
   const { stderr } = await promisify(execFile)(process.execPath, args, {
     cwd: ROOT,
     env: { ...process.env, NODE_ENV: 'production' },
@@ -25,33 +42,9 @@ export async function buildStudio(directory: string, logLevel: 'warn' | 'error' 
   if (stderr !== '') process.emitWarning(stderr);
 }
 
-/** Builds the renderer of exported files as `document.js`: one module for Node, with React and the style sheet inside. */
-export async function buildDocument(directory: string): Promise<void> {
-  await build({
-    ...config,
-    configFile: false,
-    publicDir: false,
-    define: { 'process.env.NODE_ENV': '"production"' },
-    ssr: { noExternal: true },
-    build: {
-      ...config.build,
-      ssr: join(import.meta.dirname, 'src/document/render-document.tsx'),
-      outDir: directory,
-      emptyOutDir: false,
-      manifest: false,
-      minify: true,
-      cssMinify: true,
-      rolldownOptions: {
-        ...config.build?.rolldownOptions,
-        output: { entryFileNames: 'document.js', codeSplitting: false },
-      },
-    },
-  });
-}
-
 /** The directory of the page, built from the current sources; makes it if there is none. */
 export function studioOfSources(): Promise<string> {
-  return kept('page', (directory) => buildStudio(directory, 'error')); // a person who starts Studio is not the one who reads its warnings
+  return kept('page', buildStudio);
 }
 
 /** The file of the renderer, built from the current sources; makes it if there is none. */
@@ -59,11 +52,11 @@ export async function documentOfSources(): Promise<string> {
   return join(await kept('document', buildDocument), 'document.js');
 }
 
-async function kept(name: string, make: (directory: string) => Promise<void>): Promise<string> {
+async function kept(name: string, make: typeof buildStudio): Promise<string> {
   const directory = join(CACHE, `${name}-${hashOfSources()}`);
   if (existsSync(directory)) return directory;
   const fresh = `${directory}.${randomUUID()}`;
-  await make(fresh);
+  await make(fresh, 'error'); // a person who starts Studio is not the one who reads its warnings
   try {
     renameSync(fresh, directory);
   } catch (error) {

@@ -34,7 +34,6 @@ function builtFromSources(build: string): string {
   const output = execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_ENV: 'production' },
   });
   return output.trim().split('\n').at(-1) ?? '';
 }

@@ -18,11 +18,11 @@ import { makeMessages, stateOf, toolCall } from './own-log-builders.ts';
 const FORMATS: readonly ExportFormat[] = ['markdown', 'html', 'json', 'jsonl', 'openai', 'anthropic', 'ai-sdk'];
 
 const TAGS =
-  'html head meta title style body main header h1 h2 dl dt dd article details summary span div p a b em strong del pre code ul ol li table thead tbody tr th td blockquote hr progress svg path img'.split(
+  'html head meta title style body main header h1 h2 dl dt dd article details summary span div p a b em strong del pre code ul ol li table thead tbody tr th td blockquote hr sup section progress svg path img'.split(
     ' ',
   );
 const ATTRIBUTES =
-  'lang charset http-equiv content name class id open href target rel title tabindex aria-label aria-hidden data-type data-streamdown src alt viewBox fill stroke stroke-width stroke-linecap stroke-linejoin d start max value'.split(
+  'lang charset http-equiv content name class id open href target rel title tabindex aria-label aria-hidden data-type data-streamdown src alt viewBox fill stroke stroke-width stroke-linecap stroke-linejoin d start max value data-footnotes data-footnote-backref data-footnote-ref aria-describedby dir'.split(
     ' ',
   );
 /** Where a link or a picture of a document may lead. */
