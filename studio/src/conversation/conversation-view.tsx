@@ -1,17 +1,19 @@
 import type { SessionConversationState } from 'holdfast/conversation';
 import { reviveConversationState } from 'holdfast/conversation';
 import { RequestError, useConversation } from 'holdfast/react';
-import { useMemo } from 'react';
-import { REQUEST, sessionUrl } from '../api/server.ts';
+import { useMemo, useState } from 'react';
+import { actJson, REQUEST, sessionUrl } from '../api/server.ts';
 import { useRead } from '../api/use-read.ts';
 import { type SessionDetails, useSessionInfo } from '../api/use-session-info.ts';
 import { PendingCalls } from '../inbox/pending-calls.tsx';
 import { sourceOf } from '../sessions/session-facts.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
+import { useCommands } from '../shell/commands.ts';
 import type { Place } from '../shell/router.ts';
 import type { ViewProps } from '../shell/view-props.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
+import { Confirm } from '../ui/confirm.tsx';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { useAttempt } from '../ui/use-attempt.ts';
 import { isBusy } from './activity.ts';
@@ -43,6 +45,9 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   const { state, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
   const { data: details } = useSessionInfo(id, cursor);
   const attempt = useAttempt();
+  const [asksToDelete, setAsksToDelete] = useState(false);
+  useCommands([{ id: 'delete', title: 'Delete this session…', group: 'Session', run: () => setAsksToDelete(true) }]);
+  const remove = (): Promise<object> => actJson(`sessions/${encodeURIComponent(id)}`, undefined, 'DELETE');
   const isRunning =
     details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
   return (
@@ -55,6 +60,14 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
         <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>
       )}
       <AttemptProblem attempt={attempt} />
+      <Confirm
+        isOpen={asksToDelete}
+        onClose={() => setAsksToDelete(false)}
+        title="Delete this session?"
+        explanation="Its log and everything that belongs to it are removed. This cannot be undone."
+        action="Delete"
+        onConfirm={() => void attempt.run(remove)}
+      />
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
       <PendingCalls sessionId={id} state={state} pending={pending} actions={actions} attempt={attempt} />
       <Queue queue={queue} onWithdraw={(inputId) => void attempt.run(() => actions.withdraw(inputId))} />

@@ -69,7 +69,7 @@ export const INJECTIONS: readonly string[] = [
   '\u001b[2J\u001b[H\u001b[31m<script>alert(1)</script>\u001b[0m',
   '\u202e<script>alert(1)</script>\u202c',
   '{{constructor.constructor("alert(1)")()}}',
-  '${alert(1)}',
+  '$\u007balert(1)}',
   '__proto__',
   'javascript:alert(1)',
 ];
