@@ -1,5 +1,5 @@
 /**
- * Tells workers that a session may have work, so that they need not search for it.
+ * Notifies workers that a session may have work, so that they need not search for it.
  *
  * Contract: the log is the queue and a doorbell only rings (D61). A ring that is lost, doubled, late or about a session without work does
  * no harm: a worker looks at the log, and searches now and then anyway. `listen` resolves when rings are delivered; the function that it

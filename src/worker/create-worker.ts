@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly agents: Agents;
   /** How many sessions may run at a time: a number for this worker (10 unless given), or limits in total and for tags. */
   readonly concurrency?: number | (Omit<Concurrency, 'worker'> & { readonly worker?: number });
-  /** Tells the worker that a session may have work. The store's own watch unless given. */
+  /** Notifies the worker that a session may have work. The store's own watch unless given. */
   readonly doorbell?: Doorbell;
   /** Milliseconds between two searches for what no doorbell rings for: due timers and dead workers; 1,000. */
   readonly pollMs?: number;

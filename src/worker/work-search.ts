@@ -37,7 +37,10 @@ export class WorkSearch {
   }
 
   /** `isOwn`: sessions that this worker runs. `takesHeld`: also those with a live lease; `run` finds out whether they are busy. */
-  async next(isOwn: (sessionId: string) => boolean, { takesHeld = false } = {}): Promise<Found> {
+  async next(
+    isOwn: (sessionId: string) => boolean,
+    { takesHeld = false }: { readonly takesHeld?: boolean } = {},
+  ): Promise<Found> {
     const ready: SessionInfo[] = [];
     const elsewhere: SessionElsewhere[] = [];
     const now = this.#clock.now();

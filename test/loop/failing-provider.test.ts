@@ -132,7 +132,7 @@ describe('a provider that fails temporarily is retried', () => {
   test('a cancelled backoff leaves no timer that keeps the process alive', async () => {
     const clock = fakeClock();
     const cancel = new AbortController();
-    const { evaluate } = await agent({ script: [{ error: { status: 429, retryAfterMs: 3_600_000 } }], clock });
+    const { evaluate } = await agent({ script: [{ error: { status: 429, retryAfterMs: 50_000 } }], clock });
     const response = evaluate({
       signal: cancel.signal,
       onEvent: (event) => event.type === 'model/retried' && cancel.abort(),
