@@ -77,7 +77,7 @@ export interface Worker {
   readonly fetch: (request: Request) => Promise<Response>;
   stop(options?: { readonly drainMs?: number }): Promise<void>;
   /** Drains when the process receives one of these signals: SIGTERM and SIGINT unless given. Resolves when the worker has stopped. */
-  stopOn(signals?: readonly NodeJS.Signals[]): Promise<void>;
+  stopOn(signals?: readonly ('SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGBREAK')[]): Promise<void>;
 }
 
 const LONG_MS = 2 ** 30;
