@@ -94,7 +94,7 @@ describe('D74: the cost of a tail', () => {
       if (how === 'error') await store.deleteSession('s');
       await pending.catch(() => {});
       expect(counts.watchers).toBe(0);
-      expect(timers()).toBe(before);
+      await until(() => timers() <= before); // the test runner has timers of its own
     },
   );
 
