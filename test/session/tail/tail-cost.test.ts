@@ -1,11 +1,31 @@
 /** The cost of a tail, and input that it rejects (D74). */
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openSession, type Store } from '../../../src/index.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
 import { collect, rejection, until } from '../log-of.ts';
 import { withChanges } from '../stores.ts';
 import { following, opened } from './draft-chunks.ts';
+
+/** The intervals that are running of those set during this test; the test runner has its own. */
+function ownIntervals(): ReadonlySet<unknown> {
+  const running = new Set<unknown>();
+  const set = globalThis.setInterval;
+  const clear = globalThis.clearInterval;
+  vi.stubGlobal('setInterval', (callback: () => void, ms: number) => {
+    const timer = set(callback, ms);
+    running.add(timer);
+    return timer;
+  });
+  vi.stubGlobal('clearInterval', (timer: NodeJS.Timeout | undefined) => {
+    running.delete(timer);
+    clear(timer);
+  });
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+  return running;
+}
 
 describe('D74: the cost of a tail', () => {
   /** Counts reads and watchers. */
@@ -75,15 +95,14 @@ describe('D74: the cost of a tail', () => {
   test.for(['return', 'signal', 'break', 'error'])(
     'a tail that ends by %s leaves no watcher and no timer',
     async (how) => {
-      const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+      const timers = ownIntervals();
       const { store, counts } = counted(memoryStore());
       const { session } = await opened(store);
-      const before = timers();
       const abort = new AbortController();
       const tail = following(session, { signal: abort.signal });
       await tail.next(2);
       const pending = tail.next(1);
-      await until(() => timers() > before);
+      await until(() => timers.size === 1);
       expect(counts.watchers).toBe(1);
       if (how === 'return') await tail.iterator.return?.();
       if (how === 'signal') abort.abort();
@@ -94,7 +113,7 @@ describe('D74: the cost of a tail', () => {
       if (how === 'error') await store.deleteSession('s');
       await pending.catch(() => {});
       expect(counts.watchers).toBe(0);
-      await until(() => timers() <= before); // the test runner has timers of its own
+      expect(timers.size).toBe(0);
     },
   );
 
