@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
+import { RowBoundary } from './row-boundary.tsx';
 import type { Row } from './rows.ts';
 
 /**
@@ -55,7 +56,11 @@ export function ConversationList(props: {
                 className="absolute top-0 left-0 w-full px-4 xl:px-14"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {row && <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />}
+                {row && (
+                  <RowBoundary>
+                    <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />
+                  </RowBoundary>
+                )}
               </div>
             );
           })}
