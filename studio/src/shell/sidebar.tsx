@@ -1,7 +1,7 @@
 import { useSessions } from 'holdfast/react';
 import type { ReactNode } from 'react';
 import { REQUEST, SERVER_URL } from '../api/server.ts';
-import { usePersonInbox } from '../inbox/inbox-context.tsx';
+import { useInbox } from '../inbox/inbox-context.tsx';
 import { activityOf, titleOf } from '../sessions/session-facts.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
@@ -19,7 +19,7 @@ export function Sidebar(props: {
 }) {
   const { place, isOpen, onToggle, onPalette } = props;
   const [view, id] = place.parts;
-  const waiting = usePersonInbox().entries.length;
+  const waiting = useInbox().data?.items.length ?? 0;
   return (
     <>
       <div className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
