@@ -49,7 +49,7 @@ test('a call is approved with the arguments that a person changed; text that is 
 test('an unknown outcome shows what the tool had printed, and is settled with its result without running again', async () => {
   const charge = entry('Charge order B-7');
   await charge.getByText('waiting for confirmation').waitFor();
-  await charge.getByText('Reconcile could not find out.').waitFor();
+  await charge.getByText("The tool's own check could not find out.").waitFor();
   await charge.getByLabel('Result').fill('charged, says the bank');
   await charge.getByRole('button', { name: 'It returned this' }).click();
   await charge.waitFor({ state: 'detached' });

@@ -1,6 +1,6 @@
 import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
-import { Ago, useNow } from '../ui/ago.tsx';
+import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { duration } from '../ui/format.ts';
 import { CallHeading } from './call-heading.tsx';
@@ -25,7 +25,7 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
       <div className="flex items-baseline gap-3">
         <CallHeading call={item} question="May it run?" />
         <span className="ml-auto shrink-0 text-xs text-muted">
-          <Ago at={item.since} /> <Expiry at={item.expiresAt} />
+          <Expiry at={item.expiresAt} />
         </span>
       </div>
       {item.problem !== undefined && <p className="text-fails">The arguments before were refused: {item.problem}</p>}

@@ -27,7 +27,7 @@ export function LimitForm({ item, attempt, onDone }: FormProps<LimitItem>) {
         It has used {compact(tokens)} tokens{cost} in {count(turns, 'turn')}.
       </p>
       {reason === 'BUDGET_EXCEEDED' && (
-        <RaiseBudget isDisabled={attempt.isRunning} onResume={(raise) => void go(raise)} />
+        <RaiseBudget item={item} isDisabled={attempt.isRunning} onResume={(raise) => void go(raise)} />
       )}
       {reason === 'TURN_LIMIT' && (
         <NumberField
@@ -103,13 +103,23 @@ function Waiting(
   );
 }
 
-function RaiseBudget(props: { readonly isDisabled: boolean; readonly onResume: (raise: Raise) => void }) {
-  const { isDisabled, onResume } = props;
-  const [kind, setKind] = useState<'maxCostUsd' | 'maxTokens'>('maxCostUsd');
+/** Suggests twice of what was used, of the limit that was reached. */
+function RaiseBudget(props: {
+  readonly item: LimitItem;
+  readonly isDisabled: boolean;
+  readonly onResume: (raise: Raise) => void;
+}) {
+  const { item, isDisabled, onResume } = props;
+  const { inputTokens, outputTokens, costUsd = 0 } = item.usage;
+  const [kind, setKind] = useState<'maxCostUsd' | 'maxTokens'>(
+    /\btokens\b/.test(item.message) ? 'maxTokens' : 'maxCostUsd',
+  );
+  const twice = { maxTokens: (inputTokens + outputTokens) * 2, maxCostUsd: Number((costUsd * 2).toPrecision(2)) };
   return (
     <NumberField
+      key={kind}
       label={kind === 'maxCostUsd' ? 'Most dollars' : 'Most tokens'}
-      initial=""
+      initial={twice[kind] > 0 ? String(twice[kind]) : ''}
       isDisabled={isDisabled}
       onSubmit={(value) => onResume({ budget: { [kind]: value } })}
     >

@@ -6,6 +6,7 @@ import { addressOf, navigate } from '../shell/router.ts';
 import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Status } from '../ui/status.tsx';
 import { ViewHeader } from '../ui/view-header.tsx';
 import { activityOf, projectOf, sourceOf, titleOf } from './session-facts.ts';
@@ -53,8 +54,9 @@ export function SessionHeader(props: {
       )}
       <span className="flex-1" />
       {children}
-      <Button kind="quiet" onClick={() => setIsExporting(true)}>
-        Export
+      <Button kind="quiet" className="max-md:px-1.5" onClick={() => setIsExporting(true)}>
+        <Icon name="export" />
+        <span className="max-md:sr-only">Export</span>
       </Button>
       {isExporting && (
         <Suspense fallback={null}>
