@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
+import { ScrollingContext } from './markdown.tsx';
 import { RowBoundary } from './row-boundary.tsx';
 import type { Row } from './rows.ts';
 
@@ -23,7 +24,7 @@ export function ConversationList(props: {
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
+    overscan: 4,
     anchorTo: 'end',
     followOnAppend: true,
     scrollEndThreshold: 60,
@@ -57,9 +58,11 @@ export function ConversationList(props: {
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {row && (
-                  <RowBoundary>
-                    <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />
-                  </RowBoundary>
+                  <ScrollingContext value={virtualizer}>
+                    <RowBoundary>
+                      <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />
+                    </RowBoundary>
+                  </ScrollingContext>
                 )}
               </div>
             );
