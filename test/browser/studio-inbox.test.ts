@@ -1,7 +1,7 @@
 /** The inbox of Studio: each thing that waits for a person is decided there, and the agent continues. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { openSession } from '../../src/index.ts';
+import { giveUp } from './studio/give-up.ts';
 import { playScenes } from './studio/scenes.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { launch } from './support.ts';
@@ -102,13 +102,8 @@ test('an action that the server refuses is said in a sentence, and the form stay
 });
 
 test('a session that workers gave up on says why, and is tried again', async () => {
-  const session = await openSession({ store: host.store, id: 'given-up' });
-  const error = { code: 'INTERNAL', message: 'its tools could not be loaded' };
-  await session.append([
-    { type: 'input/queued', inputId: 'i1', mode: 'next', content: [{ type: 'text', text: 'Hello' }] },
-    { type: 'session/suspended', error, attempts: 5 },
-  ] as never);
-  await session.close();
+  await giveUp(host, 'given-up');
+  await page.reload();
   const given = entry('given-up');
   await given.getByText('Workers gave up after 5 failed attempts').waitFor();
   await given.getByText('Its tools could not be loaded.').waitFor();

@@ -1,7 +1,7 @@
 /** The workers page of Studio: which process runs which session, and what workers gave up on. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, test } from 'vitest';
-import { openSession } from '../../src/index.ts';
+import { giveUp } from './studio/give-up.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { launch } from './support.ts';
 
@@ -37,13 +37,7 @@ test('the sidebar names the workers only when they have something to do', async 
 });
 
 test('a session that workers gave up on is tried again', async () => {
-  const session = await openSession({ store: host.store, id: 'given-up' });
-  const error = { code: 'INTERNAL', message: 'its tools could not be loaded' };
-  await session.append([
-    { type: 'input/queued', inputId: 'i1', mode: 'next', content: [{ type: 'text', text: 'Hello' }] },
-    { type: 'session/suspended', error, attempts: 5 },
-  ] as never);
-  await session.close();
+  await giveUp(host, 'given-up');
   const page = await host.open(browser, 'workers');
   const entry = page.getByLabel('Given up').getByRole('listitem');
   await entry.getByText('Its tools could not be loaded.').waitFor();
