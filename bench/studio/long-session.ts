@@ -33,5 +33,5 @@ function markdown(turn: number): string {
   const list = Array.from({ length: turn % 5 }, (_, item) => `- item **${item}** of \`part-${turn}\``).join('\n');
   const code = turn % 3 === 0 ? `\n\n\`\`\`ts\n${CODE}\n\`\`\`` : '';
   const table = turn % 7 === 0 ? '\n\n| name | value |\n| --- | ---: |\n| tide | 3 |\n| wind | 7 |' : '';
-  return `Answer **${turn}**: ${'a few words more '.repeat(turn % 9)}\n\n${list}${code}${table}`;
+  return `Response **${turn}**: ${'a few words more '.repeat(turn % 9)}\n\n${list}${code}${table}`;
 }
