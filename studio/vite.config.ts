@@ -15,6 +15,11 @@ export default defineConfig({
     alias: {
       'holdfast/conversation': join(source, 'conversation.ts'),
       'holdfast/react': join(source, 'react.ts'),
+      // Its variant for browsers decodes `&amp;` with innerHTML, which Trusted Types refuse.
+      'decode-named-character-reference': join(
+        import.meta.dirname,
+        '../node_modules/decode-named-character-reference/index.js',
+      ),
     },
   },
   build: {
@@ -29,5 +34,5 @@ export default defineConfig({
     // Packages for React mark their files with a directive that means nothing in a bundle.
     rolldownOptions: { checks: { moduleLevelDirective: false } },
   },
-  server: { proxy: { '^/(sessions|search|openapi.json)': { target: server } } },
+  server: { proxy: { '^/(sessions|search|inbox|totals|workers|compare|openapi.json)': { target: server } } },
 });

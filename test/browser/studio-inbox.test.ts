@@ -1,6 +1,7 @@
 /** The inbox of Studio: each thing that waits for a person is decided there, and the agent continues. */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { giveUp } from './studio/give-up.ts';
 import { playScenes } from './studio/scenes.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { launch } from './support.ts';
@@ -48,6 +49,7 @@ test('a call is approved with the arguments that a person changed; text that is 
 test('an unknown outcome shows what the tool had printed, and is settled with its result without running again', async () => {
   const charge = entry('Charge order B-7');
   await charge.getByText('waiting for confirmation').waitFor();
+  await charge.getByText("The tool's own check could not find out.").waitFor();
   await charge.getByLabel('Result').fill('charged, says the bank');
   await charge.getByRole('button', { name: 'It returned this' }).click();
   await charge.waitFor({ state: 'detached' });
@@ -71,6 +73,7 @@ test('a call runs again only after it was confirmed', async () => {
 test('a spent budget is raised, and the agent continues', async () => {
   const book = entry('Translate the book');
   await book.getByText('Its budget is spent').waitFor();
+  await book.getByText(/It has used \d+ tokens/).waitFor();
   await book.getByLabel('Limit to raise').selectOption('Tokens');
   await book.getByLabel('Most tokens').fill('100000');
   await book.getByRole('button', { name: 'Raise and continue' }).click();
@@ -96,4 +99,44 @@ test('an action that the server refuses is said in a sentence, and the form stay
   await letter.getByRole('button', { name: 'Deny' }).click();
   await letter.getByRole('alert').getByText('It was decided already.').waitFor();
   await letter.getByRole('button', { name: 'Approve' }).waitFor();
+});
+
+test('a session that workers gave up on says why, and is tried again', async () => {
+  await giveUp(host, 'given-up');
+  await page.reload();
+  const given = entry('given-up');
+  await given.getByText('Workers gave up after 5 failed attempts').waitFor();
+  await given.getByText('Its tools could not be loaded.').waitFor();
+  await given.getByRole('button', { name: 'Try again' }).click();
+  await given.waitFor({ state: 'detached' });
+  await host.reaches('given-up', 'completed');
+});
+
+test('a session that a person stopped does not wait; its conversation can be continued', async () => {
+  host.commands.close();
+  host.script('Walk', [{ toolCalls: [{ name: 'Bash', arguments: { command: 'walk' } }] }, 'I walked.']);
+  await host.send('walk', 'Walk');
+  await host.send('letter-3', 'Tell Ada once more.');
+  await expect.poll(() => host.ran.some(({ input }) => input === 'walk')).toBe(true);
+  await host.act('sessions/walk/stop');
+  host.commands.open();
+  await host.reaches('walk', 'suspended');
+  await host.reaches('letter-3', 'suspended');
+  await page.reload();
+  await entry('letter-3').waitFor();
+  expect(await entry('walk').count()).toBe(0);
+  await page.goto(host.page('sessions/walk'));
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await host.reaches('walk', 'completed');
+});
+
+test('a conversation says in words for people that a call waits, and its form is below', async () => {
+  await host.send('letter-4', 'Tell Ada a last time.');
+  await host.reaches('letter-4', 'suspended');
+  await page.goto(host.page('sessions/letter-4'));
+  await page.locator('article[data-type=system]').getByText('Waits for approval: send_letter').waitFor();
+  await page.locator('article[data-type=tool_use]').getByText('Waits for approval').waitFor();
+  expect(await page.locator('main').innerText()).not.toMatch(/approveToolCall|running/);
+  await page.getByRole('button', { name: 'Approve' }).click();
+  await host.reaches('letter-4', 'completed');
 });

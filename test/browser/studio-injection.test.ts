@@ -1,7 +1,7 @@
 /** Everything that a model, a tool or a transcript said is data: nothing of it runs, loads, or becomes an element of the page. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { INJECTIONS } from './studio/injections.ts';
+import { INJECTIONS } from '../support/injections.ts';
 import { recordedMessage } from './studio/recorded-message.ts';
 import { StudioHost } from './studio/studio-host.ts';
 import { watchMisdeeds } from './studio/studio-page.ts';
@@ -148,4 +148,14 @@ test('the same texts as arguments that wait for approval, progress and errors ru
     expect(list).toEqual([]);
     await page.close();
   }
+});
+
+test('character references in Markdown are decoded, and breach no policy', async () => {
+  const content = [{ type: 'text', text: 'Tom &amp; Jerry &lt;b&gt; &copy; &NotEqualTilde;' }];
+  const events = [recordedMessage(0, 1, { role: 'assistant', content })];
+  await host.store.append('references', events, { id: 'append', expectedSeq: 0 });
+  const { page, list } = await watched('sessions/references');
+  await page.getByText('Tom & Jerry <b> © ≂̸').waitFor();
+  expect(list).toEqual([]);
+  await page.close();
 });

@@ -12,7 +12,8 @@ import { exportConversation } from '../../src/importers/export-conversation.ts';
 import type { ExportFormat } from '../../src/transcripts/export/export-with.ts';
 import { anyEvent } from '../conversation/arbitraries.ts';
 import { call, completed, plain, result, spawned, text, upsert } from '../conversation/builders.ts';
-import { everywhere, INJECTIONS, notice } from './hostile-conversation.ts';
+import { INJECTIONS } from '../support/injections.ts';
+import { everywhere, notice } from './hostile-conversation.ts';
 import { makeMessages, stateOf, toolCall } from './own-log-builders.ts';
 
 const FORMATS: readonly ExportFormat[] = ['markdown', 'html', 'json', 'jsonl', 'openai', 'anthropic', 'ai-sdk'];

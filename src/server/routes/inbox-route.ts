@@ -25,6 +25,7 @@ export const INBOX_ROUTE: Route = {
   query: {
     limit: { type: 'integer', minimum: 1, maximum: MAX_SESSIONS, description: 'the most sessions of a page; 50' },
     cursor: { type: 'string', description: 'next of the previous page' },
+    session: { type: 'string', description: 'only what waits in this session' },
   },
   response: {
     status: 200,
@@ -32,13 +33,18 @@ export const INBOX_ROUTE: Route = {
     schema: resultOf({ items: listOf('InboxItem'), next: TEXT }, ['next']),
   },
   handle: (context, { query }) => {
-    const { limit = 50, cursor } = query as { readonly limit?: number; readonly cursor?: string };
-    return inboxPage(context, limit, cursor);
+    return inboxPage(context, query as InboxQuery);
   },
 };
 
+interface InboxQuery {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly session?: string;
+}
+
 /** Opens only sessions whose row says that something may wait. */
-async function inboxPage(context: ServerContext, limit: number, cursor: string | undefined): Promise<InboxPage> {
+async function inboxPage(context: ServerContext, { limit = 50, cursor, session }: InboxQuery): Promise<InboxPage> {
   const waiting: SessionInfo[] = [];
   const [start, position] = cursor === undefined ? ([0, ''] as const) : parseCursor(cursor);
   let next: string | undefined;
@@ -47,8 +53,9 @@ async function inboxPage(context: ServerContext, limit: number, cursor: string |
     const page = await context.store.listSessions({
       ...{ status, limit: limit - waiting.length },
       ...(at !== '' && { cursor: at }),
+      ...(session !== undefined && { idPrefix: session }),
     });
-    waiting.push(...page.sessions.filter(mayWait));
+    waiting.push(...page.sessions.filter((info) => mayWait(info) && (session === undefined || info.id === session)));
     if (page.next === undefined) i++;
     at = page.next ?? '';
     next = i < STATUSES.length ? `${i}:${at}` : undefined;

@@ -86,7 +86,7 @@ function Block({ row, children }: { readonly row: Row; readonly children: ReactN
     case 'thinking':
       return <Thinking id={key} block={block} />;
     case 'tool_use':
-      return <ToolCall id={key} block={block} result={row.result} isWaiting={row.isWaiting === true} />;
+      return <ToolCall id={key} block={block} result={row.result} waitsFor={row.waitsFor} />;
     case 'tool_result':
       return <ToolOutput id={key} result={block} kind="other" />;
     case 'subagent':

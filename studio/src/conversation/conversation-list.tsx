@@ -2,6 +2,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
+import { ScrollingContext } from './markdown.tsx';
+import { RowBoundary } from './row-boundary.tsx';
 import type { Row } from './rows.ts';
 
 /**
@@ -22,7 +24,7 @@ export function ConversationList(props: {
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
-    overscan: 8,
+    overscan: 4,
     anchorTo: 'end',
     followOnAppend: true,
     scrollEndThreshold: 60,
@@ -55,7 +57,13 @@ export function ConversationList(props: {
                 className="absolute top-0 left-0 w-full px-4 xl:px-14"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {row && <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />}
+                {row && (
+                  <ScrollingContext value={virtualizer}>
+                    <RowBoundary>
+                      <BlockRow row={row} href={hrefOf(row.key)} isTarget={row.key === target} />
+                    </RowBoundary>
+                  </ScrollingContext>
+                )}
               </div>
             );
           })}

@@ -1,9 +1,11 @@
 import { type ConversationBlock, findSubagent, type SessionConversationState } from 'holdfast/conversation';
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { readContent } from '../api/read-content.ts';
 import { ForkContext } from '../compare/fork-context.ts';
 import { useCommands } from '../shell/commands.ts';
 import { addressOf, navigate, type Place, setQuery } from '../shell/router.ts';
 import { ConversationList } from './conversation-list.tsx';
+import { ContentReaderContext } from './external-image.tsx';
 import { FindBar } from './find-bar.tsx';
 import { OpenStates, OpenStatesContext } from './open-states.tsx';
 import { type Row, rowsOf } from './rows.ts';
@@ -27,6 +29,7 @@ export function ConversationPane(props: {
   const isFinding = place.query.has('q');
   const everyRow = useMemo(() => (isFinding ? rowsOf(state, EVERYTHING) : []), [isFinding, state]);
   const words = place.query.get('q');
+  const read = useCallback((hash: string, signal: AbortSignal) => readContent(id, hash, signal), [id]);
   const hrefOf = useCallback((key: string) => `${addressOf('sessions', id)}#${encodeURIComponent(key)}`, [id]);
   const target = words === null || found === '' ? place.fragment : found;
   useEffect(() => openPathTo(state, open, target), [state, open, target]);
@@ -71,9 +74,11 @@ export function ConversationPane(props: {
       {isEmpty ? (
         <p className="flex-1 p-6 text-muted">{isLoading ? '' : 'Nothing was said in this session yet.'}</p>
       ) : (
-        <ForkContext value={setForked}>
-          <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
-        </ForkContext>
+        <ContentReaderContext value={read}>
+          <ForkContext value={setForked}>
+            <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
+          </ForkContext>
+        </ContentReaderContext>
       )}
       {forked && (
         <Suspense fallback={null}>

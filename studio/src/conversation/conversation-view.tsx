@@ -71,7 +71,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
         onConfirm={() => void attempt.run(remove)}
       />
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
-      <PendingCalls sessionId={id} state={state} pending={pending} actions={actions} attempt={attempt} />
+      <PendingCalls sessionId={id} state={state} details={details} pending={pending} attempt={attempt} />
       <Queue queue={queue} onWithdraw={(inputId) => void attempt.run(() => actions.withdraw(inputId))} />
       {status !== 'ended' && <Composer actions={actions} attempt={attempt} isBusy={isRunning || queue.length > 0} />}
     </>

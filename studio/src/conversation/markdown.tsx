@@ -1,6 +1,17 @@
 /** Markdown of a model, also while it is written. HTML in it is text, links are checked, images from elsewhere are not loaded. */
-import { type Context, type CSSProperties, createContext, memo, type ReactNode, useContext, useId } from 'react';
+import {
+  type Context,
+  type CSSProperties,
+  createContext,
+  memo,
+  type ReactNode,
+  useContext,
+  useDeferredValue,
+  useId,
+  useState,
+} from 'react';
 import { type Components, Streamdown } from 'streamdown';
+import { visible } from './ansi.ts';
 import { Code } from './code.tsx';
 import { markdownPieces } from './markdown-pieces.ts';
 import { useIsStatic } from './open-states.tsx';
@@ -13,11 +24,23 @@ const MAX_LENGTH = 120_000;
 /** True where Markdown is shown as it was written: around a text that could not be rendered. */
 export const AsWrittenContext: Context<boolean> = createContext(false);
 
+/**
+ * Whether the list around a text is being scrolled. A text that appears meanwhile is shown as it was written at first, and parsed when the page
+ * has time: one that is scrolled past is never parsed.
+ */
+export const ScrollingContext: Context<{ readonly isScrolling: boolean } | undefined> = createContext<
+  { readonly isScrolling: boolean } | undefined
+>(undefined);
+
 export const Markdown = memo((props: { readonly id: string; readonly text: string; readonly isLive?: boolean }) => {
   const { id, text } = props;
   const isLive = !useIsStatic() && props.isLive === true;
   const isAsWritten = useContext(AsWrittenContext) || text.length > MAX_LENGTH;
+  const scrolling = useContext(ScrollingContext);
+  const [isHurried] = useState(() => !isLive && scrolling?.isScrolling === true);
+  const isParsed = useDeferredValue(true, !isHurried);
   if (isAsWritten) return <PlainText id={id} text={text} />;
+  if (!isParsed) return <div className="markdown break-words whitespace-pre-wrap">{visible(text)}</div>;
   return markdownPieces(text).map(({ text: piece, isPlain }, index) =>
     isPlain ? (
       <PlainText key={index} id={`${id}:${index}`} text={piece} />

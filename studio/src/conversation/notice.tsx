@@ -4,6 +4,7 @@ import { Icon, type IconName } from '../ui/icon.tsx';
 import { Disclosure } from './disclosure.tsx';
 import { JsonView } from './json-view.tsx';
 import { PlainText } from './plain-text.tsx';
+import { waitSentence } from './suspension.ts';
 
 const MAX_LINE = 160;
 
@@ -19,7 +20,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
 /** Something that happened around the conversation, in one line; a long one opens. */
 export const Notice = memo(({ id, block }: { readonly id: string; readonly block: NoticeBlock }) => {
   const { type, subtype = '', status, data, machinery } = block;
-  const { name, text } = describeNotice(block);
+  const { name, text } = wordsOf(block);
   const isError = type === 'error' || status === 'error';
   const isWaiting = status === 'pending';
   const colour = isError ? 'text-fails' : isWaiting ? 'text-waits' : 'text-muted';
@@ -49,6 +50,13 @@ export const Notice = memo(({ id, block }: { readonly id: string; readonly block
     </Disclosure>
   );
 });
+
+function wordsOf(block: NoticeBlock): ReturnType<typeof describeNotice> {
+  const described = describeNotice(block);
+  if (block.subtype !== 'suspended') return described;
+  const { reason } = (block.data ?? {}) as { readonly reason?: unknown };
+  return { ...described, text: waitSentence(String(reason), described.text) };
+}
 
 /** Notices whose words say what their data says. */
 const OWN_DATA = new Set(['suspended', 'superseded', 'forked', 'cancel-requested']);

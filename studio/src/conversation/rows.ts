@@ -25,8 +25,8 @@ export interface Row {
   /** Of a subagent's row: its state, and the call that started it, if that has no row of its own. */
   readonly subagent?: SubagentState;
   readonly call?: ToolUseBlock;
-  /** Of a call: it waits for a person. */
-  readonly isWaiting?: true;
+  /** Of a call that waits for a person: what it waits for. */
+  readonly waitsFor?: 'approval' | 'outcome';
   /** Of a compaction: how many rows are before it, and whether they are hidden. */
   readonly folds?: { readonly count: number; readonly isFolded: boolean };
 }
@@ -56,8 +56,7 @@ export function rowsOf(
     for (const row of ownRows(blocks)) {
       if (row.block.type === 'subagent') addSubagent(row, row.block, depth);
       else if (row.block.type === 'compaction') addCompaction(row, start);
-      else if (waiting.has(row.block.id)) rows.push({ ...row, depth, isWaiting: true });
-      else rows.push(atDepth(row, depth));
+      else rows.push(waitingRow(atDepth(row, depth), waiting));
     }
   };
   const addSubagent = (row: Row, block: SubagentBlock, depth: number): void => {
@@ -119,13 +118,28 @@ function callOf({ toolUseId }: SubagentBlock): string {
   return toolUseId.slice(0, Math.max(0, toolUseId.lastIndexOf('/')));
 }
 
-/** The blocks of the calls that the pending suspensions name. */
-function waitingCalls(state: SessionConversationState): ReadonlySet<string> {
-  const names = pendingBlocks(state).flatMap((block) => {
-    const { pending } = ((block.type === 'system' && block.data) || {}) as { readonly pending?: readonly CallName[] };
-    return pending?.map(({ evaluationId, turn, callId }) => `${evaluationId}/${turn}/${callId}`) ?? [];
-  });
-  return new Set(names);
+type Waits = ReadonlyMap<string, 'approval' | 'outcome'>;
+
+/** The blocks of the calls that the pending suspensions name, and what they wait for. */
+function waitingCalls(state: SessionConversationState): Waits {
+  const waits = new Map<string, 'approval' | 'outcome'>();
+  for (const block of pendingBlocks(state)) {
+    const { pending, reason } = ((block.type === 'system' && block.data) || {}) as Suspension;
+    for (const { evaluationId, turn, callId } of pending ?? []) {
+      waits.set(`${evaluationId}/${turn}/${callId}`, reason === 'APPROVAL_REQUIRED' ? 'approval' : 'outcome');
+    }
+  }
+  return waits;
+}
+
+function waitingRow(row: Row, waits: Waits): Row {
+  const waitsFor = waits.get(row.block.id);
+  return waitsFor ? { ...row, waitsFor } : row;
+}
+
+interface Suspension {
+  readonly reason?: string;
+  readonly pending?: readonly CallName[];
 }
 
 interface CallName {

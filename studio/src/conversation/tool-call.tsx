@@ -15,9 +15,10 @@ import { Disclosure } from './disclosure.tsx';
 import { JsonView } from './json-view.tsx';
 import { Markdown } from './markdown.tsx';
 import { useIsStatic } from './open-states.tsx';
+import type { Row } from './rows.ts';
 import { Steps } from './steps.tsx';
-import { Terminal } from './terminal.tsx';
 import { ToolOutput } from './tool-output.tsx';
+import { ToolProgress } from './tool-progress.tsx';
 
 const ICONS: Readonly<Record<ToolUseKind, IconName>> = {
   command: 'terminal',
@@ -39,10 +40,11 @@ export const ToolCall = memo(
   (props: {
     readonly id: string;
     readonly block: ToolUseBlock;
-    readonly result: ToolResultBlock | undefined /** It waits for a person. */;
-    readonly isWaiting: boolean;
+    readonly result: ToolResultBlock | undefined;
+    /** What it waits for, if a person has to decide. */
+    readonly waitsFor: Row['waitsFor'];
   }) => {
-    const { id, block, result, isWaiting } = props;
+    const { id, block, result, waitsFor } = props;
     const { kind, verb, subject, detail } = describeToolUse(block);
     const isRunning = block.status === 'pending';
     const hasFailed = result?.isError || block.status === 'error';
@@ -53,7 +55,10 @@ export const ToolCall = memo(
         isOpenByDefault={isShown}
         summary={
           <>
-            <Icon name={ICONS[kind]} className={hasFailed ? 'text-fails' : isRunning ? 'text-accent' : 'text-muted'} />
+            <Icon
+              name={ICONS[kind]}
+              className={hasFailed ? 'text-fails' : waitsFor ? 'text-waits' : isRunning ? 'text-accent' : 'text-muted'}
+            />
             <span className="shrink-0 font-medium">{verb}</span>
             {subject !== undefined && (
               <code className="min-w-0 truncate font-mono text-[0.75rem] in-[details[open]>summary]:wrap-anywhere in-[details[open]>summary]:whitespace-pre-wrap">
@@ -61,7 +66,7 @@ export const ToolCall = memo(
               </code>
             )}
             {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
-            <Outcome block={block} result={result} isWaiting={isWaiting} />
+            <Outcome block={block} result={result} waitsFor={waitsFor} />
           </>
         }
       >
@@ -70,7 +75,7 @@ export const ToolCall = memo(
             {toolUseContents(block).map((content, index) => (
               <Content key={index} id={`${id}:${index}`} content={content} />
             ))}
-            {block.progress && <Progress id={id} block={block} />}
+            {block.progress && <ToolProgress id={id} progress={block.progress} isLive={isRunning && !waitsFor} />}
             {result && (kind !== 'edit' || hasFailed) && kind !== 'plan' && (
               <ToolOutput id={`${id}:result`} result={result} kind={kind} language={languageOf(subject)} />
             )}
@@ -85,15 +90,15 @@ export const ToolCall = memo(
 function Outcome(props: {
   readonly block: ToolUseBlock;
   readonly result: ToolResultBlock | undefined;
-  readonly isWaiting: boolean;
+  readonly waitsFor: Row['waitsFor'];
 }) {
-  const { block, result, isWaiting } = props;
+  const { block, result, waitsFor } = props;
   const isStatic = useIsStatic();
   const tookMs = result ? Date.parse(result.timestamp) - Date.parse(block.timestamp) : 0;
   const time = tookMs >= 1000 ? duration(tookMs) : '';
   const percent = block.progress?.percent;
   if (isStatic && block.status === 'pending') return <Words className="text-muted">no result</Words>;
-  if (isWaiting) return <Words className="text-waits">waits for you</Words>;
+  if (waitsFor) return <Words className="text-waits">{WAITS[waitsFor]}</Words>;
   if (block.status === 'pending') {
     return <Words className="text-accent">{percent === undefined ? 'running' : `${Math.round(percent)} %`}</Words>;
   }
@@ -103,21 +108,10 @@ function Outcome(props: {
   return <Words className="text-muted">{[lines > 1 && count(lines, 'line'), time].filter(Boolean).join(' · ')}</Words>;
 }
 
+const WAITS = { approval: 'Waits for approval', outcome: 'Outcome unknown' } as const;
+
 function Words({ className, children }: { readonly className: string; readonly children: string | readonly string[] }) {
   return <span className={`ml-auto shrink-0 pl-2 text-xs tabular-nums ${className}`}>{children}</span>;
-}
-
-function Progress({ id, block: { progress } }: { readonly id: string; readonly block: ToolUseBlock }) {
-  if (!progress) return null;
-  return (
-    <>
-      {progress.percent !== undefined && (
-        <progress max={100} value={progress.percent} aria-label="Progress" className="h-1 w-full accent-accent" />
-      )}
-      {progress.text !== '' && <Terminal id={`${id}:progress`} text={progress.text} isLive />}
-      {progress.data !== undefined && <JsonView id={`${id}:data`} data={progress.data} />}
-    </>
-  );
 }
 
 function Content({ id, content }: { readonly id: string; readonly content: ToolUseContent }) {

@@ -1,45 +1,35 @@
-import type { Conversation } from 'holdfast/react';
+import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
-import { Ago, useNow } from '../ui/ago.tsx';
+import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { duration } from '../ui/format.ts';
-import type { Attempt } from '../ui/use-attempt.ts';
 import { CallHeading } from './call-heading.tsx';
-import { argumentsOf, type WaitingCall } from './waiting.ts';
+import { approve, deny } from './decide.ts';
+import type { FormProps } from './form-props.ts';
+import { argumentsOf } from './waiting.ts';
 
 /** A call that runs only if a person says so: with exactly these arguments, or with others. */
-export function ApprovalForm(props: {
-  readonly call: WaitingCall;
-  readonly actions: Pick<Conversation['actions'], 'approve' | 'deny'>;
-  readonly attempt: Attempt;
-  readonly onDone?: () => void;
-}) {
-  const { call, actions, attempt, onDone } = props;
-  const original = JSON.stringify(argumentsOf(call), null, 2);
+export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>) {
+  const original = JSON.stringify(argumentsOf(item), null, 2);
   const [text, setText] = useState(original);
   const [reason, setReason] = useState('');
   const id = useId();
   const isEdited = text !== original;
   const problem = isEdited ? jsonProblem(text) : undefined;
-  const decide = async (action: () => Promise<void>): Promise<void> => {
-    if (await attempt.run(action)) onDone?.();
+  const decide = async (action: () => Promise<unknown>): Promise<void> => {
+    if (await attempt.run(action)) onDone();
   };
-  const approve = (): Promise<void> =>
-    decide(() => actions.approve(call, isEdited ? { arguments: JSON.parse(text) } : {}));
-  const deny = (): Promise<void> =>
-    decide(() => actions.deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }));
+  const { session, call } = item;
   return (
-    <section aria-label={`Approval of ${call.name}`} className="flex flex-col gap-2">
+    <section aria-label={`Approval of ${item.toolName}`} className="flex flex-col gap-2">
       <div className="flex items-baseline gap-3">
-        <CallHeading call={call} question="May it run?" />
+        <CallHeading call={item} question="May it run?" />
         <span className="ml-auto shrink-0 text-xs text-muted">
-          {call.approvalRequest && <Ago at={call.approvalRequest.at} />} <Expiry at={call.approvalRequest?.expiresAt} />
+          <Expiry at={item.expiresAt} />
         </span>
       </div>
-      {call.approvalRequest?.problem !== undefined && (
-        <p className="text-fails">The arguments before were refused: {call.approvalRequest.problem}</p>
-      )}
-      {call.argumentsRedacted && call.exactArguments === undefined && (
+      {item.problem !== undefined && <p className="text-fails">The arguments before were refused: {item.problem}</p>}
+      {!item.isExact && (
         <p className="text-muted">
           These arguments are redacted. It runs with the exact ones, which are not readable here.
         </p>
@@ -57,7 +47,11 @@ export function ApprovalForm(props: {
       />
       {problem !== undefined && <p className="text-xs text-fails">This is no JSON: {problem}</p>}
       <div className="flex flex-wrap items-center gap-2">
-        <Button kind="primary" disabled={problem !== undefined || attempt.isRunning} onClick={() => void approve()}>
+        <Button
+          kind="primary"
+          disabled={problem !== undefined || attempt.isRunning}
+          onClick={() => void decide(() => approve(session.id, call, isEdited ? { arguments: JSON.parse(text) } : {}))}
+        >
           {isEdited ? 'Approve with these arguments' : 'Approve'}
         </Button>
         {isEdited && (
@@ -73,7 +67,11 @@ export function ApprovalForm(props: {
           onChange={({ target }) => setReason(target.value)}
           className="h-7 w-52 rounded-md border border-line bg-ground px-2 focus:border-accent focus:outline-none"
         />
-        <Button kind="danger" disabled={attempt.isRunning} onClick={() => void deny()}>
+        <Button
+          kind="danger"
+          disabled={attempt.isRunning}
+          onClick={() => void decide(() => deny(session.id, call, reason.trim()))}
+        >
           Deny
         </Button>
       </div>

@@ -1,9 +1,13 @@
 import { describeToolUse } from 'holdfast/conversation';
-import { argumentsOf, type WaitingCall } from './waiting.ts';
+import { argumentsOf } from './waiting.ts';
 
 /** What the call would do, in words. */
-export function CallHeading({ call, question }: { readonly call: WaitingCall; readonly question: string }) {
-  const { verb, subject } = describeToolUse({ toolName: call.name, input: argumentsOf(call) });
+export function CallHeading(props: {
+  readonly call: { readonly toolName: string; readonly arguments: string };
+  readonly question: string;
+}) {
+  const { call, question } = props;
+  const { verb, subject } = describeToolUse({ toolName: call.toolName, input: argumentsOf(call) });
   return (
     <h2 className="flex min-w-0 items-baseline gap-2">
       <span className="shrink-0 text-waits">{question}</span>

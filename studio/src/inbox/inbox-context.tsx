@@ -1,16 +1,16 @@
-import { type PersonInbox, useInbox } from 'holdfast/react';
+import type { InboxPage } from 'holdfast/server';
 import { createContext, type ReactNode, useContext } from 'react';
-import { REQUEST, SERVER_URL } from '../api/server.ts';
+import { type Reading, useRead } from '../api/use-read.ts';
 
-const InboxContext = createContext<PersonInbox | undefined>(undefined);
+const InboxContext = createContext<Reading<InboxPage> | undefined>(undefined);
 
 /** Reads the inbox once for the whole page: the sidebar counts it and the view shows it. */
 export function InboxProvider({ children }: { readonly children: ReactNode }) {
-  return <InboxContext value={useInbox(SERVER_URL, { ...REQUEST, refreshMs: 3000 })}>{children}</InboxContext>;
+  return <InboxContext value={useRead<InboxPage>('inbox?limit=200', { refreshMs: 3000 })}>{children}</InboxContext>;
 }
 
-export function usePersonInbox(): PersonInbox {
+export function useInbox(): Reading<InboxPage> {
   const inbox = useContext(InboxContext);
-  if (!inbox) throw new Error('usePersonInbox is used inside InboxProvider');
+  if (!inbox) throw new Error('useInbox is used inside InboxProvider');
   return inbox;
 }

@@ -1,8 +1,10 @@
 import type { SessionConversationState } from 'holdfast/conversation';
 import type { Conversation } from 'holdfast/react';
+import type { InboxPage } from 'holdfast/server';
 import { useRead } from '../api/use-read.ts';
+import type { SessionDetails } from '../api/use-session-info.ts';
 import type { Attempt } from '../ui/use-attempt.ts';
-import type { WaitingCall } from './waiting.ts';
+import { StoppedByPersonForm } from './resume-form.tsx';
 import { waitReason } from './waiting.ts';
 import { WaitingForms } from './waiting-forms.tsx';
 
@@ -10,27 +12,32 @@ import { WaitingForms } from './waiting-forms.tsx';
 export function PendingCalls(props: {
   readonly sessionId: string;
   readonly state: SessionConversationState;
+  readonly details: SessionDetails | undefined;
   readonly pending: Conversation['pending'];
-  readonly actions: Conversation['actions'];
   readonly attempt: Attempt;
 }) {
-  const { sessionId, state, pending, actions, attempt } = props;
+  const { sessionId, state, details, pending, attempt } = props;
   const waits = waitReason(state);
-  // The stream's calls have no exact arguments.
-  const path = pending.length > 0 ? `sessions/${encodeURIComponent(sessionId)}/calls` : undefined;
-  const { data } = useRead<{ readonly calls: readonly WaitingCall[] }>(path, { version: pending });
-  if (!waits) return null;
-  const exact = pending.map((call) => data?.calls.find((each) => isSame(each, call)) ?? call);
-  if (pending.length > 0 && !data) return null;
+  const { suspended, status } = details?.summary ?? {};
+  const mayWait = waits !== undefined || suspended !== undefined || status === 'failed';
+  const version = [...pending.map(nameOf), waits?.since, suspended?.at, status].join(' ');
+  const path = mayWait ? `inbox?session=${encodeURIComponent(sessionId)}` : undefined;
+  const { data, refresh } = useRead<InboxPage>(path, { version });
+  const isStopped = waits?.reason === 'CANCELLED';
+  if (!mayWait || !(isStopped || data?.items.length)) return null;
   return (
     <div className="max-h-[50vh] overflow-y-auto border-t border-waits py-3">
       <div className="mx-auto flex max-w-4xl flex-col gap-4 px-4 xl:px-14">
-        <WaitingForms state={state} calls={exact} actions={actions} attempt={attempt} />
+        {isStopped ? (
+          <StoppedByPersonForm sessionId={sessionId} attempt={attempt} />
+        ) : (
+          <WaitingForms items={data?.items ?? []} attempt={attempt} onDone={refresh} />
+        )}
       </div>
     </div>
   );
 }
 
-function isSame(a: WaitingCall, b: WaitingCall): boolean {
-  return a.evaluationId === b.evaluationId && a.turn === b.turn && a.callId === b.callId;
+function nameOf({ evaluationId, turn, callId, attempt }: Conversation['pending'][number]): string {
+  return `${evaluationId}/${turn}/${callId}/${attempt}`;
 }

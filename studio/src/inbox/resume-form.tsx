@@ -1,46 +1,101 @@
-import type { Conversation } from 'holdfast/react';
+import type { LimitItem, ProviderItem } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
+import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
-import type { Attempt } from '../ui/use-attempt.ts';
-import type { WaitReason } from './waiting.ts';
+import { compact, count, money } from '../ui/format.ts';
+import { sentence } from '../ui/problem.tsx';
+import { abandon, type Raise, resume } from './decide.ts';
+import type { FormProps } from './form-props.ts';
 
-type Resume = NonNullable<Parameters<Conversation['actions']['resume']>[0]>;
+const HEADINGS: Readonly<Record<LimitItem['reason'], string>> = {
+  BUDGET_EXCEEDED: 'Its budget is spent',
+  TURN_LIMIT: 'It reached its limit of turns',
+  DEADLINE_EXCEEDED: 'It reached its deadline',
+};
 
-/** An evaluation that waits for no call: a limit was reached, its provider failed, or a person stopped it. */
-export function ResumeForm(props: {
-  readonly waits: WaitReason;
-  readonly actions: Pick<Conversation['actions'], 'resume' | 'abandon'>;
-  readonly attempt: Attempt;
-  readonly onDone?: () => void;
-}) {
-  const { waits, actions, attempt, onDone } = props;
-  const decide = async (action: () => Promise<void>): Promise<void> => {
-    if (await attempt.run(action)) onDone?.();
+/** An evaluation that waits at a limit, which a person can raise. */
+export function LimitForm({ item, attempt, onDone }: FormProps<LimitItem>) {
+  const { session, reason, message, usage, turns } = item;
+  const tokens = usage.inputTokens + usage.outputTokens;
+  const cost = usage.costUsd === undefined ? '' : ` (${money(usage.costUsd)})`;
+  const go = async (raise: Raise): Promise<void> => {
+    if (await attempt.run(() => resume(session.id, raise))) onDone();
   };
-  const resume = (options: Resume): Promise<void> => decide(() => actions.resume(options));
   return (
-    <section aria-label={HEADINGS[waits.reason] ?? 'Waits'} className="flex flex-col gap-2">
-      <h2 className="font-semibold text-waits">{HEADINGS[waits.reason] ?? 'It waits'}</h2>
-      <p className="break-words text-muted">{waits.message}</p>
+    <Waiting heading={HEADINGS[reason]} message={waitSentence(reason, message)} {...{ item, attempt, onDone }}>
+      <p className="w-full text-muted">
+        It has used {compact(tokens)} tokens{cost} in {count(turns, 'turn')}.
+      </p>
+      {reason === 'BUDGET_EXCEEDED' && (
+        <RaiseBudget item={item} isDisabled={attempt.isRunning} onResume={(raise) => void go(raise)} />
+      )}
+      {reason === 'TURN_LIMIT' && (
+        <NumberField
+          label="Most turns"
+          initial={String(turns * 2)}
+          isDisabled={attempt.isRunning}
+          onSubmit={(maxTurns) => void go({ maxTurns })}
+        />
+      )}
+      {reason === 'DEADLINE_EXCEEDED' && <Resume item={item} attempt={attempt} onDone={onDone} label="Continue" />}
+    </Waiting>
+  );
+}
+
+/** A provider that returned no response. */
+export function ProviderForm({ item, attempt, onDone }: FormProps<ProviderItem>) {
+  const { message, provider, status } = item;
+  const which = [provider, status !== undefined && `HTTP status ${status}`].filter(Boolean).join(', ');
+  return (
+    <Waiting
+      heading={`Its provider failed${which === '' ? '' : ` (${which})`}`}
+      message={waitSentence('PROVIDER_FAILED', message)}
+      {...{ item, attempt, onDone }}
+    >
+      <Resume item={item} attempt={attempt} onDone={onDone} label="Try again" />
+    </Waiting>
+  );
+}
+
+/** An evaluation that a person stopped: it is no item of the inbox. */
+export function StoppedByPersonForm(props: Pick<FormProps<unknown>, 'attempt'> & { readonly sessionId: string }) {
+  const { sessionId, attempt } = props;
+  const rest = { item: { session: { id: sessionId } }, attempt, onDone: () => {} };
+  return (
+    <Waiting heading="It was stopped" message="" {...rest}>
+      <Resume {...rest} label="Continue" />
+    </Waiting>
+  );
+}
+
+type OfSession = FormProps<{ readonly session: { readonly id: string } }>;
+
+function Resume({ item, attempt, onDone, label }: OfSession & { readonly label: string }) {
+  const go = async (): Promise<void> => {
+    if (await attempt.run(() => resume(item.session.id))) onDone();
+  };
+  return (
+    <Button kind="primary" disabled={attempt.isRunning} onClick={() => void go()}>
+      {label}
+    </Button>
+  );
+}
+
+function Waiting(
+  props: OfSession & { readonly heading: string; readonly message: string; readonly children: ReactNode },
+) {
+  const { item, attempt, onDone, heading, message, children } = props;
+  const giveUp = async (): Promise<void> => {
+    if (await attempt.run(() => abandon(item.session.id))) onDone();
+  };
+  return (
+    <section aria-label={heading} className="flex flex-col gap-2">
+      <h2 className="font-semibold text-waits">{heading}</h2>
+      {message !== '' && <p className="break-words text-muted">{sentence(new Error(message))}</p>}
       <div className="flex flex-wrap items-center gap-2">
-        {waits.reason === 'BUDGET_EXCEEDED' && (
-          <RaiseBudget isDisabled={attempt.isRunning} onResume={(options) => void resume(options)} />
-        )}
-        {waits.reason === 'TURN_LIMIT' && (
-          <NumberField
-            label="Most turns"
-            initial="50"
-            isDisabled={attempt.isRunning}
-            onSubmit={(maxTurns) => void resume({ maxTurns })}
-          />
-        )}
-        {waits.reason !== 'BUDGET_EXCEEDED' && waits.reason !== 'TURN_LIMIT' && (
-          <Button kind="primary" disabled={attempt.isRunning} onClick={() => void resume({})}>
-            {waits.reason === 'PROVIDER_FAILED' ? 'Try again' : 'Continue'}
-          </Button>
-        )}
+        {children}
         <span className="flex-1" />
-        <Button kind="danger" disabled={attempt.isRunning} onClick={() => void decide(() => actions.abandon({}))}>
+        <Button kind="danger" disabled={attempt.isRunning} onClick={() => void giveUp()}>
           Give it up
         </Button>
       </div>
@@ -48,23 +103,23 @@ export function ResumeForm(props: {
   );
 }
 
-const HEADINGS: Readonly<Record<string, string>> = {
-  BUDGET_EXCEEDED: 'Its budget is spent',
-  TURN_LIMIT: 'It reached its limit of turns',
-  DEADLINE_EXCEEDED: 'It reached its deadline',
-  PROVIDER_FAILED: 'Its provider failed',
-  CANCELLED: 'It was stopped',
-  TOOL_OUTCOME_UNKNOWN: 'The outcome of a call is unknown',
-  APPROVAL_REQUIRED: 'A call needs approval',
-};
-
-function RaiseBudget(props: { readonly isDisabled: boolean; readonly onResume: (options: Resume) => void }) {
-  const { isDisabled, onResume } = props;
-  const [kind, setKind] = useState<'maxCostUsd' | 'maxTokens'>('maxCostUsd');
+/** Suggests twice of what was used, of the limit that was reached. */
+function RaiseBudget(props: {
+  readonly item: LimitItem;
+  readonly isDisabled: boolean;
+  readonly onResume: (raise: Raise) => void;
+}) {
+  const { item, isDisabled, onResume } = props;
+  const { inputTokens, outputTokens, costUsd = 0 } = item.usage;
+  const [kind, setKind] = useState<'maxCostUsd' | 'maxTokens'>(
+    /\btokens\b/.test(item.message) ? 'maxTokens' : 'maxCostUsd',
+  );
+  const twice = { maxTokens: (inputTokens + outputTokens) * 2, maxCostUsd: Number((costUsd * 2).toPrecision(2)) };
   return (
     <NumberField
+      key={kind}
       label={kind === 'maxCostUsd' ? 'Most dollars' : 'Most tokens'}
-      initial=""
+      initial={twice[kind] > 0 ? String(twice[kind]) : ''}
       isDisabled={isDisabled}
       onSubmit={(value) => onResume({ budget: { [kind]: value } })}
     >

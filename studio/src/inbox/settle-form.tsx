@@ -1,44 +1,40 @@
-import type { Conversation } from 'holdfast/react';
+import type { OutcomeItem } from 'holdfast/server';
 import { useState } from 'react';
 import { JsonView } from '../conversation/json-view.tsx';
-import { Terminal } from '../conversation/terminal.tsx';
+import { reconcileSentence } from '../conversation/suspension.ts';
+import { ToolProgress } from '../conversation/tool-progress.tsx';
 import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
-import type { Attempt } from '../ui/use-attempt.ts';
+import { sentence } from '../ui/problem.tsx';
 import { CallHeading } from './call-heading.tsx';
-import { argumentsOf, type WaitingCall } from './waiting.ts';
+import { settle } from './decide.ts';
+import type { FormProps } from './form-props.ts';
+import { argumentsOf } from './waiting.ts';
 
 /** A call that was started and whose outcome is unknown: a person looks it up and settles it. */
-export function SettleForm(props: {
-  readonly call: WaitingCall;
-  /** What the tool had printed. */
-  readonly printed: string;
-  /** What the runner, or `reconcile`, said about it. */
-  readonly message: string;
-  readonly actions: Pick<Conversation['actions'], 'settle'>;
-  readonly attempt: Attempt;
-  readonly onDone?: () => void;
-}) {
-  const { call, printed, message, actions, attempt, onDone } = props;
+export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
+  const { session, call, progress, attempt: tries } = item;
   const [result, setResult] = useState('');
   const [asks, setAsks] = useState(false);
   const id = `${call.evaluationId}/${call.turn}/${call.callId}`;
-  const settle = async (how: Parameters<typeof actions.settle>[1]): Promise<void> => {
-    if (await attempt.run(() => actions.settle(call, how))) onDone?.();
+  const decide = async (how: Parameters<typeof settle>[2]): Promise<void> => {
+    if (await attempt.run(() => settle(session.id, call, how))) onDone();
   };
+  const found = reconcileSentence(item.message);
   const given = result.trim() === '' ? undefined : result.trim();
   return (
-    <section aria-label={`Outcome of ${call.name}`} className="flex flex-col gap-2">
-      <CallHeading call={call} question="Did it happen?" />
+    <section aria-label={`Outcome of ${item.toolName}`} className="flex flex-col gap-2">
+      <CallHeading call={item} question="Did it happen?" />
       <p className="text-muted">
-        It was started, and whether it took effect is not known. Find out, then settle it.
-        {message !== '' && ` (${message})`}
+        It was started{tries > 1 && ` ${tries} times`}, and whether it took effect is not known. Find out, then settle
+        it.
       </p>
-      <JsonView id={`${id}:arguments`} data={argumentsOf(call)} />
-      {printed !== '' && (
+      {found !== '' && <p className="break-words text-waits">{sentence(new Error(found))}</p>}
+      <JsonView id={`${id}:arguments`} data={argumentsOf(item)} />
+      {progress && (
         <div>
-          <p className="text-xs text-muted">It had printed</p>
-          <Terminal id={`${id}:printed`} text={printed} />
+          <p className="text-xs text-muted">What it had reported</p>
+          <ToolProgress id={id} progress={progress} />
         </div>
       )}
       <div className="flex flex-wrap items-end gap-2">
@@ -53,13 +49,13 @@ export function SettleForm(props: {
         <Button
           kind="primary"
           disabled={given === undefined || attempt.isRunning}
-          onClick={() => void settle({ result: given })}
+          onClick={() => void decide({ result: given })}
         >
           It returned this
         </Button>
         <Button
           disabled={attempt.isRunning}
-          onClick={() => void settle({ result: given ?? 'It failed.', isError: true })}
+          onClick={() => void decide({ result: given ?? 'It failed.', isError: true })}
         >
           It failed
         </Button>
@@ -70,10 +66,10 @@ export function SettleForm(props: {
       <Confirm
         isOpen={asks}
         onClose={() => setAsks(false)}
-        title={`Run ${call.name} again?`}
+        title={`Run ${item.toolName} again?`}
         explanation="It may have taken effect already. Running it again can do it twice."
         action="Run it again"
-        onConfirm={() => void settle({ rerun: true })}
+        onConfirm={() => void decide({ rerun: true })}
       />
     </section>
   );

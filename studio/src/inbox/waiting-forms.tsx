@@ -1,43 +1,50 @@
-import { createConversationState, type SessionConversationState } from 'holdfast/conversation';
-import type { Conversation } from 'holdfast/react';
+import type { InboxItem } from 'holdfast/server';
+import type { ReactNode } from 'react';
 import type { Attempt } from '../ui/use-attempt.ts';
 import { ApprovalForm } from './approval-form.tsx';
-import { ResumeForm } from './resume-form.tsx';
+import { FailedForm, GivenUpForm } from './failed-forms.tsx';
+import { LimitForm, ProviderForm } from './resume-form.tsx';
 import { SettleForm } from './settle-form.tsx';
-import { blockOfCall, type WaitingCall, waitReason } from './waiting.ts';
 
-const EMPTY = createConversationState();
-
-/** Everything that one session waits for: a form for each call, or one for the evaluation itself. */
+/** A form for each thing that waits in one session. */
 export function WaitingForms(props: {
-  readonly state: SessionConversationState | undefined;
-  readonly calls: readonly WaitingCall[];
-  readonly actions: Conversation['actions'] | Omit<Conversation['actions'], 'reconnect'>;
+  readonly items: readonly InboxItem[];
   readonly attempt: Attempt;
-  readonly onDone?: () => void;
+  readonly onDone: () => void;
 }) {
-  const { state = EMPTY, calls, actions, attempt, onDone } = props;
-  const waits = waitReason(state);
-  if (calls.length === 0) {
-    return waits ? <ResumeForm waits={waits} actions={actions} attempt={attempt} {...(onDone && { onDone })} /> : null;
-  }
-  return calls.map((call) => {
-    const key = `${call.evaluationId}/${call.turn}/${call.callId}/${call.attempt}`;
-    const rest = { call, actions, attempt, ...(onDone && { onDone }) };
-    return call.status === 'started' ? (
-      <SettleForm
-        key={key}
-        printed={blockOfCall(state, call)?.progress?.text ?? ''}
-        message={said(waits?.message)}
-        {...rest}
-      />
-    ) : (
-      <ApprovalForm key={key} {...rest} />
-    );
-  });
+  const { items, ...rest } = props;
+  return items.map((item) => <Form key={keyOf(item)} item={item} {...rest} />);
 }
 
-/** What was said about the call, unless it is the runner's hint for programs. */
-function said(message = ''): string {
-  return message.includes('settleToolCall') ? '' : message;
+function Form({
+  item,
+  ...rest
+}: {
+  readonly item: InboxItem;
+  readonly attempt: Attempt;
+  readonly onDone: () => void;
+}): ReactNode {
+  switch (item.kind) {
+    case 'approval':
+      return <ApprovalForm item={item} {...rest} />;
+    case 'outcome':
+      return <SettleForm item={item} {...rest} />;
+    case 'limit':
+      return <LimitForm item={item} {...rest} />;
+    case 'provider':
+      return <ProviderForm item={item} {...rest} />;
+    case 'failed':
+      return <FailedForm item={item} {...rest} />;
+    case 'stopped':
+      return <GivenUpForm item={item} {...rest} />;
+    default:
+      return item satisfies never;
+  }
+}
+
+/** The same while the same thing waits, so that what a person typed stays. */
+function keyOf(item: InboxItem): string {
+  if (!('call' in item)) return item.kind;
+  const { evaluationId, turn, callId, attempt = 0 } = item.call;
+  return `${item.kind}/${evaluationId}/${turn}/${callId}/${attempt}`;
 }

@@ -1,13 +1,17 @@
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { SessionDetails } from '../api/use-session-info.ts';
 import { useCommands } from '../shell/commands.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf, navigate } from '../shell/router.ts';
 import { SESSION_TABS } from '../shell/session-tabs.ts';
 import { useNow } from '../ui/ago.tsx';
+import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { Status } from '../ui/status.tsx';
 import { ViewHeader } from '../ui/view-header.tsx';
 import { activityOf, projectOf, sourceOf, titleOf } from './session-facts.ts';
+
+const ExportDialog = lazy(async () => ({ default: (await import('./export-dialog.tsx')).ExportDialog }));
 
 /** The line above every view of one session: what it is, what it does, and its other views. */
 export function SessionHeader(props: {
@@ -19,18 +23,27 @@ export function SessionHeader(props: {
 }) {
   const { id, details, view, children } = props;
   const now = useNow();
-  useCommands(
-    SESSION_TABS.map(([name, label], index) => ({
+  const [isExporting, setIsExporting] = useState(false);
+  useCommands([
+    ...SESSION_TABS.map(([name, label], index) => ({
       id: `tab-${name}`,
       title: `${label} of this session`,
-      group: 'Go to',
+      group: 'Go to' as const,
       keys: `${index + 1}`,
       run: () => navigate(tabAddress(id, name)),
     })),
-  );
+    {
+      id: 'export',
+      title: 'Export this conversation…',
+      group: 'Session' as const,
+      keys: 'e',
+      run: () => setIsExporting(true),
+    },
+  ]);
   const summary = details?.summary;
+  const title = summary ? titleOf({ ...summary, id }) : id;
   return (
-    <ViewHeader title={summary ? titleOf({ ...summary, id }) : id}>
+    <ViewHeader title={title}>
       {summary && (
         <span className="flex min-w-0 items-center gap-3 text-muted">
           <Status activity={activityOf({ ...summary, ...(details.lease && { lease: details.lease }) }, now)} />
@@ -41,6 +54,15 @@ export function SessionHeader(props: {
       )}
       <span className="flex-1" />
       {children}
+      <Button kind="quiet" className="max-md:px-1.5" onClick={() => setIsExporting(true)}>
+        <Icon name="export" />
+        <span className="max-md:sr-only">Export</span>
+      </Button>
+      {isExporting && (
+        <Suspense fallback={null}>
+          <ExportDialog id={id} title={title} isOpen onClose={() => setIsExporting(false)} />
+        </Suspense>
+      )}
       {SESSION_TABS.length > 1 && (
         <nav
           aria-label="Views of this session"

@@ -19,6 +19,7 @@ export function App() {
   useCommands([
     { id: 'go-sessions', title: 'Sessions', group: 'Go to', keys: 'g s', run: () => navigate(addressOf()) },
     { id: 'go-inbox', title: 'Inbox', group: 'Go to', keys: 'g i', run: () => navigate(addressOf('inbox')) },
+    { id: 'go-workers', title: 'Workers', group: 'Go to', keys: 'g w', run: () => navigate(addressOf('workers')) },
     { id: 'search', title: 'Search all sessions', group: 'Go to', keys: '/', run: search },
     { id: 'theme-light', title: 'Light theme', group: 'View', run: () => setTheme('light') },
     { id: 'theme-dark', title: 'Dark theme', group: 'View', run: () => setTheme('dark') },

@@ -1,12 +1,13 @@
 import { useSessions } from 'holdfast/react';
 import type { ReactNode } from 'react';
 import { REQUEST, SERVER_URL } from '../api/server.ts';
-import { usePersonInbox } from '../inbox/inbox-context.tsx';
+import { useInbox } from '../inbox/inbox-context.tsx';
 import { activityOf, titleOf } from '../sessions/session-facts.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 import { Status } from '../ui/status.tsx';
+import { useWorkers, workCount } from '../workers/use-workers.ts';
 import { Link } from './link.tsx';
 import { addressOf, type Place } from './router.ts';
 
@@ -19,7 +20,7 @@ export function Sidebar(props: {
 }) {
   const { place, isOpen, onToggle, onPalette } = props;
   const [view, id] = place.parts;
-  const waiting = usePersonInbox().entries.length;
+  const waiting = useInbox().data?.items.length ?? 0;
   return (
     <>
       <div className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
@@ -57,6 +58,7 @@ export function Sidebar(props: {
           <Entry href={addressOf('inbox')} icon="inbox" isCurrent={view === 'inbox'}>
             Inbox <Count value={waiting} />
           </Entry>
+          <WorkersEntry isCurrent={view === 'workers'} />
         </div>
         <Recent currentId={view === 'sessions' ? id : undefined} />
       </nav>
@@ -79,6 +81,19 @@ function Entry(props: {
     >
       <Icon name={icon} /> {children}
     </Link>
+  );
+}
+
+const WORKERS_REFRESH_MS = 10_000;
+
+/** Only shown while workers do something, or have failed. */
+function WorkersEntry({ isCurrent }: { readonly isCurrent: boolean }) {
+  const { data } = useWorkers(WORKERS_REFRESH_MS);
+  if (!isCurrent && !(data && workCount(data) > 0)) return null;
+  return (
+    <Entry href={addressOf('workers')} icon="workers" isCurrent={isCurrent}>
+      Workers
+    </Entry>
   );
 }
 

@@ -7,14 +7,16 @@ type View = LazyExoticComponent<ComponentType<ViewProps>>;
 
 const SESSIONS: View = lazy(async () => ({ default: (await import('../sessions/sessions-view.tsx')).SessionsView }));
 const INBOX: View = lazy(async () => ({ default: (await import('../inbox/inbox-view.tsx')).InboxView }));
+const WORKERS: View = lazy(async () => ({ default: (await import('../workers/workers-view.tsx')).WorkersView }));
 const CONVERSATION: View = lazy(async () => ({
   default: (await import('../conversation/conversation-view.tsx')).ConversationView,
 }));
 
-/** `/` and `/sessions` list; `/inbox`; `/sessions/:id`, and `/sessions/:id/<name>` for further views of one session. */
+/** `/` and `/sessions` list; `/inbox`; `/workers`; `/sessions/:id`, and `/sessions/:id/<name>` for further views of one session. */
 export function viewOf({ parts: [first, id, name] }: Place): View | undefined {
   if (first === undefined) return SESSIONS;
   if (first === 'inbox') return INBOX;
+  if (first === 'workers') return WORKERS;
   if (first !== 'sessions') return undefined;
   if (id === undefined) return SESSIONS;
   return name === undefined ? CONVERSATION : SESSION_VIEWS[name];

@@ -23,6 +23,8 @@ const PATHS = {
   stop: 'M4.5 4.5h7v7h-7z',
   send: 'M8 13V3M4 7l4-4 4 4',
   theme: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 2v12',
+  export: 'M8 10V2.5M5 5l3-3 3 3M3 9.5V13h10V9.5',
+  workers: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.2M5 11h.2',
   menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
 } as const;
 

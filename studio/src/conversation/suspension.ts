@@ -1,0 +1,34 @@
+/** Why an evaluation waits, in a sentence for people: what the runner wrote is for programs, and ends with what to call. */
+
+const HINT =
+  /[;:,]\s(?:[^;:]*\b(?:approveToolCall|settleToolCall|resumeEvaluation|abandonEvaluation|resumeCancelled|maxTurns|run again)\b.*|(?:find out, then|resume|run it again) .*)$/s;
+const APPROVAL = /^"(.*?)" needs approval(?: \((.*)\))?/s;
+const OUTCOME = /^"(.*?)" was started and may have happened(?:, and (.*))?/s;
+
+/** What stands in the conversation: `Waits for approval: send_letter`. */
+export function waitSentence(reason: string, message: string): string {
+  const text = withoutHint(message);
+  if (reason === 'APPROVAL_REQUIRED') {
+    const [, name, why] = APPROVAL.exec(text) ?? [];
+    return ['Waits for approval', name && `: ${name}`, why && `; ${why}`].filter(Boolean).join('');
+  }
+  if (reason === 'TOOL_OUTCOME_UNKNOWN') {
+    const [, name = 'a call', why] = OUTCOME.exec(text) ?? [];
+    return `The outcome of ${name} is unknown${why === undefined ? '' : `: ${named(why)}`}`;
+  }
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What the `reconcile` of a tool found out about a call, or why it could not be called; empty if the tool has none. */
+export function reconcileSentence(message: string): string {
+  return named(OUTCOME.exec(withoutHint(message))?.[2] ?? '');
+}
+
+/** People do not know the function by its name. */
+function named(text: string): string {
+  return text.replace(/^reconcile\b/, "the tool's own check");
+}
+
+function withoutHint(message: string): string {
+  return message.replace(HINT, '');
+}

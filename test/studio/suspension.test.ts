@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { reconcileSentence, waitSentence } from '../../studio/src/conversation/suspension.ts';
+
+test.for([
+  [
+    'APPROVAL_REQUIRED',
+    '"send_letter" needs approval: approveToolCall or denyToolCall, then resume',
+    'Waits for approval: send_letter',
+  ],
+  [
+    'APPROVAL_REQUIRED',
+    '"pay" needs approval (its edited arguments cannot be used: euros: expected a number): approveToolCall or denyToolCall, then resume',
+    'Waits for approval: pay; its edited arguments cannot be used: euros: expected a number',
+  ],
+  [
+    'APPROVAL_REQUIRED',
+    'calls wait for approval: approveToolCall or denyToolCall, then run again',
+    'Waits for approval',
+  ],
+  [
+    'TOOL_OUTCOME_UNKNOWN',
+    '"charge_card" was started and may have happened, and reconcile could not find out: find out, then settleToolCall with its result or { rerun: true }, and resume',
+    "The outcome of charge_card is unknown: the tool's own check could not find out",
+  ],
+  [
+    'TOOL_OUTCOME_UNKNOWN',
+    '"charge_card" was started and may have happened: find out, then settleToolCall with its result, and resume',
+    'The outcome of charge_card is unknown',
+  ],
+  [
+    'BUDGET_EXCEEDED',
+    '80 of 30 tokens are used up; resume with a larger budget to continue',
+    '80 of 30 tokens are used up',
+  ],
+  [
+    'PROVIDER_FAILED',
+    'the model did not respond after 3 tries: the provider is overloaded; resume to ask again',
+    'The model did not respond after 3 tries: the provider is overloaded',
+  ],
+] as const)('%s: a suspension is a sentence without the names of functions', ([reason, message, sentence]) => {
+  expect(waitSentence(reason, message)).toBe(sentence);
+});
+
+test('the error of reconcile is kept', () => {
+  const message =
+    '"charge_card" was started and may have happened, and reconcile failed: the bank is closed: find out, then settleToolCall with its result or { rerun: true }, and resume';
+  expect(reconcileSentence(message)).toBe("the tool's own check failed: the bank is closed");
+  expect(
+    reconcileSentence(
+      '"x" was started and may have happened: find out, then settleToolCall with its result, and resume',
+    ),
+  ).toBe('');
+});
