@@ -224,3 +224,38 @@ describe('a database', () => {
     });
   });
 });
+
+describe('connections that end in the instant that they are open', () => {
+  test('while a store opens: it rejects with a typed error or opens, and the process lives', async () => {
+    const proxy = await CuttingProxy.start(databaseUrl());
+    cleanUps.push(() => proxy.stop());
+    const schema = newSchema();
+    cleanUps.push(() => dropSchema(schema));
+    for (const connections of [1, 2, 3]) {
+      proxy.endOpening(connections);
+      const opening = postgresStore(proxy.urlFor(databaseUrl()), { schema });
+      await opening.then(
+        (store) => store.close(),
+        (error: unknown) => expect(error).toMatchObject({ code: 'STORE_FAILED' }),
+      );
+      proxy.endOpening(0);
+    }
+    expect(proxy.cuts).toBeGreaterThanOrEqual(3);
+  });
+
+  test('in an open store: appends and the listener use the next connection', async () => {
+    const { store, proxy } = await behindProxy({ maxConnections: 2 });
+    proxy.cutAll();
+    proxy.endOpening(4);
+    let called = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unwatch = store.watch('s', () => {
+      if (++called > 1) resolve(); // the first call is made when the listener is connected
+    });
+    cleanUps.push(async () => unwatch());
+    await appendNotes(store, 's', 1, 5);
+    while (proxy.cuts < 4) await appendNotes(store, `s${proxy.cuts}-${Math.random()}`, 1, 1);
+    await promise;
+    expect(await notesOf(store, 's')).toEqual(upTo(5));
+  });
+});

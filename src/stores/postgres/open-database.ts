@@ -121,6 +121,7 @@ function listenerOn(
   if (driver && config) {
     return new NoticeListener(async () => {
       const client = new driver.Client(config);
+      client.on('error', () => {}); // it may be lost before the listener has a handler of its own: its first statement then fails
       await client.connect();
       // It does not keep the process alive, except while it is being closed.
       const stream = client.connection?.stream;
