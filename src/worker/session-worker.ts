@@ -1,6 +1,6 @@
 /**
  * Runs the sessions of a store that have work: one runner for each (D61). Pure functions decide (`chooseNext`, `judgeSession`,
- * `judgeFailure`); this class carries it out.
+ * `judgeFailure`, `countDiedRuns`); this class carries it out.
  *
  *     ring, wake ─▶ waiting ─▶ running ─▶ adapter.run ─┬▶ idle, suspended, failed, busy: ended
  *                     ▲          ▲                     └▶ it threw: tried again later, in the end suspended (D79)
@@ -13,6 +13,7 @@ import type { AnySession } from '../session/session.ts';
 import type { Agents } from './agent-run.ts';
 import { judgeFailure, retryDelay, shownError } from './back-off.ts';
 import { type Concurrency, chooseNext, countTags, type WaitingSession } from './choose-next.ts';
+import { findDiedRuns, RunnersDied } from './died-runs.ts';
 import { leaveForNext } from './leave-for-next.ts';
 import { SearchLoop } from './search-loop.ts';
 import { suspendSession } from './suspend-session.ts';
@@ -261,6 +262,7 @@ export class SessionWorker {
         this.#leave(session, at);
         return false;
       }
+      await this.#refuseDied(session);
       const { adapter, prompt, ...options } = agent;
       const unwatch = store.watch(id, () => {
         running.activeAt = clock.now();
@@ -282,6 +284,15 @@ export class SessionWorker {
     });
   }
 
+  /** Throws if runners of the session died one after the other and it has not rested since. */
+  async #refuseDied(session: AnySession): Promise<void> {
+    const { store, clock, maxAttempts } = this.#options;
+    const rested = this.#failures.get(session.id)?.error;
+    const died = await findDiedRuns(store, session, { now: clock.now(), maxAttempts });
+    const hasRested = rested instanceof RunnersDied && rested.seq === session.seq;
+    if (died && (died.count >= maxAttempts || !hasRested)) throw died;
+  }
+
   async #failed(running: Running, error: unknown): Promise<void> {
     const { clock, report, maxAttempts } = this.#options;
     const { id } = running;
@@ -298,10 +309,10 @@ export class SessionWorker {
       this.#waiting.set(id, running); // what was sent while it failed is a reason to try again at once
       return;
     }
-    const count = (this.#failures.get(id)?.count ?? 0) + 1;
+    const count = error instanceof RunnersDied ? error.count : (this.#failures.get(id)?.count ?? 0) + 1;
     if (verdict === 'count' && count >= maxAttempts && (await this.#giveUp(running, error, count))) return;
     this.#forgetFailure(id);
-    const delay = retryDelay(count);
+    const delay = retryDelay(error instanceof RunnersDied ? count - 1 : count);
     const cancelRetry = clock.after(delay, () => this.#enqueue(running), { background: true });
     this.#failures.set(id, { error, count, retryAt: clock.now() + delay, cancelRetry });
   }

@@ -1,9 +1,10 @@
 /** What a worker decides, without a store: which session is next, what can be done in one, and what follows from an error. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HoldfastError } from '../../src/index.ts';
+import { HoldfastError, type SessionEvent } from '../../src/index.ts';
 import { judgeFailure, retryDelay } from '../../src/worker/back-off.ts';
 import { chooseNext, countTags, type WaitingSession } from '../../src/worker/choose-next.ts';
+import { countDiedRuns } from '../../src/worker/died-runs.ts';
 import { judgeSession } from '../../src/worker/judge-session.ts';
 
 const session = fc.record({ id: fc.uuid(), tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }) });
@@ -65,4 +66,20 @@ test.for([
   [new Error('x'), 'count'],
 ] as const)('%o: %s', ([error, verdict]) => {
   expect(judgeFailure(error)).toBe(verdict);
+});
+
+const resumed = (evaluationId = 'a') => ({ type: 'evaluation/resumed', evaluationId });
+const started = (toolName: string) => ({ type: 'tool/started', evaluationId: 'a', toolName });
+const recorded = { type: 'message/recorded', message: {} };
+
+test.for([
+  ['its first runner died', [recorded, started('build')], 1, ['build']],
+  ['each repeats the same call', [recorded, started('build'), resumed(), started('build')], 2, ['build']],
+  ['responses were cut off', [recorded, resumed(), { type: 'message/interrupted' }, resumed()], 3, []],
+  ['one resumed a child as well', [recorded, resumed(), resumed('child'), started('build')], 2, ['build']],
+  ['the second made progress', [resumed(), resumed(), recorded], 1, []],
+  ['a person sent something', [resumed(), resumed(), { type: 'input/queued' }], 1, []],
+  ['a person resumed the session', [resumed(), { type: 'session/resumed' }, resumed()], 2, []],
+] as const)('runs that died since the last progress, when %s', ([, tail, count, tools]) => {
+  expect(countDiedRuns(tail as unknown as readonly SessionEvent[])).toEqual({ count, tools });
 });
