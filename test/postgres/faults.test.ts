@@ -143,7 +143,18 @@ describe('a database', () => {
     await expect(postgresStore(databaseUrl(), { schema: 'no schema"' })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
+    await expect(postgresStore(databaseUrl(), { listenUrl: 'localhost' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
+
+  test.for(['localhost', 'http://127.0.0.1/db', 'mysql://root@127.0.0.1/db', 'postgres://postgres@[::bad/postgres'])(
+    'at %s is INVALID_ARGUMENT, with the form of an address',
+    async (address) => {
+      const refusal = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('postgres://user:password@host') };
+      await expect(postgresStore(address)).rejects.toMatchObject(refusal);
+    },
+  );
 
   test('that does not respond in time is STORE_BUSY, and the append is written once when it does', async () => {
     const schema = newSchema();

@@ -135,4 +135,5 @@ test('I2, I3: workers, connections and the database die at random, and every con
   const report = await postgresRound({ seed: 11, sessions: SESSIONS, print: console.log });
   expect(report.wrong).toEqual([]);
   expect(report.takeovers).toBeGreaterThan(0);
+  for (const kind of ['kill', 'stop', 'add', 'cut', 'restart']) expect(report.counts[kind]).toBeGreaterThan(0);
 });
