@@ -72,7 +72,8 @@ export async function runScenario(
     const first = await pooled(expected.points, async (name, i) => {
       const dir = directory(root, `at-${i + 1}`);
       const killed = await run(scenario.name, dir, i + 1);
-      if (killed !== 'killed') return { cell: notKilled(scenario, [], name, expected, { got: killed, at: i + 1 }), dir };
+      if (killed !== 'killed')
+        return { cell: notKilled(scenario, [], name, expected, { got: killed, at: i + 1 }), dir };
       const copy = directory(root, `resumed-${i + 1}`);
       await copyDirectory(dir, copy);
       const outcome = await finished(run, scenario, copy);

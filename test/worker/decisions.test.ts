@@ -6,6 +6,7 @@ import { judgeFailure, retryDelay } from '../../src/worker/back-off.ts';
 import { chooseNext, countTags, type WaitingSession } from '../../src/worker/choose-next.ts';
 import { countDiedRuns } from '../../src/worker/died-runs.ts';
 import { judgeSession } from '../../src/worker/judge-session.ts';
+import { mixed, WaitingSessions } from '../../src/worker/waiting-sessions.ts';
 
 const session = fc.record({ id: fc.uuid(), tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }) });
 
@@ -66,6 +67,31 @@ test.for([
   [new Error('x'), 'count'],
 ] as const)('%o: %s', ([error, verdict]) => {
   expect(judgeFailure(error)).toBe(verdict);
+});
+
+test('mixing keeps every session, in its hundred', () => {
+  const sessions = Array.from({ length: 250 }, (_, i) => i);
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })), (numbers) => {
+      const order = mixed(sessions, () => numbers.next().value ?? 0);
+      expect([...order].sort((a, b) => a - b)).toEqual(sessions);
+      expect(order.map((i) => Math.floor(i / 100))).toEqual(sessions.map((i) => Math.floor(i / 100)));
+    }),
+  );
+});
+
+test('a worker that is alone starts what has waited longest; one that was overtaken mixes what waits', () => {
+  const waiting = new WaitingSessions();
+  const found = Array.from({ length: 4 }, (_, i) => ({ id: `s${i}`, tags: [], seq: 1 }));
+  const next = (): string | undefined => waiting.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id;
+  waiting.addFound(found);
+  expect([next(), next()]).toEqual(['s0', 's1']);
+  const numbers = [0.8, 0.6, 0.4, 0.2];
+  const reversing = new WaitingSessions(() => numbers.shift() ?? 0);
+  reversing.addFound(found);
+  reversing.contested();
+  const order = found.map(() => reversing.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id);
+  expect(order).toEqual(['s3', 's2', 's1', 's0']);
 });
 
 const resumed = (evaluationId = 'a') => ({ type: 'evaluation/resumed', evaluationId });
