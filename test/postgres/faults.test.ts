@@ -156,6 +156,28 @@ describe('a database', () => {
     },
   );
 
+  test('that requires a password refuses a wrong one and none with the same sentence', async () => {
+    const server = await PostgresServer.start();
+    cleanUps.push(() => server.stop());
+    const [{ file } = {}] = await server.query(`SELECT current_setting('hba_file') AS file`);
+    await server.query(`ALTER ROLE postgres PASSWORD 'right'`);
+    await server.query(`COPY (SELECT 'host all all 127.0.0.1/32 scram-sha-256') TO '${file}'`);
+    await server.query('SELECT pg_reload_conf()');
+    const withPassword = (password: string): string => server.url.replace('postgres@', `postgres${password}@`);
+    // The server applies its configuration a moment later.
+    const refusal = async (password: string): Promise<unknown> => {
+      for (;;) {
+        const opened = await postgresStore(withPassword(password)).catch((error: unknown) => error);
+        if (opened instanceof Error) return opened;
+        await (opened as PostgresStore).close();
+      }
+    };
+    const expected = { code: 'STORE_FAILED', message: expect.stringContaining('check the user, the password') };
+    expect(await refusal(':wrong')).toMatchObject(expected);
+    expect(await refusal('')).toMatchObject(expected);
+    await (await postgresStore(withPassword(':right'))).close();
+  });
+
   test('that does not respond in time is STORE_BUSY, and the append is written once when it does', async () => {
     const schema = newSchema();
     cleanUps.push(() => dropSchema(schema));
