@@ -17,7 +17,7 @@ import { type Figure, info } from '../figure.ts';
 import { QUEUE } from './worker-settings.ts';
 
 const SCHEMA = 'holdfast_bench_workers';
-const BACKLOG = 300;
+const BACKLOG = 600;
 const PROCESSES = [1, 2, 4] as const;
 
 type Kind = 'holdfast' | 'pg-boss';

@@ -7,8 +7,11 @@ export interface Waiting extends WaitingSession {
   readonly seq?: number;
 }
 
-/** So many sessions are mixed at a time: those that have waited longest stay in front. */
-const BLOCK = 100;
+/**
+ * So many sessions are mixed at a time: those that have waited longest stay in front. More than all workers run at a time, or they would
+ * meet all the same.
+ */
+const BLOCK = 1000;
 
 /** What a person or a program may append while no process runs the session. */
 const BY_OTHERS: ReadonlySet<string> = new Set(['input/queued', 'input/withdrawn', 'session/described']);

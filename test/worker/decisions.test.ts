@@ -69,14 +69,15 @@ test.for([
   expect(judgeFailure(error)).toBe(verdict);
 });
 
-test('mixing keeps every session, in its hundred', () => {
-  const sessions = Array.from({ length: 250 }, (_, i) => i);
+test('mixing keeps every session, in its thousand', () => {
+  const sessions = Array.from({ length: 2500 }, (_, i) => i);
   fc.assert(
     fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })), (numbers) => {
       const order = mixed(sessions, () => numbers.next().value ?? 0);
       expect([...order].sort((a, b) => a - b)).toEqual(sessions);
-      expect(order.map((i) => Math.floor(i / 100))).toEqual(sessions.map((i) => Math.floor(i / 100)));
+      expect(order.map((i) => Math.floor(i / 1000))).toEqual(sessions.map((i) => Math.floor(i / 1000)));
     }),
+    { numRuns: 10 },
   );
 });
 
