@@ -1,8 +1,12 @@
-/** The cost of durability on PostgreSQL: the store compared with plain inserts by `pg`, and the loop compared with LangGraph's saver. */
+/**
+ * The cost of durability on PostgreSQL: the store compared with plain inserts by `pg`, the loop compared with LangGraph's
+ * saver, and workers compared with pg-boss alone.
+ */
 import { PostgresServer } from '../test/postgres/support/server.ts';
 import type { Section } from './figure.ts';
 import { appends } from './postgres/appends.ts';
 import { turns } from './postgres/turns.ts';
+import { workers } from './postgres/workers.ts';
 
 const NAME = 'postgres';
 
@@ -16,6 +20,7 @@ export const section: Section = {
       const url = given ?? server?.url ?? '';
       yield* appends(NAME, url);
       yield* turns(NAME, url);
+      yield* workers(NAME, url);
     } finally {
       await server?.stop();
     }

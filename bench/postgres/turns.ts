@@ -48,6 +48,7 @@ export async function* turns(section: string, url: string): AsyncIterable<Figure
       own.bytes / other.bytes,
       `${size(own)} against ${size(other)}`,
     );
+    yield info(section, `${count} turns: bytes per turn`, own.bytes / count);
   }
 }
 

@@ -1,12 +1,13 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { Doorbell } from '../ports/doorbell.ts';
+import { reporter } from '../session/report-errors.ts';
 import type { JoinedAppend } from '../stores/postgres/append-joins.ts';
 import type { PostgresStore } from '../stores/postgres/postgres-store.ts';
 
 /** The part of a `PgBoss` of pg-boss 12 that is used. */
 export interface JobQueue {
-  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
   start(): Promise<unknown>;
   stop(options?: { readonly graceful?: boolean; readonly timeout?: number }): Promise<void>;
   createQueue(name: string, options: { readonly policy: 'short'; readonly notify: boolean }): Promise<void>;
@@ -66,7 +67,9 @@ export async function pgBossDoorbell(
   const { queue = 'holdfast', schema = 'pgboss', onError = warn } = options;
   const isOwn = typeof database === 'string';
   const boss = isOwn ? await createBoss(database, schema) : database;
-  boss.on('error', onError);
+  // An error event without a listener, or with one that throws, ends the process.
+  const report = reporter(onError);
+  boss.on('error', (error) => report(asError(error)));
   try {
     if (isOwn) await boss.start();
     await boss.createQueue(queue, { policy: 'short', notify: true });
@@ -130,6 +133,13 @@ async function createBoss(connectionString: string, schema: string): Promise<Job
   }
 }
 
+/** pg-boss emits the errors of its workers as copies, which have lost their class. */
+function asError(error: unknown): unknown {
+  const { message } = (error ?? {}) as { readonly message?: unknown };
+  if (error instanceof Error || typeof message !== 'string') return error;
+  return Object.assign(new Error(message), error);
+}
+
 function warn(error: unknown): void {
-  process.emitWarning(`pg-boss: ${String(error)}`, 'HoldfastWarning');
+  process.emitWarning(`pg-boss: ${messageOf(error)}`, 'HoldfastWarning');
 }

@@ -1,6 +1,6 @@
 /**
  * Runs the sessions of a store that have work: one runner for each (D61). Pure functions decide (`chooseNext`, `judgeSession`,
- * `judgeFailure`); this class carries it out.
+ * `judgeFailure`, `countDiedRuns`); this class carries it out.
  *
  *     ring, wake ─▶ waiting ─▶ running ─▶ adapter.run ─┬▶ idle, suspended, failed, busy: ended
  *                     ▲          ▲                     └▶ it threw: tried again later, in the end suspended (D79)
@@ -12,10 +12,12 @@ import type { SessionInfo, Store } from '../ports/store.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Agents } from './agent-run.ts';
 import { judgeFailure, retryDelay, shownError } from './back-off.ts';
-import { type Concurrency, chooseNext, countTags, type WaitingSession } from './choose-next.ts';
+import { type Concurrency, countTags, type WaitingSession } from './choose-next.ts';
+import { findDiedRuns, RunnersDied } from './died-runs.ts';
 import { leaveForNext } from './leave-for-next.ts';
 import { SearchLoop } from './search-loop.ts';
 import { suspendSession } from './suspend-session.ts';
+import { type Waiting, WaitingSessions, wasTaken } from './waiting-sessions.ts';
 import { type SessionElsewhere, WorkSearch } from './work-search.ts';
 import type { RunnerStatus, WorkerStats } from './worker-stats.ts';
 
@@ -40,6 +42,8 @@ export interface SessionWorkerOptions {
 }
 
 interface Running extends WaitingSession {
+  /** How it waited. */
+  readonly from: Waiting;
   readonly stop: AbortController;
   readonly since: number;
   ended: Promise<void>;
@@ -67,7 +71,7 @@ export class SessionWorker {
   readonly #search: WorkSearch;
   readonly #searches: SearchLoop;
   readonly #running = new Map<string, Running>();
-  readonly #waiting = new Map<string, WaitingSession>();
+  readonly #waiting = new WaitingSessions();
   readonly #failures = new Map<string, Failure>();
   /** The seq at which a session was left as it is, and when: nothing can be done until it changes, or until its time comes. */
   readonly #left = new Map<string, { readonly seq: number; readonly at: number }>();
@@ -103,6 +107,7 @@ export class SessionWorker {
     this.#counts.rings++;
     this.#forgetFailure(id);
     this.#left.delete(id);
+    this.#waiting.rung(id);
     const running = this.#running.get(id);
     if (running) running.isRung = true;
     else if (countsElsewhere(this.#options.concurrency)) this.#searches.ring();
@@ -180,7 +185,7 @@ export class SessionWorker {
     const found = await this.#search.next((id) => this.#running.has(id), { takesHeld: isFirst });
     this.#elsewhere = found.elsewhere;
     // Listings begin with the newest activity; the session that has waited longest is started first.
-    for (const session of found.ready.toReversed()) if (this.#isNews(session)) this.#waiting.set(session.id, session);
+    this.#waiting.addFound(found.ready.toReversed().filter((session) => this.#isNews(session)));
     this.#startWaiting();
     this.#watchStuck();
   }
@@ -201,7 +206,7 @@ export class SessionWorker {
 
   #enqueue(session: WaitingSession): void {
     if (this.#isClosed || this.#running.has(session.id)) return;
-    if (!this.#waiting.has(session.id)) this.#waiting.set(session.id, session);
+    this.#waiting.add(session);
     this.#startWaiting();
   }
 
@@ -210,13 +215,13 @@ export class SessionWorker {
     while (!this.#isClosed) {
       const tags = countTags([...this.#running.values(), ...this.#elsewhere]);
       const load = { here: this.#running.size, elsewhere: this.#elsewhere.length, tags };
-      const next = chooseNext(this.#waiting.values(), load, concurrency);
+      const next = this.#waiting.take(load, concurrency);
       if (!next) return;
-      this.#waiting.delete(next.id);
       const now = clock.now();
       const running: Running = {
         id: next.id,
         tags: next.tags,
+        from: next,
         stop: new AbortController(),
         since: now,
         activeAt: now,
@@ -235,7 +240,9 @@ export class SessionWorker {
   async #runToEnd(running: Running): Promise<void> {
     const { id } = running;
     try {
-      for (let isAgain = true; isAgain; ) {
+      const isTaken = await wasTaken(this.#options.store, running.from);
+      if (isTaken) this.#waiting.contested();
+      for (let isAgain = !isTaken || running.isRung; isAgain; ) {
         running.isRung = false;
         isAgain = (await this.#run(running)) || (await this.#hasNews(running));
       }
@@ -243,7 +250,7 @@ export class SessionWorker {
       await this.#failed(running, error);
     } finally {
       this.#running.delete(id);
-      if (running.isRung) this.#enqueue(running); // since the last look
+      if (running.isRung) this.#enqueue({ id, tags: running.tags }); // since the last look
       this.#startWaiting();
     }
   }
@@ -261,6 +268,7 @@ export class SessionWorker {
         this.#leave(session, at);
         return false;
       }
+      await this.#refuseDied(session);
       const { adapter, prompt, ...options } = agent;
       const unwatch = store.watch(id, () => {
         running.activeAt = clock.now();
@@ -269,7 +277,10 @@ export class SessionWorker {
       const result = await adapter.run(prompt, { ...options, session, signal: stop.signal }).finally(unwatch);
       this.#counts.runs++;
       this.#forgetFailure(id);
-      if (result.status === 'busy') return false;
+      if (result.status === 'busy') {
+        this.#waiting.contested();
+        return false;
+      }
       running.isRung = false; // rings up to here are about what is read now
       await session.refresh();
       if (stop.signal.aborted && this.#isClosed) await leaveForNext(session, result);
@@ -280,6 +291,15 @@ export class SessionWorker {
       else this.#left.delete(id);
       return hasWork;
     });
+  }
+
+  /** Throws if runners of the session died one after the other and it has not rested since. */
+  async #refuseDied(session: AnySession): Promise<void> {
+    const { store, clock, maxAttempts } = this.#options;
+    const rested = this.#failures.get(session.id)?.error;
+    const died = await findDiedRuns(store, session, { now: clock.now(), maxAttempts });
+    const hasRested = rested instanceof RunnersDied && rested.seq === session.seq;
+    if (died && (died.count >= maxAttempts || !hasRested)) throw died;
   }
 
   async #failed(running: Running, error: unknown): Promise<void> {
@@ -295,14 +315,15 @@ export class SessionWorker {
     report(error, id);
     if (this.#isClosed) return;
     if (await this.#hasNews(running).catch(() => false)) {
-      this.#waiting.set(id, running); // what was sent while it failed is a reason to try again at once
+      this.#waiting.add({ id, tags: running.tags }); // what was sent while it failed is a reason to try again at once
       return;
     }
-    const count = (this.#failures.get(id)?.count ?? 0) + 1;
+    const count = error instanceof RunnersDied ? error.count : (this.#failures.get(id)?.count ?? 0) + 1;
     if (verdict === 'count' && count >= maxAttempts && (await this.#giveUp(running, error, count))) return;
     this.#forgetFailure(id);
-    const delay = retryDelay(count);
-    const cancelRetry = clock.after(delay, () => this.#enqueue(running), { background: true });
+    const delay = retryDelay(error instanceof RunnersDied ? count - 1 : count);
+    const again = { id, tags: running.tags };
+    const cancelRetry = clock.after(delay, () => this.#enqueue(again), { background: true });
     this.#failures.set(id, { error, count, retryAt: clock.now() + delay, cancelRetry });
   }
 

@@ -63,6 +63,7 @@ export class WorkSearch {
   }
 }
 
-function isLive(lease: Lease | undefined, now: number): boolean {
+/** Whether a process holds the lease, as far as this one can know. */
+export function isLive(lease: Lease | undefined, now: number): boolean {
   return lease !== undefined && lease.expiresAt > now && !isDead(lease.holder);
 }

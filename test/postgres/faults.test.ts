@@ -143,6 +143,39 @@ describe('a database', () => {
     await expect(postgresStore(databaseUrl(), { schema: 'no schema"' })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
+    await expect(postgresStore(databaseUrl(), { listenUrl: 'localhost' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  });
+
+  test.for(['localhost', 'http://127.0.0.1/db', 'mysql://root@127.0.0.1/db', 'postgres://postgres@[::bad/postgres'])(
+    'at %s is INVALID_ARGUMENT, with the form of an address',
+    async (address) => {
+      const refusal = { code: 'INVALID_ARGUMENT', message: expect.stringContaining('postgres://user:password@host') };
+      await expect(postgresStore(address)).rejects.toMatchObject(refusal);
+    },
+  );
+
+  test('that requires a password refuses a wrong one and none with the same sentence', async () => {
+    const server = await PostgresServer.start();
+    cleanUps.push(() => server.stop());
+    const [{ file } = {}] = await server.query(`SELECT current_setting('hba_file') AS file`);
+    await server.query(`ALTER ROLE postgres PASSWORD 'right'`);
+    await server.query(`COPY (SELECT 'host all all 127.0.0.1/32 scram-sha-256') TO '${file}'`);
+    await server.query('SELECT pg_reload_conf()');
+    const withPassword = (password: string): string => server.url.replace('postgres@', `postgres${password}@`);
+    // The server applies its configuration a moment later.
+    const refusal = async (password: string): Promise<unknown> => {
+      for (;;) {
+        const opened = await postgresStore(withPassword(password)).catch((error: unknown) => error);
+        if (opened instanceof Error) return opened;
+        await (opened as PostgresStore).close();
+      }
+    };
+    const expected = { code: 'STORE_FAILED', message: expect.stringContaining('check the user, the password') };
+    expect(await refusal(':wrong')).toMatchObject(expected);
+    expect(await refusal('')).toMatchObject(expected);
+    await (await postgresStore(withPassword(':right'))).close();
   });
 
   test('that does not respond in time is STORE_BUSY, and the append is written once when it does', async () => {
@@ -222,5 +255,40 @@ describe('a database', () => {
       code: 'STORE_UNSUPPORTED',
       message: expect.stringContaining('UTF8'),
     });
+  });
+});
+
+describe('connections that end in the instant that they are open', () => {
+  test('while a store opens: it rejects with a typed error or opens, and the process lives', async () => {
+    const proxy = await CuttingProxy.start(databaseUrl());
+    cleanUps.push(() => proxy.stop());
+    const schema = newSchema();
+    cleanUps.push(() => dropSchema(schema));
+    for (const connections of [1, 2, 3]) {
+      proxy.endOpening(connections);
+      const opening = postgresStore(proxy.urlFor(databaseUrl()), { schema });
+      await opening.then(
+        (store) => store.close(),
+        (error: unknown) => expect(error).toMatchObject({ code: 'STORE_FAILED' }),
+      );
+      proxy.endOpening(0);
+    }
+    expect(proxy.cuts).toBeGreaterThanOrEqual(3);
+  });
+
+  test('in an open store: appends and the listener use the next connection', async () => {
+    const { store, proxy } = await behindProxy({ maxConnections: 2 });
+    proxy.cutAll();
+    proxy.endOpening(4);
+    let called = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unwatch = store.watch('s', () => {
+      if (++called > 1) resolve(); // the first call is made when the listener is connected
+    });
+    cleanUps.push(async () => unwatch());
+    await appendNotes(store, 's', 1, 5);
+    while (proxy.cuts < 4) await appendNotes(store, `s${proxy.cuts}-${Math.random()}`, 1, 1);
+    await promise;
+    expect(await notesOf(store, 's')).toEqual(upTo(5));
   });
 });

@@ -82,9 +82,13 @@ test('the live events of a session arrive in another process, drafts included (D
   await reading;
   expect(seen).toEqual(upTo(30));
   const { lease } = await writer.acquireLease('s', { holder: HOLDER, ttlMs: 60_000 });
-  const heard = new Promise<void>((resolve) => {
-    reader.watch('s', () => {
-      void reader.readDraft('s').then((chunks) => chunks.length === 1 && resolve());
+  const heard = new Promise<void>((resolve, reject) => {
+    const unwatch = reader.watch('s', () => {
+      reader.readDraft('s').then((chunks) => {
+        if (chunks.length !== 1) return;
+        unwatch();
+        resolve();
+      }, reject);
     });
   });
   const { fence } = lease;

@@ -5,6 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setImmediate } from 'node:timers/promises';
+import { PgBoss } from 'pg-boss';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
 import { type PostgresStore, postgresStore } from '../../src/postgres.ts';
@@ -88,6 +90,35 @@ test('a worker runs what pg-boss rings for, and without the bell what its search
   await searching.stop();
 });
 
+test('an error event of pg-boss reaches onError as an Error, and ends no process although onError throws', async () => {
+  const { store, schema } = await opened(databaseUrl());
+  const boss = new PgBoss({ connectionString: databaseUrl(), schema: `${schema}_boss`, useListenNotify: false });
+  await boss.start();
+  const errors: unknown[] = [];
+  const warnings: Error[] = [];
+  const keep = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', keep);
+  const onError = (error: unknown): never => {
+    errors.push(error);
+    throw new Error('onError is broken');
+  };
+  const doorbell = await pgBossDoorbell(store, boss, { onError });
+  onTestFinished(async () => {
+    process.off('warning', keep);
+    await doorbell.close();
+    await boss.stop({ graceful: false });
+    await store.close();
+    await dropSchema(schema);
+    await dropSchema(`${schema}_boss`);
+  });
+  boss.emit('error', new Error('cut'));
+  boss.emit('error', { message: 'refused', queue: 'holdfast' } as unknown as Error); // as its workers do
+  expect(errors).toMatchObject([new Error('cut'), { message: 'refused', queue: 'holdfast' }]);
+  expect(errors.every((error) => error instanceof Error)).toBe(true);
+  while (warnings.length < 2) await setImmediate();
+  expect(warnings.map(({ message }) => message)).toEqual(['onError is broken', 'onError is broken']);
+});
+
 test('a session whose worker is killed runs elsewhere when its lease has expired', { timeout: 300_000 }, async () => {
   const leaseMs = 2000;
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-failover-'));
@@ -135,4 +166,5 @@ test('I2, I3: workers, connections and the database die at random, and every con
   const report = await postgresRound({ seed: 11, sessions: SESSIONS, print: console.log });
   expect(report.wrong).toEqual([]);
   expect(report.takeovers).toBeGreaterThan(0);
+  for (const kind of ['kill', 'stop', 'add', 'cut', 'restart']) expect(report.counts[kind]).toBeGreaterThan(0);
 });

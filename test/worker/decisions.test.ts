@@ -1,10 +1,12 @@
 /** What a worker decides, without a store: which session is next, what can be done in one, and what follows from an error. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HoldfastError } from '../../src/index.ts';
+import { HoldfastError, type SessionEvent } from '../../src/index.ts';
 import { judgeFailure, retryDelay } from '../../src/worker/back-off.ts';
 import { chooseNext, countTags, type WaitingSession } from '../../src/worker/choose-next.ts';
+import { countDiedRuns } from '../../src/worker/died-runs.ts';
 import { judgeSession } from '../../src/worker/judge-session.ts';
+import { mixed, WaitingSessions } from '../../src/worker/waiting-sessions.ts';
 
 const session = fc.record({ id: fc.uuid(), tags: fc.uniqueArray(fc.constantFrom('a', 'b', 'c'), { maxLength: 3 }) });
 
@@ -65,4 +67,46 @@ test.for([
   [new Error('x'), 'count'],
 ] as const)('%o: %s', ([error, verdict]) => {
   expect(judgeFailure(error)).toBe(verdict);
+});
+
+test('mixing keeps every session, in its thousand', () => {
+  const sessions = Array.from({ length: 2500 }, (_, i) => i);
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })), (numbers) => {
+      const order = mixed(sessions, () => numbers.next().value ?? 0);
+      expect([...order].sort((a, b) => a - b)).toEqual(sessions);
+      expect(order.map((i) => Math.floor(i / 1000))).toEqual(sessions.map((i) => Math.floor(i / 1000)));
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test('a worker that is alone starts what has waited longest; one that was overtaken mixes what waits', () => {
+  const waiting = new WaitingSessions();
+  const found = Array.from({ length: 4 }, (_, i) => ({ id: `s${i}`, tags: [], seq: 1 }));
+  const next = (): string | undefined => waiting.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id;
+  waiting.addFound(found);
+  expect([next(), next()]).toEqual(['s0', 's1']);
+  const numbers = [0.8, 0.6, 0.4, 0.2];
+  const reversing = new WaitingSessions(() => numbers.shift() ?? 0);
+  reversing.addFound(found);
+  reversing.contested();
+  const order = found.map(() => reversing.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id);
+  expect(order).toEqual(['s3', 's2', 's1', 's0']);
+});
+
+const resumed = (evaluationId = 'a') => ({ type: 'evaluation/resumed', evaluationId });
+const started = (toolName: string) => ({ type: 'tool/started', evaluationId: 'a', toolName });
+const recorded = { type: 'message/recorded', message: {} };
+
+test.for([
+  ['its first runner died', [recorded, started('build')], 1, ['build']],
+  ['each repeats the same call', [recorded, started('build'), resumed(), started('build')], 2, ['build']],
+  ['responses were cut off', [recorded, resumed(), { type: 'message/interrupted' }, resumed()], 3, []],
+  ['one resumed a child as well', [recorded, resumed(), resumed('child'), started('build')], 2, ['build']],
+  ['the second made progress', [resumed(), resumed(), recorded], 1, []],
+  ['a person sent something', [resumed(), resumed(), { type: 'input/queued' }], 1, []],
+  ['a person resumed the session', [resumed(), { type: 'session/resumed' }, resumed()], 2, []],
+] as const)('runs that died since the last progress, when %s', ([, tail, count, tools]) => {
+  expect(countDiedRuns(tail as unknown as readonly SessionEvent[])).toEqual({ count, tools });
 });

@@ -60,6 +60,36 @@ test('concurrency limits what runs in a worker and for a tag; a full tag does no
   expect(most).toBe(1);
 });
 
+test('a session that another worker has run while it waited for a place is not opened', async () => {
+  const store = memoryStore();
+  const model = new HeldModel();
+  const opened: string[] = [];
+  await send(store, 'b');
+  await send(store, 'c');
+  await send(store, 'a');
+  const { worker } = work({
+    store,
+    concurrency: 1,
+    pollMs: 1_000_000,
+    doorbell: { listen: async () => async () => {} },
+    agents: (session) => {
+      opened.push(session.id);
+      return opened.length === 1 ? { adapter: createAdapter({ model }), prompt: chat } : echoing();
+    },
+  });
+  while (worker.stats().running.length < 1 || opened.length < 1) await setImmediate();
+  const [running] = opened;
+  const [taken = '', left = ''] = ['a', 'b', 'c'].filter((id) => id !== running);
+  const { adapter, prompt } = echoing();
+  await adapter.run(prompt, { session: await openSession({ store, id: taken }) });
+  await send(store, left, 'And another thing.'); // is no reason to skip it
+  model.say('Done.');
+  model.say(undefined);
+  await untilSession(store, left, (session) => isCompleted(session) && getMessages(session).length >= 5);
+  while (worker.stats().running.length > 0 || worker.stats().waiting > 0) await setImmediate();
+  expect(new Set(opened)).toEqual(new Set([running, left]));
+});
+
 test('an approval that is given while no evaluation runs is work, and its expiry is a wake-up', async () => {
   const clock = fakeClock();
   const store = memoryStore({ clock });

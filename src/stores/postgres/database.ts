@@ -33,7 +33,7 @@ export class PostgresDatabase implements Sql {
   readonly schema: string;
   readonly #pool: PgPool;
   readonly #options: DatabaseOptions;
-  readonly #handled = new WeakSet<PgClient>();
+  readonly #handled = new WeakSet<object>();
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
   /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
@@ -45,7 +45,18 @@ export class PostgresDatabase implements Sql {
     this.#options = options;
     this.schema = options.schema;
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
+    pool.on('connect', this.#handleErrors);
   }
+
+  /**
+   * Ignores the errors of a connection: they also reject the statement that waits for it. The pool calls this before it resolves
+   * `connect`: a connection may end in the instant that it is open, and an error without a handler ends the process.
+   */
+  readonly #handleErrors = (client: Pick<PgClient, 'on'>): void => {
+    if (this.#handled.has(client)) return;
+    this.#handled.add(client);
+    client.on('error', ignore);
+  };
 
   /** The quoted name of a table. */
   table(name: string): string {
@@ -81,10 +92,7 @@ export class PostgresDatabase implements Sql {
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     if (this.#closed) throw storeClosed();
     const client = await this.#pool.connect();
-    if (!this.#handled.has(client)) {
-      this.#handled.add(client);
-      client.on('error', ignore); // also rejects the statement that waits for it
-    }
+    this.#handleErrors(client); // the caller's pool may have opened it earlier
     let broken = false;
     const query = async <Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> => {
       const named = name !== undefined && this.prepares && { name: `hf:${this.schema}:${name}` };
@@ -129,6 +137,7 @@ export class PostgresDatabase implements Sql {
     this.#closed = true;
     if (!owned) {
       this.#pool.removeListener('error', ignore);
+      this.#pool.removeListener('connect', this.#handleErrors);
       return;
     }
     await keepingAlive(() => this.#pool.end());

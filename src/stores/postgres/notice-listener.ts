@@ -20,6 +20,8 @@ export class NoticeListener {
   readonly #channels = new Set<string>();
   #connection: ListeningConnection | undefined;
   #connecting: Promise<void> | undefined;
+  /** Ends with the newest statement of the connection: the driver takes one at a time. */
+  #last: Promise<void> = Promise.resolve();
   #notice: (channel: string, payload: string) => void = () => {};
   #listening: () => void = () => {};
   #pause = FIRST_PAUSE_MS;
@@ -56,7 +58,9 @@ export class NoticeListener {
       return;
     }
     const connection = this.#connection;
-    connection.query({ text: `LISTEN "${channel}"` }).then(listens, () => this.#lost(connection));
+    this.#last = this.#last
+      .then(() => connection.query({ text: `LISTEN "${channel}"` }))
+      .then(listens, () => this.#lost(connection));
   }
 
   async close(): Promise<void> {
@@ -97,6 +101,7 @@ export class NoticeListener {
       }
       if (this.#closed) return void (await opened.end());
       this.#connection = opened;
+      this.#last = Promise.resolve();
       this.#pause = FIRST_PAUSE_MS;
       this.#listening();
     } catch {

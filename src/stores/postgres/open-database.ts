@@ -75,7 +75,9 @@ async function prepareDatabase(database: PostgresDatabase, options: PostgresStor
       return checkLayout(sql, schema);
     })
     .catch((error: unknown) => {
-      throw storeError(error);
+      // The driver parses the address when it connects.
+      const isUnreadable = (error as { readonly code?: unknown } | null)?.code === 'ERR_INVALID_URL';
+      throw isUnreadable ? invalidAddress(error) : storeError(error);
     });
   if (layout === 'current') return;
   if (options.migrate === false) {
@@ -88,12 +90,19 @@ async function prepareDatabase(database: PostgresDatabase, options: PostgresStor
 }
 
 function configOf(url: string, { timeoutMs = DEFAULT_TIMEOUT_MS }: PostgresStoreOptions): Record<string, unknown> {
+  if (!isAddress(url)) throw invalidAddress();
   return {
     connectionString: url,
     connectionTimeoutMillis: Math.min(CONNECT_TIMEOUT_MS, timeoutMs),
     keepAlive: true,
     application_name: 'holdfast',
   };
+}
+
+/** An URL, or the path of a socket. What an empty address leaves out is read from variables such as PGHOST, if there are any. */
+function isAddress(url: string): boolean {
+  if (url === '') return ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGUSER'].some((name) => process.env[name] !== undefined);
+  return /^(postgres(ql)?:\/\/|socket:|\/)/i.test(url);
 }
 
 function newPool({ Pool }: PgDriver, config: object, { maxConnections }: PostgresStoreOptions): PgPool {
@@ -104,11 +113,11 @@ function newPool({ Pool }: PgDriver, config: object, { maxConnections }: Postgre
   }
 }
 
-function invalidAddress(cause: unknown): HoldfastError {
+function invalidAddress(cause?: unknown): HoldfastError {
   return new HoldfastError(
     'INVALID_ARGUMENT',
     'this is not the address of a PostgreSQL database; expected postgres://user:password@host:5432/database',
-    { cause },
+    cause === undefined ? {} : { cause },
   );
 }
 
@@ -121,6 +130,7 @@ function listenerOn(
   if (driver && config) {
     return new NoticeListener(async () => {
       const client = new driver.Client(config);
+      client.on('error', () => {}); // it may be lost before the listener has a handler of its own: its first statement then fails
       await client.connect();
       // It does not keep the process alive, except while it is being closed.
       const stream = client.connection?.stream;

@@ -33,9 +33,9 @@ export interface PgPool {
   connect(): Promise<PgClient>;
   end(): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  on(event: 'error', listener: (...args: any[]) => void): unknown;
+  on(event: 'error' | 'connect', listener: (...args: any[]) => void): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  removeListener(event: 'error', listener: (...args: any[]) => void): unknown;
+  removeListener(event: 'error' | 'connect', listener: (...args: any[]) => void): unknown;
 }
 
 /** A connection of its own, outside a pool. */

@@ -135,5 +135,7 @@ function meaningOf(error: unknown): Meaning | undefined {
   // Node tries several addresses of a host, and reports an error of each.
   if (errors?.some((each) => meaningOf(each) !== undefined)) return UNREACHABLE;
   if (message === 'Query read timeout') return SLOW;
+  // The driver's own part of logging in, such as an address without the password that the server requires.
+  if (typeof message === 'string' && message.startsWith('SASL:')) return REFUSED;
   return LOST.test(`${code} ${message}`) ? UNREACHABLE : undefined;
 }

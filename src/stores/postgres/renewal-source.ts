@@ -42,8 +42,15 @@ function close() {
   lost?.then((client) => client.end()).catch(() => {});
 }
 
-/** The new term, 'lost', or undefined when the lease could not be renewed. */
-async function renew({ sessionId, fence, ttlMs }) {
+let last = Promise.resolve();
+
+/** The new term, 'lost', or undefined when the lease could not be renewed. The driver takes one statement at a time. */
+function renew(lease) {
+  last = last.then(() => renewNow(lease));
+  return last;
+}
+
+async function renewNow({ sessionId, fence, ttlMs }) {
   try {
     const client = await open();
     // From before the request: the server grants the time after it.

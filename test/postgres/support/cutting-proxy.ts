@@ -7,12 +7,19 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
  */
 export type Cut = 'before' | 'after';
 
+/** ReadyForQuery, the last message of a response: the statement is committed. */
+const READY = 'Z\0\0\0\x05';
+const FIELDS = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+/** The ErrorResponse of a connection that an administrator ends. */
+const TERMINATED = `E\0\0\0${String.fromCharCode(FIELDS.length + 4)}${FIELDS}`;
+
 export class CuttingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #target: { readonly host: string; readonly port: number };
   #armed: Cut | undefined;
   #matches: ((statement: string) => boolean) | undefined;
+  #opening = 0;
   /** How many connections were cut. */
   cuts = 0;
 
@@ -42,6 +49,14 @@ export class CuttingProxy {
     this.#matches = matches;
   }
 
+  /**
+   * The next connections end in the instant that they are open: the greeting of the server and its last words, "terminating connection
+   * due to administrator command", arrive together.
+   */
+  endOpening(connections: number): void {
+    this.#opening = connections;
+  }
+
   get isArmed(): boolean {
     return this.#armed !== undefined;
   }
@@ -59,6 +74,7 @@ export class CuttingProxy {
   #accept(client: Socket): void {
     const server = connect(this.#target);
     let swallows = false;
+    let isOpen = false;
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on('error', () => {});
@@ -84,9 +100,16 @@ export class CuttingProxy {
       }
     });
     server.on('data', (chunk) => {
-      // The last message of a response is ReadyForQuery: the statement is committed.
+      const isReady = chunk.includes(READY, 0, 'latin1');
+      if (isReady && !isOpen && this.#opening > 0) {
+        this.#opening--;
+        this.cuts++;
+        client.end(Buffer.concat([chunk, Buffer.from(TERMINATED, 'latin1')]));
+        return;
+      }
+      isOpen ||= isReady;
       if (!swallows) client.write(chunk);
-      else if (chunk.includes('Z\0\0\0\x05', 0, 'latin1')) client.destroy();
+      else if (isReady) client.destroy();
     });
   }
 }

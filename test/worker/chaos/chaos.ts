@@ -35,8 +35,8 @@ export interface Backend {
   readonly args: readonly string[];
   /** The store of this process, which sends and approves. */
   readonly store: Store;
-  /** Disturbs the database; returns what it did. */
-  readonly disturb?: (random: () => number) => Promise<string>;
+  /** What can be done to the database, by name. */
+  readonly disturbances?: Readonly<Record<string, () => Promise<unknown>>>;
 }
 
 export interface ChaosOptions {
@@ -140,6 +140,7 @@ class Chaos {
   readonly #steers = new Map<string, number>();
   readonly #wrong: string[] = [];
   readonly #began = performance.now();
+  readonly #firstDeck = Promise.withResolvers<void>();
   #zombies = 0;
   #isOver = false;
   #hasSentAll = false;
@@ -161,6 +162,7 @@ class Chaos {
     });
     await this.#untilIdle(ids);
     this.#isOver = true;
+    this.#firstDeck.resolve();
     await Promise.all([disturbing, sending]);
     await this.#drain();
     return this.#verify(ids);
@@ -197,27 +199,45 @@ class Chaos {
     await Promise.race([isReady, once(child, 'exit')]);
   }
 
+  /** Draws from a shuffled deck, so that each kind of disturbance happens; the last inputs are sent when the first deck is used up. */
   async #disturb(): Promise<void> {
-    const { everyMs, backend, leaseMs, workers } = this.#options;
+    const { everyMs, backend, workers } = this.#options;
+    const kinds = ['kill', 'kill', 'stop', 'add', ...Object.keys(backend.disturbances ?? {})];
+    let deck = this.#shuffled(kinds);
     while (!this.#isOver) {
       await setTimeout(this.#random() * everyMs);
       if (this.#isOver) return;
-      const dice = this.#random();
-      if (backend.disturb && dice < 0.3) this.#count(await backend.disturb(this.#random));
-      else if (dice < 0.65) {
-        this.#count('kill');
+      const drawn = deck.pop() ?? 'kill';
+      const kind = drawn === 'add' && this.#processes.size > workers + 2 ? 'stop' : drawn;
+      this.#count(kind);
+      await this.#disturbances[kind]?.();
+      if (deck.length > 0) continue;
+      this.#firstDeck.resolve();
+      deck = this.#shuffled(kinds);
+    }
+  }
+
+  get #disturbances(): Readonly<Record<string, () => unknown>> {
+    return {
+      kill: () => {
         this.#pick()?.kill('SIGKILL');
         void this.#start();
-      } else if (dice < 0.9 || this.#processes.size > workers + 2) {
-        this.#count('stop');
+      },
+      stop: () => {
         const child = this.#pick();
         child?.kill('SIGSTOP');
-        void setTimeout(leaseMs * (0.5 + 2 * this.#random())).then(() => child?.kill('SIGCONT'));
-      } else {
-        this.#count('add');
-        void this.#start();
-      }
-    }
+        void setTimeout(this.#options.leaseMs * (0.5 + 2 * this.#random())).then(() => child?.kill('SIGCONT'));
+      },
+      add: () => void this.#start(),
+      ...this.#options.backend.disturbances,
+    };
+  }
+
+  #shuffled(kinds: readonly string[]): string[] {
+    return kinds
+      .map((kind) => ({ kind, at: this.#random() }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ kind }) => kind);
   }
 
   #count(what: string): void {
@@ -237,7 +257,8 @@ class Chaos {
       this.#steers.set(session, n + 1);
       await this.#persist(session, (open) => open.send(`steer ${n}`, { id: `steer-${n}`, mode: 'steer' }));
     };
-    for (const [id, text] of inputsOf()) {
+    for (const [n, [id, text]] of inputsOf().entries()) {
+      if (n === inputsOf().length - 1) await this.#firstDeck.promise;
       for (let i = 0; i < ids.length; i += SENDERS)
         await Promise.all(ids.slice(i, i + SENDERS).map((session) => sendTo(session, id, text)));
     }

@@ -24,16 +24,17 @@ export async function postgresRound({ seed, sessions, print }: PostgresChaosOpti
       backend: {
         store,
         args: ['postgres', server.url, 'holdfast'],
-        async disturb(random) {
-          if (random() < 0.3) {
+        disturbances: {
+          restart: async () => {
             await server.kill();
             await server.run();
-            return 'restart';
-          }
-          const cut =
-            'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND random() < 0.5';
-          await server.query(cut).catch(() => []);
-          return 'cut';
+          },
+          cut: () =>
+            server
+              .query(
+                'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND random() < 0.5',
+              )
+              .catch(() => []),
         },
       },
       effects: join(directory, 'effects.log'),
@@ -41,7 +42,7 @@ export async function postgresRound({ seed, sessions, print }: PostgresChaosOpti
       sessions,
       workers: 3,
       leaseMs: 3000,
-      everyMs: 5000,
+      everyMs: 3000,
       onProgress: print,
     });
     print(reportOf(report));

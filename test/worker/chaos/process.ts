@@ -68,6 +68,7 @@ const worker = createWorker({
   agents: chaosAgent(outsideFile(effects), { paceMs: Number(paceMs), leaseMs: Number(leaseMs) }),
   concurrency: 20,
   pollMs: 250,
+  maxAttempts: 50, // here it is never the session's fault that its workers die
   ...(doorbell && { doorbell }),
   onError: (error, { sessionId = '' }) =>
     say(

@@ -1,0 +1,90 @@
+import type { Store } from '../ports/store.ts';
+import { type Concurrency, chooseNext, type Load, type WaitingSession } from './choose-next.ts';
+
+/** A session that waits for a place. */
+export interface Waiting extends WaitingSession {
+  /** Its position when a search found it: absent when a ring is newer. */
+  readonly seq?: number;
+}
+
+/**
+ * So many sessions are mixed at a time: those that have waited longest stay in front. More than all workers run at a time, or they would
+ * meet all the same.
+ */
+const BLOCK = 1000;
+
+/** What a person or a program may append while no process runs the session. */
+const BY_OTHERS: ReadonlySet<string> = new Set(['input/queued', 'input/withdrawn', 'session/described']);
+
+/**
+ * The sessions that wait for a place in this worker, in the order in which they will be started. A worker that is alone starts the one
+ * that has waited longest. Several workers find the same backlog; if all began at its front, each session would be opened by all of
+ * them. So a worker that finds another one faster mixes what waits.
+ */
+export class WaitingSessions {
+  readonly #random: () => number;
+  #sessions = new Map<string, Waiting>();
+  #isContested = false;
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /** Adds a session at the end, unless it waits already. */
+  add(session: Waiting): void {
+    if (!this.#sessions.has(session.id)) this.#sessions.set(session.id, session);
+  }
+
+  /** Adds what a search found. */
+  addFound(found: readonly Waiting[]): void {
+    for (const session of this.#isContested ? mixed(found, this.#random) : found) this.add(session);
+    this.#isContested = false;
+  }
+
+  /** Something was appended to a session: what a search knows about it is old. */
+  rung(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session) this.#sessions.set(id, { id, tags: session.tags });
+  }
+
+  /** Another worker was faster with a session that a search found. */
+  contested(): void {
+    if (this.#isContested) return;
+    this.#isContested = true;
+    this.#sessions = new Map(mixed([...this.#sessions.values()], this.#random).map((session) => [session.id, session]));
+  }
+
+  /** Removes and returns the first session for which there is a place. */
+  take(load: Load, limits: Concurrency): Waiting | undefined {
+    const next: Waiting | undefined = chooseNext(this.#sessions.values(), load, limits);
+    if (next) this.#sessions.delete(next.id);
+    return next;
+  }
+
+  clear(): void {
+    this.#sessions.clear();
+  }
+}
+
+/** The same sessions; each stays in its block. */
+export function mixed<T>(sessions: readonly T[], random: () => number): T[] {
+  return sessions
+    .map((session, i) => ({ session, key: Math.floor(i / BLOCK) + random() }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ session }) => session);
+}
+
+/** Whether another process has run a session since it was found at `seq`. Costs one read, much less than opening the session. */
+export async function wasTaken(store: Store, { id, seq }: Waiting): Promise<boolean> {
+  if (seq === undefined) return false;
+  for await (const { type } of store.read(id, { after: seq })) if (!BY_OTHERS.has(type)) return true;
+  return false;
+}
