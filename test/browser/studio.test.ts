@@ -93,10 +93,12 @@ describe('the keyboard', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Control+k');
     await page.getByLabel('Command or session').fill('dark');
+    await page.getByRole('option', { name: 'Dark theme' }).waitFor();
     await page.keyboard.press('Enter');
     await expect.poll(() => page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
     await page.keyboard.press('Control+k');
     await page.getByLabel('Command or session').fill('implement locks');
+    await page.getByRole('option', { name: 'Compare how others implement locks' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Compare how others implement locks' }).waitFor();
     await page.keyboard.press('?');
