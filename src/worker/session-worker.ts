@@ -260,8 +260,15 @@ export class SessionWorker {
     const { use, agents, clock, store } = this.#options;
     const { id, stop } = running;
     return use(id, async (session) => {
+      await session.refresh();
       running.seq = session.seq;
       const at = clock.now(); // whatever becomes due from here on may have been missed
+      if (session.summary?.suspended) {
+        // The ring is about what came before workers gave up; whatever a person does next ends that.
+        this.#forgetFailure(id);
+        this.#leave(session, at);
+        return false;
+      }
       const agent = await agents(session);
       if (!agent) {
         this.#forgetFailure(id);

@@ -212,6 +212,24 @@ test('a session that fails again and again backs off, is suspended with its erro
   expect(await resumeSession(session)).toBe(false);
 });
 
+test('a late ring does not run a session that workers gave up on; an input does', async () => {
+  const { store, worker, ...made } = work({ pollMs: 1_000_000 });
+  const session = await openSession({ store, id: 'a' });
+  const error = { code: 'INTERNAL', message: 'the tools are missing' };
+  await session.append([
+    { type: 'input/queued', inputId: 'i', mode: 'next', content: [{ type: 'text', text: 'Hello' }] },
+    { type: 'session/suspended', error, attempts: 5 },
+  ]);
+  worker.wake('a');
+  while (worker.status('a') !== undefined) await setImmediate();
+  await session.refresh();
+  expect(session.summary).toMatchObject({ status: 'suspended', suspended: { error } });
+  expect(worker.stats().counts.runs).toBe(0);
+  await session.send('Again');
+  await untilSession(store, 'a', isCompleted);
+  expect(made.errors).toEqual([]);
+});
+
 test('stopping waits for what runs; what takes too long is left for the next worker, which continues it', async () => {
   const store = memoryStore();
   const model = new HeldModel();
