@@ -26,17 +26,6 @@ export function encodeBytes(bytes: Buffer): EncodedBytes {
     : { encoding: 'deflate', data: deflateRawSync(bytes, { level: 1 }).toString('base64') };
 }
 
-/** `encodeBytes` in a thread of Node's pool: compressing takes most of the time of an import. The bytes must not change before it resolves. */
-export async function encodeInBackground(bytes: Buffer): Promise<EncodedBytes> {
-  if (bytes.length < MIN_COMPRESSED) return encodeFew(bytes);
-  const { zstdCompress } = lateModule('node:zlib');
-  if (typeof zstdCompress !== 'function') return encodeBytes(bytes);
-  const compressed = await new Promise<Buffer>((resolve, reject) =>
-    zstdCompress(bytes, fastZstd(), (error, result) => (error ? reject(error) : resolve(result))),
-  );
-  return { encoding: 'zstd', data: compressed.toString('base64') };
-}
-
 function encodeFew(bytes: Buffer): EncodedBytes {
   return isUtf8(bytes)
     ? { encoding: 'utf8', data: bytes.toString('utf8') }

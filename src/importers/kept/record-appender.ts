@@ -11,7 +11,7 @@ import type {
 } from '../../core/source-events.ts';
 import type { ContentWrite, Store } from '../../ports/store.ts';
 import { uniqueId } from '../../session/unique-id.ts';
-import { encodeInBackground } from '../../stores/source-bytes.ts';
+import { encodeBytes } from '../../stores/source-bytes.ts';
 import type { KeptLog } from './kept-log.ts';
 
 const MAX_EVENTS = 2000;
@@ -67,9 +67,8 @@ export class RecordAppender {
 
   /** Adds a batch; commits when the transaction is full. */
   async record({ bytes, redacted, left, at, stamp, agentId, ...place }: NewBatch): Promise<void> {
-    const encoded = encodeInBackground(redacted ?? left?.bytes ?? bytes);
     const range: SourceRange = { offset: place.offset, bytes: bytes.length, hash: hashOf(bytes) };
-    const { encoding, data } = await encoded;
+    const { encoding, data } = encodeBytes(redacted ?? left?.bytes ?? bytes);
     const isExternal = data.length > MAX_INLINE;
     const name = isExternal ? `sha256:${hashOf(data)}` : undefined;
     if (name !== undefined) this.#contents.push({ event: this.#events.length, hash: name, text: data });
