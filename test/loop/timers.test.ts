@@ -242,7 +242,7 @@ test('a timer in a child conversation suspends its parent until that time', asyn
   expect(world.texts()).toContain('child is done.');
 });
 
-test('a provider that refuses for minutes suspends until then, is not asked before, and is asked once then', async () => {
+test('a provider that refuses for minutes suspends the evaluation until then, and receives one request then and none before', async () => {
   let asked = 0;
   const world: Setting = await setting([], () => {
     asked++;

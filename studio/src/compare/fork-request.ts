@@ -1,7 +1,7 @@
 import type { ConversationBlock } from 'holdfast/conversation';
 import type { ForkRequest } from 'holdfast/server';
 
-/** What the server is asked for. A message of the user is replaced; every other block is kept. */
+/** The request to the server: a message of the user is replaced, every other block is kept. */
 export function forkRequest(
   block: Pick<ConversationBlock, 'id' | 'type'>,
   { text, model, title }: { readonly text: string; readonly model: string; readonly title: string },
