@@ -160,14 +160,17 @@ describe('a token', () => {
   test('that throws is an error, and the next attempt calls it again', async () => {
     const { url } = await serve({ token });
     let calls = 0;
+    let renew: (token: string) => void = () => {};
+    const renewed = new Promise<string>((resolve) => (renew = resolve));
     const client = follow(`${url}/sessions/ada`, {
       token: () => {
         if (++calls === 1) throw new Error('the login has expired');
-        return token;
+        return renewed; // within the frame of the error, the next attempt would hide it
       },
     });
     const { error } = await shows(client, (snapshot) => snapshot.error !== undefined);
     expect(error?.message).toBe('the login has expired');
+    renew(token);
     await shows(client, ({ status }) => status === 'live');
   });
 
