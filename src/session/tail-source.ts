@@ -93,8 +93,12 @@ export class TailSource {
     });
   }
 
-  /** Reads what lies after a place; without `drafts` only events. */
-  read(place: TailPlace, drafts: boolean): Promise<TailBatch> {
+  /** Reads what lies after a place; without `drafts` only events. `isShared`: a read that has begun before is as good. */
+  read(
+    place: TailPlace,
+    { drafts, isShared }: { readonly drafts: boolean; readonly isShared: boolean },
+  ): Promise<TailBatch> {
+    if (!isShared) return this.#read(place, drafts);
     const { seq, position } = place;
     const key = `${this.#version}/${seq}/${position?.fence}.${position?.n}/${drafts}`;
     const known = this.#reads.get(key);

@@ -48,6 +48,17 @@ export function tail(session: TailedSession, options: TailOptions): AsyncIterabl
   };
 }
 
+/** Items after which a tail had yielded everything that was stored when it last looked. */
+const NEWEST = new WeakSet<TailItem>();
+
+/**
+ * Whether a tail had nothing more to yield after this item. Only then do all tails with the same cursor continue alike: within a batch, a
+ * reader may lack chunks of a draft that has ended, and the event that ended it is still to come.
+ */
+export function isNewest(item: TailItem): boolean {
+  return NEWEST.has(item);
+}
+
 const PIECES: readonly string[] = ['message/delta', 'tool/progress'];
 
 class Tail {
@@ -78,18 +89,27 @@ class Tail {
     const source = live ? TailSource.follow(store, id, incarnation) : new TailSource(store, id, incarnation);
     try {
       if (await this.#begin(start)) yield this.#item({ type: 'session/reset' });
+      // A reader that was cut off may know of an event that a read under way began before.
+      let isShared = this.#position === undefined;
       for (let isBehind = false; !this.#isOver; ) {
         const { version } = source;
         const isLast = !live || closed.aborted;
         // While whole pages of events are missing, the drafts can wait.
         const withDrafts = !isBehind;
-        const batch = await source.read({ seq: this.#seq, position: this.#position }, withDrafts);
+        const batch = await source.read({ seq: this.#seq, position: this.#position }, { drafts: withDrafts, isShared });
+        isShared = true;
+        isBehind = batch.isPartial;
+        const hasMore = isBehind || !withDrafts || (batch.isFresh && batch.events.length > 0);
+        let last: TailItem | undefined;
         for await (const item of this.#itemsOf(batch, source)) {
           if (this.#isOver) return;
-          if (this.#isWanted(item.event)) yield item;
+          if (!this.#isWanted(item.event)) continue;
+          if (last) yield last;
+          last = item;
         }
-        isBehind = batch.isPartial;
-        if (isBehind || !withDrafts || (batch.isFresh && batch.events.length > 0)) continue;
+        if (last && !hasMore) NEWEST.add(last);
+        if (last) yield last;
+        if (hasMore) continue;
         this.#known = undefined;
         if (isLast) return;
         await source.changed(version, [signal, closed, this.#stopped]);
@@ -126,18 +146,23 @@ class Tail {
   }
 
   async *#itemsOf(batch: TailBatch, source: TailSource): AsyncIterable<TailItem> {
-    if (batch.isSettled) {
-      this.#position = undefined;
-      this.#ends.clear();
-    }
     const { events, chunks, isFresh } = batch;
+    const isSettled = batch.isSettled && !batch.isPartial;
+    // Not before its last event: a reader that is cut off within this batch still has the drafts that it ends.
+    const settling = isSettled ? events.at(-1) : undefined;
     for (const next of inOrder(events, isFresh ? [] : piecesOf(chunks), batch)) {
-      if ('seq' in next) yield* this.#eventItems(next);
+      if ('seq' in next) yield* this.#eventItems(next, next === settling);
       else yield* this.#pieceItems(next, source);
     }
     // Drafts that are replaced as a whole must be those of this moment: an event may have ended one of them.
     const replaced = isFresh && events.length === 0 && replacedDrafts(chunks);
     if (replaced) yield this.#replace(replaced);
+    if (isSettled) this.#settle();
+  }
+
+  #settle(): void {
+    this.#position = undefined;
+    this.#ends.clear();
   }
 
   #replace(replaced: DraftsReplaced): TailItem {
@@ -146,10 +171,11 @@ class Tail {
     return this.#item(replaced);
   }
 
-  *#eventItems(stored: SessionEvent): Iterable<TailItem> {
+  *#eventItems(stored: SessionEvent, isSettling: boolean): Iterable<TailItem> {
     const event = frozen(this.#session.translate(stored));
     const reset = this.#resetOf(event);
     if (reset) yield this.#item(reset);
+    if (isSettling) this.#settle();
     this.#seq = event.seq;
     yield this.#item(event);
   }

@@ -19,8 +19,13 @@ import {
   reduceConversationEvents,
 } from '../../src/conversation.ts';
 import type { SessionEvent, Store, TailItem } from '../../src/index.ts';
+import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
+import { advancing } from '../loop/agent.ts';
+import { Life, World } from '../loop/mortal.ts';
 import { randomFrom } from '../loop/people.ts';
+import { hesitant } from '../session/tail/hesitant.ts';
+import { oneLife } from '../session/tail/one-life.ts';
 import { StrictReader } from '../session/tail/strict-reader.ts';
 import { bundleScript } from '../support/bundle.ts';
 import { serve, sseMessages } from './support.ts';
@@ -41,11 +46,15 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** Requests the stream of the session from a server. */
+type Connect = (headers: Record<string, string>, signal: AbortSignal) => Promise<Response>;
+const STREAM = '/sessions/session/stream?wait=true';
+
 /** A reader with one converter for all its connections. */
 class CutReader {
   readonly strict = new StrictReader();
   cuts = 0;
-  readonly #urls: readonly string[];
+  readonly #servers: readonly Connect[];
   readonly #random: () => number;
   readonly #converter: LogConverter = logConverter({ machinery: true });
   #state = createConversationState();
@@ -53,8 +62,8 @@ class CutReader {
   #isStopped = true;
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(urls: readonly string[], random: () => number) {
-    this.#urls = urls;
+  constructor(servers: readonly Connect[], random: () => number) {
+    this.#servers = servers;
     this.#random = random;
   }
 
@@ -92,11 +101,11 @@ class CutReader {
   /** Reads until `isEnough`, then cuts the connection. */
   async #connect(isEnough: (isItem: boolean) => boolean): Promise<void> {
     const cut = new AbortController();
-    const url = this.#urls[Math.floor(this.#random() * this.#urls.length)];
-    const headers = this.#last === undefined ? {} : { 'last-event-id': this.#last };
+    const connect = this.#servers[Math.floor(this.#random() * this.#servers.length)];
+    const headers: Record<string, string> = this.#last === undefined ? {} : { 'last-event-id': this.#last };
     try {
-      const response = await fetch(`${url}/sessions/session/stream?wait=true`, { headers, signal: cut.signal });
-      expect(response.status).toBe(200);
+      const response = await connect?.(headers, cut.signal);
+      if (response?.status !== 200) throw new Error(`status ${response?.status}`);
       for await (const { id, event, data } of sseMessages(response)) {
         const isItem = event === undefined && data !== undefined;
         if (isItem) this.#take(JSON.parse(data), id);
@@ -123,6 +132,34 @@ async function reload(store: Store): Promise<string> {
   return JSON.stringify(reduceConversationEvents(createConversationState(), events));
 }
 
+/** Each round is another agent, which dies up to 12 times. `TAIL_ROUNDS` asks for more of them. */
+const ROUNDS = Number(process.env.TAIL_ROUNDS ?? 4);
+
+test('in one process, with reads that take turns: whatever happens between two of them, no piece is lost or doubled', async () => {
+  const random = randomFrom(SEED);
+  for (let round = 0; round < ROUNDS; round++) {
+    const world = new World();
+    const store = hesitant(world.store, random);
+    const servers = [0, 1].map(() => createServer({ store, heartbeatMs: 2 }));
+    const streams = servers.map(
+      ({ fetch }): Connect =>
+        (headers, signal) =>
+          fetch(new Request(`http://127.0.0.1${STREAM}`, { headers: { host: '127.0.0.1', ...headers }, signal })),
+    );
+    const readers = Array.from({ length: 4 }, () => new CutReader(streams, random));
+    for (let life = 0, end = 'died'; end === 'died'; life++) {
+      for (const reader of readers) reader.start();
+      const one = new Life(world, life < 12 ? 1 + Math.floor(random() * 250) : Number.POSITIVE_INFINITY);
+      end = await advancing(world.clock, Promise.race([oneLife(one, random), one.died]));
+      const reloaded = await reload(world.store);
+      for (const reader of readers)
+        expect(await reader.check(reloaded), `seed ${SEED}, life ${life} of round ${round}`).toEqual([]);
+      world.clock.advance(60_000); // its lease expires
+    }
+    for (const server of servers) await server.close();
+  }
+}, 300_000);
+
 function run(
   path: string,
   args: readonly string[],
@@ -141,7 +178,11 @@ test('a reader that is cut off hundreds of times shows the log and its drafts, n
     { length: 3 },
     () =>
       new CutReader(
-        servers.map(({ url }) => url),
+        servers.map(
+          ({ url }) =>
+            (headers, signal) =>
+              fetch(`${url}${STREAM}`, { headers, signal }),
+        ),
         random,
       ),
   );

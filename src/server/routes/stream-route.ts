@@ -1,6 +1,7 @@
 import type { TailItem } from '../../core/tail.ts';
 import { formatTailCursor, parseTailCursor } from '../../core/tail-cursor.ts';
 import type { AnySession } from '../../session/session.ts';
+import { isNewest } from '../../session/tail.ts';
 import { sessionGone } from '../../stores/refusals.ts';
 import { STREAM_HEADERS } from '../event-stream.ts';
 import { HttpError, isFailure, refusalOf } from '../http-error.ts';
@@ -117,7 +118,7 @@ async function* tailMessages(
         isLive = true;
         yield liveEvent(head);
       }
-      attached = isLive ? LiveHub.attach(session, cursor, encodeItem) : undefined;
+      attached = isLive && isNewest(item) ? LiveHub.attach(session, cursor, encodeItem) : undefined;
       if (attached) break;
     }
     if (!attached) return;

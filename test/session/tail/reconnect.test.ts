@@ -8,13 +8,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Store } from '../../../src/index.ts';
 import { advancing } from '../../loop/agent.ts';
 import { Life, World } from '../../loop/mortal.ts';
 import { randomFrom } from '../../loop/people.ts';
 import { bundleScript } from '../../support/bundle.ts';
+import { hesitant } from './hesitant.ts';
 import { oneLife } from './one-life.ts';
 import { RestlessReader } from './restless-reader.ts';
 
@@ -49,27 +49,6 @@ test('memory: readers that are disconnected at random show the log and its open 
   expect(totals.pieces).toBeGreaterThan(200);
   expect(totals.progress).toBeGreaterThan(50);
 });
-
-/** A store whose reads take some turns of the event loop, so that much happens between two of them. */
-function hesitant(store: Store, random: () => number): Store {
-  const hesitate = async (): Promise<void> => {
-    for (let turns = random() * 6; turns > 4; turns -= 0.5) await setImmediate();
-  };
-  return {
-    ...store,
-    async readDraft(...args) {
-      await hesitate();
-      const chunks = await store.readDraft(...args);
-      await hesitate();
-      return chunks;
-    },
-    async *read(...args) {
-      await hesitate();
-      yield* store.read(...args);
-      await hesitate();
-    },
-  };
-}
 
 let agent: Awaited<ReturnType<typeof bundleScript>>;
 let reader: Awaited<ReturnType<typeof bundleScript>>;
