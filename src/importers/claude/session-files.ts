@@ -10,7 +10,7 @@ import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type { SessionFile } from '../transcript-source.ts';
-import { type SampledLine, sampleHead, sessionIdOf } from './session-sample.ts';
+import { sampleSessionId } from './session-sample.ts';
 
 /** A subagent's file. */
 interface AgentFile {
@@ -109,7 +109,7 @@ async function agentFilesBeside(
   }
   const bySession = await folder;
   if (bySession.size === 0) return [];
-  return bySession.get(sessionIdOf(sampleHead(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
+  return bySession.get(sampleSessionId(mainPath) ?? basename(mainPath, '.jsonl')) ?? [];
 }
 
 async function agentFilesBySession(
@@ -123,7 +123,7 @@ async function agentFilesBySession(
   for (const entry of await listDirectory(directory, reportAgents)) {
     const files = entry.isFile() ? agentFileOf(join(directory, entry.name), report) : [];
     for (const file of files) {
-      const sessionId = sessionIdOf(sampleOrReport(file.path, report));
+      const sessionId = sessionIdOrReport(file.path, report);
       if (sessionId === undefined) continue;
       const known = found.get(sessionId);
       if (known) known.push(file);
@@ -154,12 +154,12 @@ function isWarmupHead(head: string): boolean {
   return line !== undefined && isWarmup(entryOfLine(line));
 }
 
-/** The first lines of a file; none, with a report, when it cannot be read. */
-function sampleOrReport(path: string, report: ReportProblem): readonly SampledLine[] {
+/** The id of the session that a file belongs to; none, with a report, when it cannot be read. */
+function sessionIdOrReport(path: string, report: ReportProblem): string | undefined {
   try {
-    return sampleHead(path);
+    return sampleSessionId(path);
   } catch (error) {
     report({ code: 'unreadable', path, message: messageOf(error) });
-    return [];
+    return undefined;
   }
 }

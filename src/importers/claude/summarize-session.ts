@@ -6,7 +6,7 @@ import type { ReportProblem } from '../search-problem.ts';
 import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
 import { findAgentFiles, type SharedFolders } from './session-files.ts';
-import { firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
+import { type FileSample, firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
 
 /**
  * Summarizes a session from the first and the last lines of its file; `undefined` when those are not of Claude Code. If they name no session, its
@@ -17,9 +17,11 @@ export async function summarizeSession(
   folders: SharedFolders,
   report: ReportProblem,
 ): Promise<FoundSession | undefined> {
-  const sample = sampleFile(path);
-  if (!sample.isClaude) return undefined;
-  const { size, mtime, head, tail, messages } = sample;
+  const found = sampleFile(path, (sample) => (sample.isClaude ? summarize(path, sample) : undefined));
+  return found && { ...found, subagents: (await findAgentFiles(path, report, folders)).length };
+}
+
+function summarize(path: string, { size, mtime, head, tail, messages }: FileSample): Omit<FoundSession, 'subagents'> {
   const lines = [...head, ...tail];
   const sessionId = sessionIdOf(head) ?? sessionIdOf(lines) ?? basename(path, '.jsonl');
   const title = titleOf(lines);
@@ -35,7 +37,6 @@ export async function summarizeSession(
     updatedAt: updatedAt ?? mtime.toISOString(),
     bytes: size,
     ...(messages !== undefined && { messages }),
-    subagents: (await findAgentFiles(path, report, folders)).length,
   };
 }
 
@@ -43,10 +44,13 @@ function timeOf(line: Json): string | undefined {
   return asName(line.timestamp);
 }
 
+/** How lines of messages start: most lines of a file, and none of them names the session. */
+const MESSAGE = '{"parentUuid":';
+
 /** A session's title: the one that the user or the agent gave it, else the user's first prompt, else the first command. */
 function titleOf(lines: readonly SampledLine[]): string | undefined {
   const last = (type: string, field: string): string | undefined => {
-    const named = lines.filter(({ start }) => start.includes(`"${type}"`)).toReversed();
+    const named = lines.filter(({ start }) => !start.startsWith(MESSAGE) && start.includes(`"${type}"`)).toReversed();
     return firstIn(named, (line) => (line.type === type ? asName(line[field]) : undefined));
   };
   const spoken = lines.filter(mayHoldPrompt);

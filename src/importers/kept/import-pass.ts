@@ -30,7 +30,7 @@ import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
 import { importRows } from './import-rows.ts';
 import { type KeptLog, readKeptLog } from './kept-log.ts';
-import { TaskPool } from './task-pool.ts';
+import { type PoolLimits, TaskPool } from './task-pool.ts';
 
 const MAX_DEPTH = 8;
 const NOT_SEARCHED: readonly string[] = ['node_modules', '.git'];
@@ -38,8 +38,10 @@ const LIST_PAGE = 500;
 const MAX_ID_LENGTH = 400;
 /** Control characters and lone surrogates, which no id of a session may have. */
 const UNSAFE = /[\p{Cc}\p{Cs}]/gu;
-/** How many sessions are imported at once. */
-const AT_ONCE = 16;
+/** What an import holds of a session at once, at most; a smaller session weighs as much as its main file. */
+const HEAVIEST = 1024 * 1024;
+/** Small sessions share commits, and of large ones only a few are in memory. */
+const AT_ONCE: PoolLimits = { tasks: 64, weight: 16 * HEAVIEST };
 
 /** A session that was imported before. */
 interface KnownSession {
@@ -146,7 +148,7 @@ export class ImportPass {
   /** Imports the sessions in a file. If there are none in a file that the caller has named, that is a problem. */
   async #visitFile(path: string, isNamed = false): Promise<void> {
     if (await this.#visitRows({ kind: 'file', path })) return;
-    await this.#pool.start(async () => {
+    await this.#pool.start(weightOf(path), async () => {
       const known = this.#known.get(path);
       const searched = known && this.#sources.find(({ architecture }) => architecture === known.source.architecture);
       if (known && searched) await this.#attempt(path, () => this.#importKnown(known, searched));
@@ -216,7 +218,7 @@ export class ImportPass {
     try {
       for (const rows of reader.list()) {
         const { path } = rows.found;
-        await this.#pool.start(() => this.#attempt(path, () => this.#importRows(architecture, rows, reader)));
+        await this.#pool.start(HEAVIEST, () => this.#attempt(path, () => this.#importRows(architecture, rows, reader)));
       }
     } finally {
       await this.#pool.settle(); // the tasks read from the reader
@@ -296,6 +298,15 @@ export class ImportPass {
     else if (isHoldfastError(error, 'SESSION_CONFLICT')) this.#context.problem('id-taken', path, error);
     else if (isStoreFailure(error)) throw error;
     else this.#context.problem(isSystemError(error) ? 'unreadable' : 'failed', path, error);
+  }
+}
+
+/** How much a session weighs in the pool. The import itself reports a file that cannot be read. */
+function weightOf(path: string): number {
+  try {
+    return Math.min(lstatSync(path).size, HEAVIEST);
+  } catch {
+    return 0;
   }
 }
 
