@@ -49,13 +49,14 @@ const MESSAGE = '{"parentUuid":';
 
 /** A session's title: the one that the user or the agent gave it, else the user's first prompt, else the first command. */
 function titleOf(lines: readonly SampledLine[]): string | undefined {
-  const last = (type: string, field: string): string | undefined => {
-    const named = lines.filter(({ start }) => !start.startsWith(MESSAGE) && start.includes(`"${type}"`)).toReversed();
-    return firstIn(named, (line) => (line.type === type ? asName(line[field]) : undefined));
-  };
-  const spoken = lines.filter(mayHoldPrompt);
+  const named = lines.filter(({ start }) => !start.startsWith(MESSAGE)).toReversed();
+  const last = (type: string, field: string): string | undefined =>
+    firstIn(
+      named.filter(({ start }) => start.includes(`"${type}"`)),
+      (line) => (line.type === type ? asName(line[field]) : undefined),
+    );
   const first = (choose: (text: string, isMeta: boolean) => string | undefined): string | undefined =>
-    firstIn(spoken, (line) => {
+    firstIn(promptsIn(lines), (line) => {
       if (line.type !== 'user' || line.isSidechain === true) return undefined;
       const text = choose(contentText(asObject(line.message)?.content), line.isMeta === true)?.trim();
       return text === '' ? undefined : text;
@@ -67,6 +68,10 @@ function titleOf(lines: readonly SampledLine[]): string | undefined {
       promptIn(last('last-prompt', 'lastPrompt') ?? '', false) ??
       first(commandIn),
   );
+}
+
+function* promptsIn(lines: readonly SampledLine[]): Generator<SampledLine> {
+  for (const line of lines) if (mayHoldPrompt(line)) yield line;
 }
 
 /** Whether a line may hold a prompt: a line with a result holds none, and progress is not the user's. */
