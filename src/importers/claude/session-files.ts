@@ -37,12 +37,30 @@ export async function findAgentFiles(
   report: ReportProblem,
   folders: SharedFolders = new Map(),
 ): Promise<readonly AgentFile[]> {
-  const directory = dirname(path);
-  const name = basename(path, '.jsonl');
-  const below = await agentFilesBelow(join(directory, name, 'subagents'), MAX_DEPTH, report);
-  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path, folders, report);
+  return await agentFilesAmong(await filesBelow(subagentsOf(path), MAX_DEPTH, report), path, report, folders);
+}
+
+/** The subagents' files of a session, given the files in the folder of its subagents. */
+async function agentFilesAmong(
+  inFolder: readonly string[],
+  path: string,
+  report: ReportProblem,
+  folders: SharedFolders,
+): Promise<readonly AgentFile[]> {
+  const below = inFolder.flatMap((file) => agentFileOf(file, report));
+  const isAgent = basename(path).startsWith('agent-');
+  const beside = isAgent ? [] : await agentFilesBeside(dirname(path), path, folders, report);
   const known = new Set(below.map(({ agentId }) => agentId));
   return [...below, ...beside.filter(({ agentId }) => !known.has(agentId))];
+}
+
+/** The folder beside a main file that belongs to its session. */
+function folderOf(path: string): string {
+  return join(dirname(path), basename(path, '.jsonl'));
+}
+
+function subagentsOf(path: string): string {
+  return join(folderOf(path), 'subagents');
 }
 
 /**
@@ -56,7 +74,9 @@ export async function listSessionFiles(
 ): Promise<readonly SessionFile[]> {
   const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
   const files: SessionFile[] = [{ name: basename(path), path, role: 'main' }];
-  for (const { agentId, path: file } of await findAgentFiles(path, report, folders)) {
+  const inFolder = await filesBelow(folderOf(path), MAX_DEPTH + 1, report);
+  const ofAgents = inFolder.filter((file) => file.startsWith(subagentsOf(path) + sep));
+  for (const { agentId, path: file } of await agentFilesAmong(ofAgents, path, report, folders)) {
     files.push({ name: nameOf(file), path: file, role: 'subagent', agentId });
     const meta = metaPath(file);
     const isThere = await lstat(meta)
@@ -65,7 +85,7 @@ export async function listSessionFiles(
     if (isThere) files.push({ name: nameOf(meta), path: meta, role: 'meta', agentId });
   }
   const known = new Set(files.map((file) => file.path));
-  for (const file of await filesBelow(path.replace(/\.jsonl$/, ''), MAX_DEPTH + 1, report)) {
+  for (const file of inFolder) {
     if (!known.has(file)) files.push({ name: nameOf(file), path: file, role: 'other' });
   }
   return files;
@@ -89,10 +109,6 @@ export async function readMeta(root: string, { path }: AgentFile): Promise<strin
 
 function metaPath(path: string): string {
   return path.replace(/\.jsonl$/, '.meta.json');
-}
-
-async function agentFilesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly AgentFile[]> {
-  return (await filesBelow(directory, depth, report)).flatMap((path) => agentFileOf(path, report));
 }
 
 /** The old layout: all sessions of a project share one folder, and a subagent's lines name their session. */

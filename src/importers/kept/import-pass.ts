@@ -5,7 +5,7 @@
  *          └▶ anything else ─▶ the sources' searches ─▶ a session ─▶ import it
  */
 import { createHash } from 'node:crypto';
-import { type Dirent, lstatSync } from 'node:fs';
+import { type Dirent, lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
@@ -148,10 +148,11 @@ export class ImportPass {
   /** Imports the sessions in a file. If there are none in a file that the caller has named, that is a problem. */
   async #visitFile(path: string, isNamed = false): Promise<void> {
     if (await this.#visitRows({ kind: 'file', path })) return;
-    await this.#pool.start(weightOf(path), async () => {
+    const stat = statOf(path);
+    await this.#pool.start(Math.min(stat?.size ?? 0, HEAVIEST), async () => {
       const known = this.#known.get(path);
       const searched = known && this.#sources.find(({ architecture }) => architecture === known.source.architecture);
-      if (known && searched) await this.#attempt(path, () => this.#importKnown(known, searched));
+      if (known && searched && stat) await this.#attempt(path, () => this.#importKnown(known, searched, stat));
       else await this.#attempt(path, () => this.#searchFile(path, isNamed));
     });
   }
@@ -164,13 +165,16 @@ export class ImportPass {
     this.#context.problem('not-a-source', path, new HoldfastError('INVALID_ARGUMENT', why));
   }
 
-  /** Imports what is new of a session that was imported before. A deleted file leaves it as it is. */
-  async #importKnown(known: KnownSession, searched: SearchedSource): Promise<void> {
+  /** Imports what is new of a session that was imported before, given the state of its main file. */
+  async #importKnown(known: KnownSession, searched: SearchedSource, main: Stats): Promise<void> {
     const { path, sessionId } = known.source;
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
     this.#context.opened(path);
     const files = await searched.files({ path });
-    if (files.every((file) => isUnchanged(file, known.source))) {
+    const isUnchanged = (file: SessionFile): boolean => {
+      const stat = file.path === path ? main : statOf(file.path);
+      return stat !== undefined && sourceFile(known.source, file.name)?.stamp === stampOf(stat);
+    };
+    if (files.every(isUnchanged)) {
       this.#context.ended('unchanged');
       return;
     }
@@ -301,23 +305,18 @@ export class ImportPass {
   }
 }
 
-/** How much a session weighs in the pool. The import itself reports a file that cannot be read. */
-function weightOf(path: string): number {
+/** The state of a file; `undefined` when it is not there or cannot be looked at, which reading it reports. */
+function statOf(path: string): Stats | undefined {
   try {
-    return Math.min(lstatSync(path).size, HEAVIEST);
+    return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    return 0;
+    return undefined;
   }
 }
 
 /** Whether a source is the session at a path: it was imported from there, or the file has moved there. */
 function isPlaceOf(source: SourceSummary, path: string): boolean {
   return source.path === path || lstatSync(source.path, { throwIfNoEntry: false }) === undefined;
-}
-
-function isUnchanged({ name, path }: SessionFile, source: SourceSummary): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat !== undefined && sourceFile(source, name)?.stamp === stampOf(stat);
 }
 
 function isUnchangedMember({ id, stamp }: SessionRows, source: SourceSummary): boolean {
