@@ -1,5 +1,5 @@
 /** The files of one Claude Code session: the main one, and those of its subagents below or beside it. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
@@ -92,7 +92,7 @@ export async function listSessionFiles(
 }
 
 async function filesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly string[]> {
-  if (!existsSync(directory)) return []; // most sessions have none: faster than an error
+  if (isMissing(directory)) return []; // most sessions have none: faster than an error
   const found: string[] = [];
   for (const entry of await listDirectory(directory, report)) {
     const path = join(directory, entry.name);
@@ -100,6 +100,15 @@ async function filesBelow(directory: string, depth: number, report: ReportProble
     else if (entry.isFile()) found.push(path);
   }
   return found;
+}
+
+/** Whether a path does not exist. One that may not be looked at does: listing it reports why. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** The `.meta.json` beside a subagent's file. */

@@ -12,7 +12,7 @@ import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
-import { subfoldersOf } from '../safe-files.ts';
+import { reportNames, subfoldersOf } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type {
   FileOrFolder,
@@ -82,6 +82,7 @@ export class ImportPass {
   readonly #sources: readonly SearchedSource[];
   readonly #notSearched: ReadonlySet<string>;
   readonly #known: KnownSessions;
+  readonly #report: ReportProblem;
   readonly #pool = new TaskPool(AT_ONCE);
 
   /** A pass remembers what its searches read. `known` may be older than the store: that costs reading, and changes nothing else. */
@@ -91,6 +92,7 @@ export class ImportPass {
     const entries = entriesOf(sources);
     const report: ReportProblem = ({ code, path, message }) =>
       context.problem(code === 'too-large' ? code : 'unreadable', path, new Error(message));
+    this.#report = report;
     this.#sources = entries.map(([architecture, source]) => ({
       architecture,
       source,
@@ -124,6 +126,7 @@ export class ImportPass {
     let entries: readonly Dirent[];
     try {
       entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
+      await reportNames(folder, entries, this.#report); // before they are opened, which would report that they are not there
     } catch (error) {
       this.#context.problem('unreadable', folder, error);
       return;
