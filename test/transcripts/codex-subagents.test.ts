@@ -282,6 +282,16 @@ describe('subagents of version 2', () => {
     expect(transcriptToMessages('codex', main.text).map(textOf)).toContain(`Message from agent ${PATH}:\nAll is well.`);
   });
 
+  test('the activity of a call links its thread, also without a path', () => {
+    const { agent_path: _, ...pathless } = activity('started');
+    const child = new RolloutBuilder(spawned(CHILD, MAIN_THREAD), { second: 10 }).says('Reviewing');
+    const { state, problems } = parse(start('Started.').completed(pathless), { [CHILD]: child });
+    expect(state.subagents.map((thread) => [thread.toolUseId, thread.agentId, texts(thread)])).toEqual([
+      ['c1', CHILD, ['Reviewing']],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
   test.for([`{"task_name":"${PATH}"}`, PATH])(
     'a thread is linked by its path when no activity names it; the output was %j',
     (output) => {
@@ -298,6 +308,7 @@ describe('subagents of version 2', () => {
       expect(state.subagents.map((thread) => [thread.toolUseId, texts(thread)])).toEqual([
         ['c1', ['Review it.', 'Reviewing']],
       ]);
+      expect(state.subagents[0]?.blocks.map(({ type }) => type)).toEqual(['user_message', 'assistant_text']);
       expect(problems).toEqual([]);
     },
   );
