@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { TaskPool } from '../../../src/importers/kept/task-pool.ts';
 
-/** A task that ends when it is told to. */
+/** A task that a test ends. */
 function manual(): {
   readonly run: () => Promise<void>;
   readonly end: () => void;
