@@ -74,7 +74,7 @@ describe('results and their calls', () => {
       asks('p', 'Go'),
       returns('r', 'c', 'out', { parentUuid: 'unseen' }),
       says('a', 'm', call('c')),
-      says('b', 'm2', text('Done'), { parentUuid: 'r' }),
+      says('b', 'm2', text('Done')),
     ];
     expect(shown(parse(lines))).toEqual(['Go', 'c complete', 'out', 'Done']);
   });
