@@ -313,6 +313,14 @@ describe('subagents of version 2', () => {
     },
   );
 
+  test('a thread is linked by the path in the output of its call, which may differ from the name in its arguments', () => {
+    const meta = spawned(CHILD, MAIN_THREAD, { agent_path: '/root/review_2' });
+    const child = new RolloutBuilder(meta, { second: 10 }).says('Reviewing');
+    const { state, problems } = parse(start('/root/review_2'), { [CHILD]: child });
+    expect(state.subagents.map((thread) => [thread.toolUseId, texts(thread)])).toEqual([['c1', ['Reviewing']]]);
+    expect(problems).toEqual([]);
+  });
+
   test('an encrypted message is shown without its text', () => {
     const child = new RolloutBuilder(childMeta, { second: 10 })
       .item({
