@@ -28,8 +28,8 @@ export const section: Section = {
       const many = join(root, 'many');
       mkdirSync(many);
       for (let i = 0; i < 400; i++) writeFileSync(join(many, `s${i}.jsonl`), lineAligned(250_000, i));
-      // Each file is a session of its own: searched, committed and listed.
-      yield* measure('400 files of 250 kB', many, root, { speed: 0.08, again: 30 });
+      // Each file is a session of its own: sampled, recorded and listed. The goal is 0.3, which is not reached yet: 0.22 on two busy cores.
+      yield* measure('400 files of 250 kB', many, root, { speed: 0.15, again: 40 });
       const huge = join(root, 'huge');
       mkdirSync(huge);
       repeat(join(huge, 'huge.jsonl'), 1000 * MB);

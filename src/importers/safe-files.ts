@@ -162,7 +162,7 @@ export async function listDirectory(path: string, report?: ReportProblem): Promi
   try {
     checkRealPath(path);
     const entries = await readdir(path, { withFileTypes: true });
-    if (report && entries.some(({ name }) => name.includes(REPLACED))) await reportNames(path, report);
+    if (report) await reportNames(path, entries, report);
     return entries.filter((entry) => !entry.isSymbolicLink()).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     const isMissing = isRecord(error) && error.code === 'ENOENT';
@@ -174,7 +174,9 @@ export async function listDirectory(path: string, report?: ReportProblem): Promi
 /** Stands for bytes that are not UTF-8. A name may also contain it as it is. */
 const REPLACED = '\uFFFD';
 
-async function reportNames(path: string, report: ReportProblem): Promise<void> {
+/** Reports the entries of a folder whose names are not UTF-8: they cannot be opened. */
+export async function reportNames(path: string, entries: readonly Dirent[], report: ReportProblem): Promise<void> {
+  if (!entries.some(({ name }) => name.includes(REPLACED))) return;
   for (const name of await readdir(path, { encoding: 'buffer' })) {
     const text = name.toString('utf8');
     if (Buffer.from(text).equals(name)) continue;

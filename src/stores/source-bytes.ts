@@ -22,7 +22,7 @@ export function encodeBytes(bytes: Buffer): EncodedBytes {
   if (bytes.length < MIN_COMPRESSED) return encodeFew(bytes);
   const { zstdCompressSync, deflateRawSync } = lateModule('node:zlib');
   return typeof zstdCompressSync === 'function'
-    ? { encoding: 'zstd', data: zstdCompressSync(bytes, fastZstd()).toString('base64') }
+    ? { encoding: 'zstd', data: zstdCompressSync(bytes, fastZstd(bytes.length)).toString('base64') }
     : { encoding: 'deflate', data: deflateRawSync(bytes, { level: 1 }).toString('base64') };
 }
 
@@ -32,9 +32,13 @@ function encodeFew(bytes: Buffer): EncodedBytes {
     : { encoding: 'base64', data: bytes.toString('base64') };
 }
 
-/** Node has Zstandard since 22.15; a memory store also runs on older versions. */
-function fastZstd(): ZstdOptions {
-  return { params: { [lateModule('node:zlib').constants.ZSTD_c_compressionLevel ?? 100]: 1 } };
+/** Compressed batches are rarely longer: then they are written in one piece. */
+const CHUNK = 64 * 1024;
+
+/** Node has Zstandard since 22.15; a memory store also runs on older versions. Zstandard is faster when it knows the size beforehand. */
+function fastZstd(bytes: number): ZstdOptions {
+  const params = { [lateModule('node:zlib').constants.ZSTD_c_compressionLevel ?? 100]: 1 };
+  return { params, chunkSize: CHUNK, pledgedSrcSize: bytes };
 }
 
 /** Decodes bytes that `encodeBytes` encoded. Throws when the text is damaged, or longer than `maxLength` bytes. */

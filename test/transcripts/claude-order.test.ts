@@ -61,6 +61,24 @@ describe('results and their calls', () => {
     expect(blocks.at(-1)).toMatchObject({ content: '1499' });
   });
 
+  test('a line that belongs to nothing else follows a result whose call has not come within 1,000 lines', () => {
+    const later = Array.from({ length: 1100 }, (_, i) =>
+      says(`l${i}`, `n${i}`, text(`${i}`), { parentUuid: i === 0 ? 'r0' : `l${i - 1}` }),
+    );
+    const lines = [returns('r0', 'lost', 'orphan', { parentUuid: 'unseen' }), ...later, asks('z', 'Last')];
+    expect(shown(parse(lines)).at(-1)).toBe('Last');
+  });
+
+  test('a result that names a line which is in no file follows its call', () => {
+    const lines = [
+      asks('p', 'Go'),
+      returns('r', 'c', 'out', { parentUuid: 'unseen' }),
+      says('a', 'm', call('c')),
+      says('b', 'm2', text('Done')),
+    ];
+    expect(shown(parse(lines))).toEqual(['Go', 'c complete', 'out', 'Done']);
+  });
+
   test('a call that is open when another message begins gets its result later', () => {
     const lines = [
       asks('p', 'Go'),
@@ -190,6 +208,13 @@ describe('rewinds', () => {
 });
 
 describe('lines that are written twice', () => {
+  const copiesOf = (lines: readonly Line[]): Line[] =>
+    lines.map((line) => ({
+      ...line,
+      uuid: `${line.uuid}-copy`,
+      parentUuid: line.parentUuid === null ? null : `${line.parentUuid}-copy`,
+    }));
+
   test('copies under other ids, with the same time and response, are shown and sent once', () => {
     const first = chain(
       null,
@@ -199,15 +224,36 @@ describe('lines that are written twice', () => {
       returns('r', 'c', 'out'),
       says('a3', 'm2', text('Done')),
     );
-    const copies = first.map((line) => ({
-      ...line,
-      uuid: `${line.uuid}-copy`,
-      parentUuid: line.parentUuid === null ? null : `${line.parentUuid}-copy`,
-    }));
-    const lines = [...first, ...copies, ...chain('a3-copy', asks('p2', 'More'), says('a4', 'm3', text('Ok')))];
+    const lines = [...first, ...copiesOf(first), ...chain('a3-copy', asks('p2', 'More'), says('a4', 'm3', text('Ok')))];
     expect(shown(parse(lines))).toEqual(['Go', 'Let me see', 'c complete', 'out', 'Done', 'More', 'Ok']);
     expect(outlineOf(lines)).toHaveLength(6);
     expect(codes(lines)).toEqual(['repeated-line 5']);
+  });
+
+  test('a prompt that follows the copy of an earlier line rewinds to that line', () => {
+    const first = chain(
+      null,
+      asks('p', 'Go'),
+      says('a', 'm', text('A')),
+      asks('p2', 'Wrong'),
+      says('b', 'm2', text('B')),
+    );
+    const lines = [...first, ...copiesOf(first), ...chain('a-copy', asks('p3', 'Right'))];
+    expect(shown(parse(lines))).toEqual(['Go', 'A', 'Right']);
+  });
+
+  test('copies in the file of a subagent are shown once', () => {
+    const main = textOfLines([says('x', 'm0', call('t', 'Task', { prompt: 'Go' }))]);
+    const first = chain(null, asks('p', 'Go'), says('a', 'm', text('Found it')));
+    const transcript = textOfLines([...first, ...copiesOf(first)]);
+    const { subagents } = parse({ main, subagents: [{ id: 'a1', transcript, meta: { toolUseId: 't' } }] });
+    expect(subagents.map(({ blocks }) => shown({ blocks, subagents: [] }))).toEqual([['Go', 'Found it']]);
+  });
+
+  test('lines of two responses with the same time and text are not copies', () => {
+    const time = at();
+    const lines = ['m1', 'm2'].map((id) => ({ ...says(id, id, text('Same')), timestamp: time }));
+    expect(shown(parse(lines))).toEqual(['Same', 'Same']);
   });
 
   test('blocks of one response with the same time are not copies', () => {

@@ -80,6 +80,11 @@ describe('texts that were typed while the agent worked', () => {
     expect(prompts([...working, queue('enqueue', 'Never mind'), ...operations, ...done])).toEqual(['Go']);
   });
 
+  test('a text that is queued after the user took the others back is the next one that the agent gets', () => {
+    const lines = [...working, queue('enqueue', 'Never mind'), queue('popAll'), queue('enqueue', 'Rather this')];
+    expect(prompts([...lines, queue('remove'), ...done])).toEqual(['Go', 'Rather this']);
+  });
+
   test('queued texts leave the queue in their order, and by their text', () => {
     const lines = [
       ...working,

@@ -85,8 +85,10 @@ describe('threads are linked to their call', () => {
   });
 
   test('only by the id of an agent that has a thread: the text may contain anything', () => {
-    const { subagents } = session([spawn('t'), returns('r', 't', 'agentId: invented')]);
-    expect(subagents[0]).not.toHaveProperty('agentId');
+    const { subagents } = session([spawn('t'), returns('r', 't', 'agentId: invented')], thread('x1'));
+    const called = subagents.find(({ toolUseId }) => toolUseId === 't');
+    expect(called).toMatchObject({ status: 'success' });
+    expect(called).not.toHaveProperty('agentId');
   });
 
   test('by the task of a notification', () => {

@@ -34,6 +34,24 @@ describe('the legacy layout', () => {
     expect(messagesOf(builder)).toEqual(['user: Nobody confirmed this', 'user: Go', 'assistant: Hi']);
   });
 
+  test.for([
+    ['environment_context', '<environment_context>\n<cwd>/p</cwd>\n</environment_context>', false],
+    ['instructions', '# AGENTS.md instructions for /p\nUse tabs.', false],
+    ['turn_aborted', '<turn_aborted>\nstopped\n</turn_aborted>', true],
+    ['compaction_summary', 'Another language model started to solve this problem. In short: done.', false],
+  ] as const)('%s is no prompt, also before any event was seen', ([subtype, text, isSent]) => {
+    const builder = legacy()
+      .item(user('Go'))
+      .item(user(text))
+      .item({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] });
+    expect(outline(stateOf(builder).blocks)).toEqual([
+      'user_message Go',
+      `system ${subtype} ${text}`,
+      'assistant_text Hi',
+    ]);
+    expect(messagesOf(builder)).toEqual(['user: Go', ...(isSent ? [`user: ${text}`] : []), 'assistant: Hi']);
+  });
+
   test('texts that only events hold are shown once, in either order of event and item', () => {
     const assistant = (text: string): Line => ({
       type: 'message',

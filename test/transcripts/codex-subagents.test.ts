@@ -282,6 +282,16 @@ describe('subagents of version 2', () => {
     expect(transcriptToMessages('codex', main.text).map(textOf)).toContain(`Message from agent ${PATH}:\nAll is well.`);
   });
 
+  test('the activity of a call links its thread, also without a path', () => {
+    const { agent_path: _, ...pathless } = activity('started');
+    const child = new RolloutBuilder(spawned(CHILD, MAIN_THREAD), { second: 10 }).says('Reviewing');
+    const { state, problems } = parse(start('Started.').completed(pathless), { [CHILD]: child });
+    expect(state.subagents.map((thread) => [thread.toolUseId, thread.agentId, texts(thread)])).toEqual([
+      ['c1', CHILD, ['Reviewing']],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
   test.for([`{"task_name":"${PATH}"}`, PATH])(
     'a thread is linked by its path when no activity names it; the output was %j',
     (output) => {
@@ -298,9 +308,18 @@ describe('subagents of version 2', () => {
       expect(state.subagents.map((thread) => [thread.toolUseId, texts(thread)])).toEqual([
         ['c1', ['Review it.', 'Reviewing']],
       ]);
+      expect(state.subagents[0]?.blocks.map(({ type }) => type)).toEqual(['user_message', 'assistant_text']);
       expect(problems).toEqual([]);
     },
   );
+
+  test('a thread is linked by the path in the output of its call, which may differ from the name in its arguments', () => {
+    const meta = spawned(CHILD, MAIN_THREAD, { agent_path: '/root/review_2' });
+    const child = new RolloutBuilder(meta, { second: 10 }).says('Reviewing');
+    const { state, problems } = parse(start('/root/review_2'), { [CHILD]: child });
+    expect(state.subagents.map((thread) => [thread.toolUseId, texts(thread)])).toEqual([['c1', ['Reviewing']]]);
+    expect(problems).toEqual([]);
+  });
 
   test('an encrypted message is shown without its text', () => {
     const child = new RolloutBuilder(childMeta, { second: 10 })

@@ -1,6 +1,7 @@
 /** What rollouts hold that the captures do not show, one rule per test. */
 import { describe, expect, test } from 'vitest';
 import { usageTotals } from '../../src/conversation/selectors.ts';
+import { callsOf } from '../../src/core/messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { parseTranscript, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import { MAIN_THREAD, messagesOf, outline, RolloutBuilder } from './codex-fixtures.ts';
@@ -62,6 +63,57 @@ describe('calls and results', () => {
       `tool_result! ${FRAME}Process exited with code 2\nOutput:\nand end`,
     ]);
     expect(messagesOf(builder)[2]).toBe(`tool c1: ${FRAME}Process running with session ID 7\nOutput:\npartial`);
+  });
+
+  test.for([
+    ['mcp__demo', 'mcp__demo__exec_command'],
+    ['functions', 'exec_command'],
+    [undefined, 'exec_command'],
+  ])('a call of the namespace %s has the name %s', ([namespace, name]) => {
+    const builder = new RolloutBuilder()
+      .prompt('Go')
+      .calls('c1', 'exec_command', {}, { namespace })
+      .returns('c1', 'ok');
+    expect(outline(stateOf(builder).blocks)[1]).toMatch(new RegExp(`^tool_use!? ${name}$`));
+    const messages = transcriptToMessages('codex', builder.text);
+    expect(messages.flatMap(callsOf).map((call) => call.name)).toEqual([name]);
+  });
+
+  test.for([
+    ['failed', undefined],
+    ['completed', 3],
+  ])('a command whose item is %s with the exit code %s has failed', ([status, code]) => {
+    const item = { type: 'CommandExecution', id: 'c1', status, aggregated_output: 'no', exit_code: code };
+    const builder = new RolloutBuilder().prompt('Go').calls('c1').completed(item).returns('c1', 'no');
+    expect(outline(stateOf(builder).blocks).slice(1)).toEqual(['tool_use! exec_command', 'tool_result! no']);
+    expect(messagesOf(builder).at(-1)).toBe('tool c1!: no');
+  });
+
+  test('a script is a call with its text, and the calls that it makes are shown between it and its output', () => {
+    const script = "const out = await tools.exec_command({ cmd: 'ls' });";
+    const builder = new RolloutBuilder()
+      .prompt('Go')
+      .item({ type: 'custom_tool_call', id: 'ctc_1', name: 'exec', input: script, call_id: 'c1' })
+      .completed({
+        type: 'CommandExecution',
+        id: 'exec-0001',
+        command: ['bash', '-lc', 'ls'],
+        status: 'failed',
+        aggregated_output: 'a.ts',
+        exit_code: 1,
+      })
+      .returns('c1', 'Script completed', 'custom_tool_call_output');
+    const { blocks } = stateOf(builder);
+    expect(outline(blocks)).toEqual([
+      'user_message Go',
+      'tool_use exec',
+      'tool_use! exec_command',
+      'tool_result! a.ts',
+      'tool_result Script completed',
+    ]);
+    expect(blocks[1]).toMatchObject({ input: { input: script } });
+    const [call, ...others] = transcriptToMessages('codex', builder.text).flatMap(callsOf);
+    expect([JSON.parse(call?.arguments ?? ''), others]).toEqual([{ input: script }, []]);
   });
 
   test('a second output of a call is added to the first', () => {

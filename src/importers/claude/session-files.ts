@@ -1,5 +1,5 @@
 /** The files of one Claude Code session: the main one, and those of its subagents below or beside it. */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
@@ -10,7 +10,7 @@ import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type { SessionFile } from '../transcript-source.ts';
-import { type SampledLine, sampleHead, sessionIdOf } from './session-sample.ts';
+import { sampleSessionId } from './session-sample.ts';
 
 /** A subagent's file. */
 interface AgentFile {
@@ -37,12 +37,30 @@ export async function findAgentFiles(
   report: ReportProblem,
   folders: SharedFolders = new Map(),
 ): Promise<readonly AgentFile[]> {
-  const directory = dirname(path);
-  const name = basename(path, '.jsonl');
-  const below = await agentFilesBelow(join(directory, name, 'subagents'), MAX_DEPTH, report);
-  const beside = name.startsWith('agent-') ? [] : await agentFilesBeside(directory, path, folders, report);
+  return await agentFilesAmong(await filesBelow(subagentsOf(path), MAX_DEPTH, report), path, report, folders);
+}
+
+/** The subagents' files of a session, given the files in the folder of its subagents. */
+async function agentFilesAmong(
+  inFolder: readonly string[],
+  path: string,
+  report: ReportProblem,
+  folders: SharedFolders,
+): Promise<readonly AgentFile[]> {
+  const below = inFolder.flatMap((file) => agentFileOf(file, report));
+  const isAgent = basename(path).startsWith('agent-');
+  const beside = isAgent ? [] : await agentFilesBeside(dirname(path), path, folders, report);
   const known = new Set(below.map(({ agentId }) => agentId));
   return [...below, ...beside.filter(({ agentId }) => !known.has(agentId))];
+}
+
+/** The folder beside a main file that belongs to its session. */
+function folderOf(path: string): string {
+  return join(dirname(path), basename(path, '.jsonl'));
+}
+
+function subagentsOf(path: string): string {
+  return join(folderOf(path), 'subagents');
 }
 
 /**
@@ -56,7 +74,9 @@ export async function listSessionFiles(
 ): Promise<readonly SessionFile[]> {
   const nameOf = (file: string): string => relative(dirname(path), file).split(sep).join('/');
   const files: SessionFile[] = [{ name: basename(path), path, role: 'main' }];
-  for (const { agentId, path: file } of await findAgentFiles(path, report, folders)) {
+  const inFolder = await filesBelow(folderOf(path), MAX_DEPTH + 1, report);
+  const ofAgents = inFolder.filter((file) => file.startsWith(subagentsOf(path) + sep));
+  for (const { agentId, path: file } of await agentFilesAmong(ofAgents, path, report, folders)) {
     files.push({ name: nameOf(file), path: file, role: 'subagent', agentId });
     const meta = metaPath(file);
     const isThere = await lstat(meta)
@@ -65,14 +85,14 @@ export async function listSessionFiles(
     if (isThere) files.push({ name: nameOf(meta), path: meta, role: 'meta', agentId });
   }
   const known = new Set(files.map((file) => file.path));
-  for (const file of await filesBelow(path.replace(/\.jsonl$/, ''), MAX_DEPTH + 1, report)) {
+  for (const file of inFolder) {
     if (!known.has(file)) files.push({ name: nameOf(file), path: file, role: 'other' });
   }
   return files;
 }
 
 async function filesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly string[]> {
-  if (!existsSync(directory)) return []; // most sessions have none: faster than an error
+  if (isMissing(directory)) return []; // most sessions have none: faster than an error
   const found: string[] = [];
   for (const entry of await listDirectory(directory, report)) {
     const path = join(directory, entry.name);
@@ -82,6 +102,15 @@ async function filesBelow(directory: string, depth: number, report: ReportProble
   return found;
 }
 
+/** Whether a path does not exist. One that may not be looked at does: listing it reports why. */
+function isMissing(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** The `.meta.json` beside a subagent's file. */
 export async function readMeta(root: string, { path }: AgentFile): Promise<string | undefined> {
   return await readFileBelow(root, metaPath(path), MAX_META_BYTES);
@@ -89,10 +118,6 @@ export async function readMeta(root: string, { path }: AgentFile): Promise<strin
 
 function metaPath(path: string): string {
   return path.replace(/\.jsonl$/, '.meta.json');
-}
-
-async function agentFilesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly AgentFile[]> {
-  return (await filesBelow(directory, depth, report)).flatMap((path) => agentFileOf(path, report));
 }
 
 /** The old layout: all sessions of a project share one folder, and a subagent's lines name their session. */
@@ -109,7 +134,7 @@ async function agentFilesBeside(
   }
   const bySession = await folder;
   if (bySession.size === 0) return [];
-  return bySession.get(sessionIdOf(sampleHead(mainPath)) ?? basename(mainPath, '.jsonl')) ?? [];
+  return bySession.get(sampleSessionId(mainPath) ?? basename(mainPath, '.jsonl')) ?? [];
 }
 
 async function agentFilesBySession(
@@ -123,7 +148,7 @@ async function agentFilesBySession(
   for (const entry of await listDirectory(directory, reportAgents)) {
     const files = entry.isFile() ? agentFileOf(join(directory, entry.name), report) : [];
     for (const file of files) {
-      const sessionId = sessionIdOf(sampleOrReport(file.path, report));
+      const sessionId = sessionIdOrReport(file.path, report);
       if (sessionId === undefined) continue;
       const known = found.get(sessionId);
       if (known) known.push(file);
@@ -154,12 +179,12 @@ function isWarmupHead(head: string): boolean {
   return line !== undefined && isWarmup(entryOfLine(line));
 }
 
-/** The first lines of a file; none, with a report, when it cannot be read. */
-function sampleOrReport(path: string, report: ReportProblem): readonly SampledLine[] {
+/** The id of the session that a file belongs to; none, with a report, when it cannot be read. */
+function sessionIdOrReport(path: string, report: ReportProblem): string | undefined {
   try {
-    return sampleHead(path);
+    return sampleSessionId(path);
   } catch (error) {
     report({ code: 'unreadable', path, message: messageOf(error) });
-    return [];
+    return undefined;
   }
 }

@@ -6,6 +6,7 @@ import { closeSync, fstatSync, readSync } from 'node:fs';
 import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { asName, type Json } from '../../transcripts/json-access.ts';
 import { cannotRead, openFileSync } from '../safe-files.ts';
+import { NoiseHead } from './noise-head.ts';
 
 const SAMPLE_BYTES = 64 * 1024;
 /** A pasted image makes a line of some megabytes; a sample that holds no whole line grows up to this. */
@@ -19,22 +20,27 @@ const ROLE_BYTES = 1024;
 const MAX_COUNTED_BYTES = 32 * 1024 * 1024;
 const READ = 1024 * 1024;
 const NEWLINE = 10;
+const SPACE = 32;
 
-/** A line of a sample. */
+/** A line of a sample. It is valid as long as its file is open. */
 export class SampledLine {
-  /** Where Claude Code writes the type and the role of a line. One character for each byte, as in `#bytes`. */
+  /** Where Claude Code writes the type and the role of a line. One character for each byte. */
   readonly start: string;
-  readonly #bytes: string;
+  readonly #buffer: Buffer;
+  readonly #from: number;
+  readonly #end: number;
   #objects: readonly Json[] | undefined;
 
-  constructor(bytes: string) {
-    this.#bytes = bytes;
-    this.start = bytes.slice(0, ROLE_BYTES);
+  constructor(buffer: Buffer, from: number, end: number) {
+    this.start = buffer.toString('latin1', from, Math.min(end, from + ROLE_BYTES));
+    this.#buffer = buffer;
+    this.#from = from;
+    this.#end = end;
   }
 
   /** The objects in the line: one, several that were written without a newline between them, or none. */
   get objects(): readonly Json[] {
-    this.#objects ??= parseLine(Buffer.from(this.#bytes, 'latin1').toString('utf8'))?.lines ?? [];
+    this.#objects ??= parseLine(this.#buffer.toString('utf8', this.#from, this.#end))?.lines ?? [];
     return this.#objects;
   }
 }
@@ -52,21 +58,21 @@ export interface FileSample {
   readonly messages: number | undefined;
 }
 
-/** Samples a file and counts its messages. */
-export function sampleFile(path: string): FileSample {
+/** Samples a file, counts its messages, and summarizes the sample with `work` while the file is open. */
+export function sampleFile<T>(path: string, work: (sample: FileSample) => T): T {
   return withFile(path, (file) => {
     const head = sampleLines(file, 'head');
     const tail = sampleLines(file, 'tail');
     const isClaude = sessionIdOf(head) !== undefined || isClaudeFile(file, head);
     const { size, mtime } = file;
     const messages = isClaude && size <= MAX_COUNTED_BYTES ? countIn(file.read(0, size)) : undefined;
-    return { size, mtime, head, tail, isClaude, messages };
+    return work({ size, mtime, head, tail, isClaude, messages });
   });
 }
 
-/** The first lines of a file. */
-export function sampleHead(path: string): readonly SampledLine[] {
-  return withFile(path, (file) => sampleLines(file, 'head'));
+/** The id of the session that the first lines of a file belong to. */
+export function sampleSessionId(path: string): string | undefined {
+  return withFile(path, (file) => sessionIdOf(sampleLines(file, 'head')));
 }
 
 /** A file that is open. `read` returns a piece of it, or as much of that as there is; it is valid until the next `read`. */
@@ -97,17 +103,27 @@ function sampleLines({ size, read }: OpenedSample, where: 'head' | 'tail'): read
   for (let bytes = SAMPLE_BYTES; ; bytes *= 4) {
     const from = where === 'head' ? 0 : Math.max(0, size - bytes);
     const piece = read(from, Math.min(bytes, size - from));
-    const lines = linesIn(piece.toString('latin1'), from === 0, from + piece.length >= size);
+    const lines = linesIn(piece, from === 0, from + piece.length >= size);
     if (bytes >= size || bytes >= MAX_SAMPLE_BYTES || isEnough(lines, where)) return lines;
   }
 }
 
 /** The lines in a piece of a file; those that are cut at its ends are left out. */
-function linesIn(bytes: string, isStart: boolean, isEnd: boolean): readonly SampledLine[] {
-  const lines = bytes.split('\n');
-  if (!isStart) lines.shift();
-  if (!isEnd) lines.pop();
-  return lines.flatMap((line) => (line.trim() === '' ? [] : new SampledLine(line)));
+function linesIn(piece: Buffer, isStart: boolean, isEnd: boolean): readonly SampledLine[] {
+  const lines: SampledLine[] = [];
+  let start = isStart ? 0 : piece.indexOf(NEWLINE) + 1 || piece.length;
+  while (start < piece.length) {
+    const newline = piece.indexOf(NEWLINE, start);
+    if (newline < 0 && !isEnd) break;
+    const end = newline < 0 ? piece.length : newline;
+    if (!isBlank(piece, start, end)) lines.push(new SampledLine(piece, start, end));
+    start = end + 1;
+  }
+  return lines;
+}
+
+function isBlank(piece: Buffer, start: number, end: number): boolean {
+  return (piece[start] ?? 0) <= SPACE && piece.toString('latin1', start, end).trim() === '';
 }
 
 /** Whether a sample holds what a summary needs: the session and its first prompt, or its last time. */
@@ -130,14 +146,21 @@ function isClaudeFile({ size, read }: OpenedSample, head: readonly SampledLine[]
   );
 }
 
-/** The number of messages in a file. Only the start of each line is decoded, where Claude Code writes the role. */
+/**
+ * The number of messages in a file. Only the start of each line is decoded, where Claude Code writes the role, and not even that of progress:
+ * most lines of a file follow another one of it.
+ */
 function countIn(buffer: Buffer): number {
   let count = 0;
+  let progress: NoiseHead | undefined;
   for (let start = 0; start < buffer.length; ) {
     const newline = buffer.indexOf(NEWLINE, start);
     const end = newline < 0 ? buffer.length : newline;
-    const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
-    if (isMessage(prefix)) count++;
+    if (!progress?.matches(buffer, start, end)) {
+      const prefix = buffer.toString('latin1', start, Math.min(end, start + ROLE_BYTES));
+      if (isMessage(prefix)) count++;
+      else progress = NoiseHead.of(prefix, 'progress') ?? progress;
+    }
     start = end + 1;
   }
   return count;

@@ -6,7 +6,7 @@ import type { ReportProblem } from '../search-problem.ts';
 import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
 import { findAgentFiles, type SharedFolders } from './session-files.ts';
-import { firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
+import { type FileSample, firstIn, type SampledLine, sampleFile, sessionIdOf } from './session-sample.ts';
 
 /**
  * Summarizes a session from the first and the last lines of its file; `undefined` when those are not of Claude Code. If they name no session, its
@@ -17,9 +17,11 @@ export async function summarizeSession(
   folders: SharedFolders,
   report: ReportProblem,
 ): Promise<FoundSession | undefined> {
-  const sample = sampleFile(path);
-  if (!sample.isClaude) return undefined;
-  const { size, mtime, head, tail, messages } = sample;
+  const found = sampleFile(path, (sample) => (sample.isClaude ? summarize(path, sample) : undefined));
+  return found && { ...found, subagents: (await findAgentFiles(path, report, folders)).length };
+}
+
+function summarize(path: string, { size, mtime, head, tail, messages }: FileSample): Omit<FoundSession, 'subagents'> {
   const lines = [...head, ...tail];
   const sessionId = sessionIdOf(head) ?? sessionIdOf(lines) ?? basename(path, '.jsonl');
   const title = titleOf(lines);
@@ -35,7 +37,6 @@ export async function summarizeSession(
     updatedAt: updatedAt ?? mtime.toISOString(),
     bytes: size,
     ...(messages !== undefined && { messages }),
-    subagents: (await findAgentFiles(path, report, folders)).length,
   };
 }
 
@@ -43,15 +44,19 @@ function timeOf(line: Json): string | undefined {
   return asName(line.timestamp);
 }
 
+/** How lines of messages start: most lines of a file, and none of them names the session. */
+const MESSAGE = '{"parentUuid":';
+
 /** A session's title: the one that the user or the agent gave it, else the user's first prompt, else the first command. */
 function titleOf(lines: readonly SampledLine[]): string | undefined {
-  const last = (type: string, field: string): string | undefined => {
-    const named = lines.filter(({ start }) => start.includes(`"${type}"`)).toReversed();
-    return firstIn(named, (line) => (line.type === type ? asName(line[field]) : undefined));
-  };
-  const spoken = lines.filter(mayHoldPrompt);
+  const named = lines.filter(({ start }) => !start.startsWith(MESSAGE)).toReversed();
+  const last = (type: string, field: string): string | undefined =>
+    firstIn(
+      named.filter(({ start }) => start.includes(`"${type}"`)),
+      (line) => (line.type === type ? asName(line[field]) : undefined),
+    );
   const first = (choose: (text: string, isMeta: boolean) => string | undefined): string | undefined =>
-    firstIn(spoken, (line) => {
+    firstIn(promptsIn(lines), (line) => {
       if (line.type !== 'user' || line.isSidechain === true) return undefined;
       const text = choose(contentText(asObject(line.message)?.content), line.isMeta === true)?.trim();
       return text === '' ? undefined : text;
@@ -63,6 +68,10 @@ function titleOf(lines: readonly SampledLine[]): string | undefined {
       promptIn(last('last-prompt', 'lastPrompt') ?? '', false) ??
       first(commandIn),
   );
+}
+
+function* promptsIn(lines: readonly SampledLine[]): Generator<SampledLine> {
+  for (const line of lines) if (mayHoldPrompt(line)) yield line;
 }
 
 /** Whether a line may hold a prompt: a line with a result holds none, and progress is not the user's. */

@@ -118,7 +118,8 @@ class SessionImport {
     if (from === stat.size) await this.#record(file, generation, fd, stat, EMPTY, false);
     for (const batch of readBatches(fd, from, stat.size)) {
       this.#context.check();
-      await this.#record(file, generation, fd, stat, batch, isContinued && batch.offset === from);
+      const committing = this.#record(file, generation, fd, stat, batch, isContinued && batch.offset === from);
+      if (committing) await committing; // a small file is read and encoded in one go
     }
   }
 
@@ -134,19 +135,19 @@ class SessionImport {
     return validTime(this.#found.updatedAt) ?? new Date(Math.min(Math.max(0, mtimeMs), Date.now())).toISOString();
   }
 
-  async #record(
+  #record(
     file: SessionFile,
     generation: number,
     fd: number,
     stat: Stats,
     batch: FileBatch,
     isContinued: boolean,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const { name, role, agentId } = file;
     const { offset, bytes, isLast } = batch;
     const { redact } = this.#context;
     const left = this.#erased.leaveOut(bytes, offset, { isContinued, redact });
-    await this.#appender.record({
+    return this.#appender.record({
       file: name,
       role,
       ...(agentId !== undefined && { agentId }),

@@ -5,14 +5,14 @@
  *          └▶ anything else ─▶ the sources' searches ─▶ a session ─▶ import it
  */
 import { createHash } from 'node:crypto';
-import { type Dirent, lstatSync } from 'node:fs';
+import { type Dirent, lstatSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
-import { subfoldersOf } from '../safe-files.ts';
+import { reportNames, subfoldersOf } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type {
   FileOrFolder,
@@ -30,7 +30,7 @@ import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
 import { importRows } from './import-rows.ts';
 import { type KeptLog, readKeptLog } from './kept-log.ts';
-import { TaskPool } from './task-pool.ts';
+import { type PoolLimits, TaskPool } from './task-pool.ts';
 
 const MAX_DEPTH = 8;
 const NOT_SEARCHED: readonly string[] = ['node_modules', '.git'];
@@ -38,8 +38,10 @@ const LIST_PAGE = 500;
 const MAX_ID_LENGTH = 400;
 /** Control characters and lone surrogates, which no id of a session may have. */
 const UNSAFE = /[\p{Cc}\p{Cs}]/gu;
-/** How many sessions are imported at once. */
-const AT_ONCE = 16;
+/** What an import holds of a session at once, at most; a smaller session weighs as much as its main file. */
+const HEAVIEST = 1024 * 1024;
+/** Small sessions share commits, and of large ones only a few are in memory. */
+const AT_ONCE: PoolLimits = { tasks: 64, weight: 16 * HEAVIEST };
 
 /** A session that was imported before. */
 interface KnownSession {
@@ -80,6 +82,7 @@ export class ImportPass {
   readonly #sources: readonly SearchedSource[];
   readonly #notSearched: ReadonlySet<string>;
   readonly #known: KnownSessions;
+  readonly #report: ReportProblem;
   readonly #pool = new TaskPool(AT_ONCE);
 
   /** A pass remembers what its searches read. `known` may be older than the store: that costs reading, and changes nothing else. */
@@ -89,6 +92,7 @@ export class ImportPass {
     const entries = entriesOf(sources);
     const report: ReportProblem = ({ code, path, message }) =>
       context.problem(code === 'too-large' ? code : 'unreadable', path, new Error(message));
+    this.#report = report;
     this.#sources = entries.map(([architecture, source]) => ({
       architecture,
       source,
@@ -122,6 +126,7 @@ export class ImportPass {
     let entries: readonly Dirent[];
     try {
       entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
+      await reportNames(folder, entries, this.#report); // before they are opened, which would report that they are not there
     } catch (error) {
       this.#context.problem('unreadable', folder, error);
       return;
@@ -146,10 +151,11 @@ export class ImportPass {
   /** Imports the sessions in a file. If there are none in a file that the caller has named, that is a problem. */
   async #visitFile(path: string, isNamed = false): Promise<void> {
     if (await this.#visitRows({ kind: 'file', path })) return;
-    await this.#pool.start(async () => {
+    const stat = statOf(path);
+    await this.#pool.start(Math.min(stat?.size ?? 0, HEAVIEST), async () => {
       const known = this.#known.get(path);
       const searched = known && this.#sources.find(({ architecture }) => architecture === known.source.architecture);
-      if (known && searched) await this.#attempt(path, () => this.#importKnown(known, searched));
+      if (known && searched && stat) await this.#attempt(path, () => this.#importKnown(known, searched, stat));
       else await this.#attempt(path, () => this.#searchFile(path, isNamed));
     });
   }
@@ -162,13 +168,16 @@ export class ImportPass {
     this.#context.problem('not-a-source', path, new HoldfastError('INVALID_ARGUMENT', why));
   }
 
-  /** Imports what is new of a session that was imported before. A deleted file leaves it as it is. */
-  async #importKnown(known: KnownSession, searched: SearchedSource): Promise<void> {
+  /** Imports what is new of a session that was imported before, given the state of its main file. */
+  async #importKnown(known: KnownSession, searched: SearchedSource, main: Stats): Promise<void> {
     const { path, sessionId } = known.source;
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
     this.#context.opened(path);
     const files = await searched.files({ path });
-    if (files.every((file) => isUnchanged(file, known.source))) {
+    const isUnchanged = (file: SessionFile): boolean => {
+      const stat = file.path === path ? main : statOf(file.path);
+      return stat !== undefined && sourceFile(known.source, file.name)?.stamp === stampOf(stat);
+    };
+    if (files.every(isUnchanged)) {
       this.#context.ended('unchanged');
       return;
     }
@@ -216,7 +225,7 @@ export class ImportPass {
     try {
       for (const rows of reader.list()) {
         const { path } = rows.found;
-        await this.#pool.start(() => this.#attempt(path, () => this.#importRows(architecture, rows, reader)));
+        await this.#pool.start(HEAVIEST, () => this.#attempt(path, () => this.#importRows(architecture, rows, reader)));
       }
     } finally {
       await this.#pool.settle(); // the tasks read from the reader
@@ -299,14 +308,18 @@ export class ImportPass {
   }
 }
 
+/** The state of a file; `undefined` when it is not there or cannot be looked at, which reading it reports. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a source is the session at a path: it was imported from there, or the file has moved there. */
 function isPlaceOf(source: SourceSummary, path: string): boolean {
   return source.path === path || lstatSync(source.path, { throwIfNoEntry: false }) === undefined;
-}
-
-function isUnchanged({ name, path }: SessionFile, source: SourceSummary): boolean {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat !== undefined && sourceFile(source, name)?.stamp === stampOf(stat);
 }
 
 function isUnchangedMember({ id, stamp }: SessionRows, source: SourceSummary): boolean {

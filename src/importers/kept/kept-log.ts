@@ -62,7 +62,7 @@ export async function readKept(store: Store, id: string): Promise<KeptLog & { re
 
 /** Reads the log of a session that may not exist yet, or may be one of our own. */
 export async function readKeptLog(store: Store, id: string): Promise<KeptLog> {
-  const { incarnation } = await store.head(id);
+  const { incarnation, seq: head } = await store.head(id);
   const files = new Map<string, KeptFile & { readonly batches: KeptBatch[] }>();
   const replaced: KeptFile[] = [];
   const torn: KeptBatch[] = [];
@@ -70,7 +70,8 @@ export async function readKeptLog(store: Store, id: string): Promise<KeptLog> {
   let described: SourceDescribedFields | undefined;
   const titled: (EventEnvelope & SourceDescribedFields)[] = [];
   let seq = 0;
-  for await (const event of store.read(id, { incarnation })) {
+  const events = head === 0 ? [] : store.read(id, { incarnation }); // most sessions are imported once
+  for await (const event of events) {
     seq = event.seq;
     if (event.type !== 'source/described' && event.type !== 'source/recorded' && event.type !== 'source/replaced')
       continue;

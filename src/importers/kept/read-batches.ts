@@ -16,9 +16,22 @@ export interface FileBatch {
   readonly isLast: boolean;
 }
 
+/** A buffer that no reading uses: the buffers of thousands of small files would be freed late. */
+let spare: Buffer | undefined;
+
 /** Reads a file from an offset up to `size`. A last line without a newline is a batch of its own. */
 export function* readBatches(fd: number, from: number, size: number): Generator<FileBatch> {
-  let buffer = Buffer.allocUnsafe(Math.min(READ + BATCH, Math.max(0, size - from)));
+  const buffer = spare ?? Buffer.allocUnsafeSlow(READ + BATCH);
+  spare = undefined;
+  try {
+    yield* batchesOf(fd, from, size, buffer);
+  } finally {
+    spare = buffer;
+  }
+}
+
+function* batchesOf(fd: number, from: number, size: number, given: Buffer): Generator<FileBatch> {
+  let buffer = given;
   let start = 0;
   let end = 0;
   let offset = from;

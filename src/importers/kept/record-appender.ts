@@ -1,5 +1,5 @@
 /** Appends records to the log of an imported session in bounded transactions, each guarded by the log's end. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isHoldfastError } from '../../core/errors.ts';
 import type { NewEvent } from '../../core/events.ts';
 import type {
@@ -36,7 +36,7 @@ export interface NewBatch extends Pick<SourceRecordedFields, 'file' | 'role' | '
 
 /** The SHA-256 of bytes. */
 export function hashOf(bytes: Buffer | string): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes, 'hex');
 }
 
 export class RecordAppender {
@@ -65,8 +65,8 @@ export class RecordAppender {
     this.#characters += 256;
   }
 
-  /** Adds a batch; commits when the transaction is full. */
-  async record({ bytes, redacted, left, at, stamp, agentId, ...place }: NewBatch): Promise<void> {
+  /** Adds a batch; returns a promise when the transaction is full and is being committed. The bytes of the batch are no longer used then. */
+  record({ bytes, redacted, left, at, stamp, agentId, ...place }: NewBatch): Promise<void> | undefined {
     const range: SourceRange = { offset: place.offset, bytes: bytes.length, hash: hashOf(bytes) };
     const { encoding, data } = encodeBytes(redacted ?? left?.bytes ?? bytes);
     const isExternal = data.length > MAX_INLINE;
@@ -86,7 +86,7 @@ export class RecordAppender {
     });
     this.#characters += data.length + 256;
     this.#bytes += bytes.length;
-    if (this.#characters >= MAX_CHARACTERS || this.#events.length >= MAX_EVENTS) await this.commit();
+    return this.#characters >= MAX_CHARACTERS || this.#events.length >= MAX_EVENTS ? this.commit() : undefined;
   }
 
   /** Commits what was added. Throws `StaleLog` when another process has appended since the log was read. */

@@ -87,8 +87,8 @@ export class SessionList {
   #infoOf(row: ListRow, recent: ReadonlyMap<number, SessionSummary>): SessionInfo {
     const { key, id, seq, updated_at: updatedAt } = row;
     const remembered = recent.get(key);
+    const stored = remembered || row.data === null ? undefined : parseSummary(row.data);
     // A copy of what this process remembers: the caller may change what it gets.
-    const stored = row.data === null ? undefined : parseSummary(row.data);
     const summary = remembered ? structuredClone(remembered) : (stored ?? this.#foldAgain(row));
     const info = { ...summary, id, seq, updatedAt } as SessionInfo;
     return row.lease_holder === null ? info : { ...info, lease: leaseFromRow(row, this.#clock) };

@@ -21,6 +21,20 @@ function noise(session: string, lines: number): string {
   );
 }
 
+/** Sessions of one prompt each. */
+function smallSessions(count: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`s${n}.jsonl`, prompt(`s${n}`, 0)]));
+}
+
+/** The number of transactions in a write-ahead log of SQLite: the header of the last page of each has the size of the database. */
+function commitsIn(path: string): number {
+  const log = readFileSync(path);
+  const frame = 24 + log.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) > 0) commits++;
+  return commits;
+}
+
 /** What an import leaves: the events without their times of commit. */
 async function endState(store: Store): Promise<unknown> {
   const state = [];
@@ -38,20 +52,39 @@ async function importInChild(database: string, root: string, reports?: number): 
   return await new Promise((resolve) => child.on('close', (_, signal) => resolve(signal)));
 }
 
-test('an importer killed at any transaction leaves a log that the next import completes to the same end', async () => {
-  const root = write(folder(), { 'a.jsonl': noise('a', 900), 'b.jsonl': noise('b', 20), 'c.jsonl': noise('c', 400) });
-  const whole = memoryStore();
-  await importTranscripts(whole, { paths: [root] });
-  const expected = await endState(whole);
-  for (const kills of [[2], [4, 1]]) {
-    const database = join(folder(), 'killed.db');
-    for (const reports of kills) expect(await importInChild(database, root, reports)).toBe('SIGKILL');
-    const store = await openSqlite(database);
-    const { problems } = await importTranscripts(store, { paths: [root] });
-    expect(problems).toEqual([]);
-    expect(await endState(store)).toEqual(expected);
-    expect((await store.check()).problems).toEqual([]);
-  }
+test.for([
+  {
+    of: 'large sessions',
+    files: { 'a.jsonl': noise('a', 900), 'b.jsonl': noise('b', 20), 'c.jsonl': noise('c', 400) },
+    killedAfter: [[2], [4, 1]],
+  },
+  { of: 'small sessions, which share transactions', files: smallSessions(200), killedAfter: [[1], [130, 1]] },
+])(
+  'an importer of $of killed at any transaction leaves a log that the next import completes to the same end',
+  async ({ files, killedAfter }) => {
+    const root = write(folder(), files);
+    const whole = memoryStore();
+    await importTranscripts(whole, { paths: [root] });
+    const expected = await endState(whole);
+    for (const kills of killedAfter) {
+      const database = join(folder(), 'killed.db');
+      for (const reports of kills) expect(await importInChild(database, root, reports)).toBe('SIGKILL');
+      const store = await openSqlite(database);
+      const { problems } = await importTranscripts(store, { paths: [root] });
+      expect(problems).toEqual([]);
+      expect(await endState(store)).toEqual(expected);
+      expect((await store.check()).problems).toEqual([]);
+    }
+  },
+);
+
+test('small sessions share transactions', async () => {
+  const database = join(folder(), 'shared.db');
+  const store = await openSqlite(database);
+  const before = commitsIn(`${database}-wal`);
+  const root = write(folder(), smallSessions(200));
+  expect(await importTranscripts(store, { paths: [root] })).toMatchObject({ sessions: 200 });
+  expect(commitsIn(`${database}-wal`) - before).toBeLessThan(10);
 });
 
 test('importers that run at once double nothing', async () => {

@@ -1,14 +1,5 @@
 /** Folders and stores that were made to break an import: each problem is reported, nothing is lost or overwritten (I10). */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -40,13 +31,6 @@ test('links, folders with the name of a file, unreadable files and names that ar
     ['symbolic-link', 'loop'],
     ['unreadable', '\uFFFD\uFFFD.jsonl'],
   ]);
-});
-
-test.skipIf(process.getuid?.() === 0)('a file without permission is reported', async () => {
-  const root = write(folder(), { 'a.jsonl': prompt('a', 0), 'b.jsonl': prompt('b', 0) });
-  chmodSync(join(root, 'a.jsonl'), 0);
-  const { problems, sessions } = await importTranscripts(memoryStore(), { paths: [root] });
-  expect([sessions, problems.map(({ code }) => code)]).toEqual([1, ['unreadable']]);
 });
 
 test('a sparse file of 10 GB is reported and skipped, and one of zeros within the limit is imported', async () => {
