@@ -17,7 +17,8 @@ interface LockHolder {
  * Blocks other processes of this machine, and other handles of this process, until the returned function is called. The lock is a file:
  * its holder creates and removes it. The lock of a dead process is broken. A caller that waits for too long gets `STORE_BUSY`.
  *
- * A pid that another program has got since the holder died looks alive, until the machine is started again: then remove the file.
+ * Its limits: all processes must see each other's pids, which those in two containers do not. If another program has got the pid of a
+ * dead holder, the holder looks alive: remove the file by hand.
  */
 export async function lockFile(path: string): Promise<() => void> {
   const id = randomUUID();
