@@ -1,6 +1,14 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // The examples import the package by its name, as users do: here it is the sources.
+  resolve: {
+    alias: [
+      { find: /^holdfast$/, replacement: join(import.meta.dirname, 'src/index.ts') },
+      { find: /^holdfast\/([\w-]+)$/, replacement: join(import.meta.dirname, 'src/$1.ts') },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],

@@ -8,6 +8,7 @@ export type { NewEvent, SessionEvent } from './core/events.ts';
 export { MAX_PROGRESS_LENGTH } from './core/progress.ts';
 export { type SessionSummary, summarizeSession } from './core/session-summary.ts';
 export { changesSummary } from './core/summary-change.ts';
+export { makesWork } from './core/work-events.ts';
 export type { Clock } from './ports/clock.ts';
 export type * from './ports/store.ts';
 export {
@@ -80,5 +81,6 @@ export {
   listPage,
   matchesFilter,
 } from './stores/session-listing.ts';
+export { storeFailure } from './stores/store-failure.ts';
 export { systemClock } from './stores/system-clock.ts';
 export { Watchers } from './stores/watchers.ts';

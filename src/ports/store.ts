@@ -109,12 +109,18 @@ export interface AcquireLeaseOptions {
   readonly replacing?: Pick<Lease, 'fence' | 'renewals'>;
 }
 
-/** With `acquired: false`, `lease` is the live lease of the other holder. */
+/**
+ * What `acquireLease` returns. Look at `acquired` before you use `lease`: with `acquired: false` it is the live lease of the other holder,
+ * and its fence is not yours. Both variants have a `lease`, so the compiler does not remind you.
+ */
 export type LeaseAttempt =
   | { readonly acquired: true; readonly lease: Lease }
   | { readonly acquired: false; readonly lease: Lease };
 
-/** Renews a lease until it is stopped, even while the event loop is blocked (D76). */
+/**
+ * Renews a lease until it is stopped (D76). The keepers of SQLite and of a PostgreSQL store with an address renew in a thread, even while
+ * the event loop is blocked. Those of `LeaseKeepers` in `holdfast/store` renew by timers, which a blocked event loop delays.
+ */
 export interface LeaseKeeper {
   /** Milliseconds until the lease ends, by the clock that leaves less time; negative once it has ended. */
   remainingMs(): number;
@@ -258,11 +264,13 @@ export interface IntegrityReport {
  * - Content is stored and referenced by the append of its event, and read through a session that refers to it. The store removes it with
  *   its last reference, in the transaction that replaces or deletes the event.
  * - A fence only increases, also across release, expiry and deletion of a session; deleting a session ends its lease and its fence.
- * - A session id is any text of 1 to 512 characters without NUL and lone surrogates; any other is `INVALID_ARGUMENT`.
- * - `watch` calls the watcher after an append or a draft of the session was committed, by any process. Calls may be late, merged or
- *   spurious.
+ * - A session id is any text of 1 to 512 characters without control characters and lone surrogates; any other is `INVALID_ARGUMENT`.
+ * - `watch` calls the watcher after an append, a draft, a replaced event, a fork into the session or its deletion was committed, by any
+ *   process. Calls may be late, merged or spurious.
  * - Work on many events (deleting, forking) holds no lock for long; after a crash it is completed or undone.
- * - Every method rejects with a `HoldfastError`; after `close` with `SESSION_CLOSED`.
+ * - Every method rejects with a `HoldfastError`; after `close` with `SESSION_CLOSED`. `watch`, `watchWork` and `keepLease` return no
+ *   promise and throw it; `read` returns at once and rejects when its first event is read.
+ * - `close` resolves when the calls that were running have settled.
  */
 export interface Store {
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }>;
@@ -271,8 +279,9 @@ export interface Store {
   head(sessionId: string): Promise<SessionHead>;
   watch(sessionId: string, listener: () => void): () => void;
   /**
-   * Calls the listener after an append, by any process, that may have given a session work (`makesWork`): with the session's id or, if
-   * the store cannot name it, without. Calls may be late, merged or spurious, and may be missed: a worker also searches. Optional.
+   * Calls the listener after an append, by any process, with an event that may have given a session work (`makesWork` of
+   * `holdfast/store`): with the session's id or, if the store cannot name it, without. Calls may be late, merged or spurious. Some may be
+   * missed while a connection is lost: a worker also lists the sessions with work from time to time. Optional.
    */
   watchWork?(listener: (sessionId?: string) => void): () => void;
 

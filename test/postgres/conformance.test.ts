@@ -29,6 +29,9 @@ describe.for([
     async loseContent(store, hash) {
       await queryOnce(databaseUrl(), `DELETE FROM "${schemas.get(store)}".contents WHERE hash = $1`, [hash]);
     },
+    async makeUnreachable(store) {
+      await dropSchema(schemas.get(store) ?? '');
+    },
     runs: partitions === 0 ? 20 : 5,
   });
   for (const { name, run } of suite) test(name, run);

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, test } from 'vitest';
+import { jsonFileStore } from '../../examples/json-store/json-file-store.ts';
 import type { Store } from '../../src/index.ts';
 import { storeConformance } from '../../src/testing.ts';
-import { jsonFileStore } from './support/json-file-store.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-json-'));
 const paths = new WeakMap<Store, string>();
@@ -26,6 +26,9 @@ const suite = storeConformance({
     const data = JSON.parse(readFileSync(path, 'utf8')) as { contents: [hash: string, text: string][] };
     data.contents = data.contents.filter(([each]) => each !== hash);
     writeFileSync(path, JSON.stringify(data));
+  },
+  async makeUnreachable(store) {
+    rmSync(paths.get(store) ?? '');
   },
 });
 for (const { name, run } of suite) test(name, run);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
-import { type Case, chunk, holder, note, readAll, readNotes, refused } from './harness.ts';
+import type { NewEvent } from '../../core/events.ts';
+import { methodsOfSession } from './every-method.ts';
+import { type Case, note, readAll, readNotes, refused } from './harness.ts';
 
 /** Ids that a careless store would confuse, cut, change or execute. */
 const HOSTILE_IDS: readonly string[] = [
@@ -213,26 +214,7 @@ export const appendCases: readonly Case[] = [
     name: 'every method rejects an id that a database would change or a terminal would interpret (I10)',
     async check({ store }) {
       for (const id of UNUSABLE_IDS) {
-        await refused(store.append(id, [note(1)], { id: 'a', expectedSeq: 0 }), 'INVALID_ARGUMENT');
-        await refused(readAll(store, id), 'INVALID_ARGUMENT');
-        await refused(store.head(id), 'INVALID_ARGUMENT');
-        await refused(store.readLease(id), 'INVALID_ARGUMENT');
-        await refused(store.readSnapshot(id), 'INVALID_ARGUMENT');
-        await refused(store.deleteSession(id), 'INVALID_ARGUMENT');
-        await refused(store.readDraft(id), 'INVALID_ARGUMENT');
-        await refused(store.readContent(id, 'sha256:x'), 'INVALID_ARGUMENT');
-        await refused(store.readCallContent(id, 'call'), 'INVALID_ARGUMENT');
-        await refused(store.forkSession(id, 'fork', { at: 1, events: [note(1)] }), 'INVALID_ARGUMENT');
-        await refused(store.replaceEvent(id, { ...note(1), seq: 1 } as SessionEvent), 'INVALID_ARGUMENT');
-        await refused(store.acquireLease(id, { holder: holder('one'), ttlMs: 1000 }), 'INVALID_ARGUMENT');
-        await refused(store.renewLease(id, 1, 1000), 'INVALID_ARGUMENT');
-        await refused(store.releaseLease(id, 1), 'INVALID_ARGUMENT');
-        await refused(store.writeSnapshot(id, { seq: 1, data: '{}' }), 'INVALID_ARGUMENT');
-        await refused(store.appendDraft(id, [chunk(1, 1)], { fence: 1 }), 'INVALID_ARGUMENT');
-        // These two throw, because they return no promise.
-        await refused((async () => store.watch(id, () => {}))(), 'INVALID_ARGUMENT');
-        const keepOptions = { ttlMs: 1000, onLost: () => {} };
-        await refused((async () => store.keepLease(id, 1, keepOptions))(), 'INVALID_ARGUMENT');
+        for (const call of methodsOfSession(store, id)) await refused(call(), 'INVALID_ARGUMENT');
       }
       await refused(store.append('s', [note(1)], { id: '', expectedSeq: 0 }), 'INVALID_ARGUMENT');
       for (const expectedSeq of [-1, 0.5, Number.NaN]) {

@@ -207,7 +207,7 @@ export const contentCases: readonly Case[] = [
   },
   {
     name: 'a content that the store lost is CONTENT_NOT_FOUND, and the integrity check names it (D58)',
-    damaging: true,
+    needs: ['loseContent'],
     async check({ store, loseContent }) {
       await begin(store, 's', SHARED);
       await begin(store, 't');

@@ -11,6 +11,7 @@ import type {
   SearchOptions,
   Store,
 } from '../../ports/store.ts';
+import { witnessedStore } from './witnessed-store.ts';
 
 /** A clock that a case advances. */
 export interface SuiteClock extends Clock {
@@ -50,32 +51,39 @@ export interface Harness {
   readonly reopen?: (() => Promise<Store>) | undefined;
   /** Removes a text without the store; absent when the suite cannot damage the store. */
   readonly loseContent?: ((hash: string) => Promise<void>) | undefined;
+  /** Makes the data unreachable; absent when the suite cannot. */
+  readonly makeUnreachable?: (() => Promise<void>) | undefined;
 }
 
 export interface HarnessOptions {
   create(options: { readonly clock: Clock }): Promise<Store>;
   reopen?(store: Store, options: { readonly clock: Clock }): Promise<Store>;
   loseContent?(store: Store, hash: string): Promise<void>;
+  makeUnreachable?(store: Store): Promise<void>;
 }
+
+/** What a rule needs besides a store: an option of the suite, or a method that is optional. */
+export type Need = 'reopen' | 'loseContent' | 'makeUnreachable' | 'search' | 'watchWork';
 
 /** One rule of the contract. */
 export interface Case {
   readonly name: string;
-  /** Needs a second handle on the same data. */
-  readonly shared?: true;
-  /** Skipped for a store without `search`. */
-  readonly searching?: true;
-  /** Needs a store that the suite can damage. */
-  readonly damaging?: true;
+  /** The rule is skipped when one of these is missing. */
+  readonly needs?: readonly Need[];
   check(harness: Harness): Promise<void>;
 }
 
-/** Runs `work` on a new store and closes every handle afterwards. */
+/**
+ * Runs `work` on a new store and closes every handle afterwards. Rejects also when a handle threw or rejected with an error that the
+ * contract does not allow.
+ */
 export async function withStore(options: HarnessOptions, work: (harness: Harness) => Promise<void>): Promise<void> {
   const clock = suiteClock();
-  const store = await options.create({ clock });
+  const created = await options.create({ clock });
+  const broken: string[] = [];
+  const store = witnessedStore(created, broken);
   const handles = [store];
-  const { reopen, loseContent } = options;
+  const { reopen, loseContent, makeUnreachable } = options;
   try {
     await work({
       store,
@@ -83,15 +91,17 @@ export async function withStore(options: HarnessOptions, work: (harness: Harness
       reopen:
         reopen &&
         (async () => {
-          const handle = await reopen(store, { clock });
+          const handle = witnessedStore(await reopen(created, { clock }), broken);
           handles.push(handle);
           return handle;
         }),
-      loseContent: loseContent && ((hash) => loseContent(store, hash)),
+      loseContent: loseContent && ((hash) => loseContent(created, hash)),
+      makeUnreachable: makeUnreachable && (() => makeUnreachable(created)),
     });
   } finally {
     for (const handle of handles.reverse()) await handle.close();
   }
+  assert.deepEqual(broken, [], 'every error of a store is a HoldfastError, and promises reject');
 }
 
 /** A user's own event. */

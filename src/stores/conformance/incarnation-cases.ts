@@ -128,7 +128,7 @@ export const incarnationCases: readonly Case[] = [
   },
   {
     name: 'a handle that wrote to a deleted session writes nothing into a session that another handle created later',
-    shared: true,
+    needs: ['reopen'],
     async check({ store, reopen }) {
       const other = await reopen?.();
       if (!other) return;

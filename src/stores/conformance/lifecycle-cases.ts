@@ -1,19 +1,8 @@
 import assert from 'node:assert/strict';
 import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import type { Store } from '../../ports/store.ts';
-import {
-  assertHits,
-  type Case,
-  chunk,
-  holder,
-  leaseOn,
-  note,
-  readAll,
-  readNotes,
-  refused,
-  said,
-  searchIn,
-} from './harness.ts';
+import { everyMethod } from './every-method.ts';
+import { assertHits, type Case, chunk, holder, leaseOn, note, readAll, readNotes, refused, said } from './harness.ts';
 
 /** Resolves at the next call of a session's watcher. */
 function nextNews(store: Store, sessionId: string): Promise<void> {
@@ -25,31 +14,21 @@ function nextNews(store: Store, sessionId: string): Promise<void> {
   });
 }
 
-/** Calls every method of a store, with arguments that an open one would accept. */
-function everyMethod(store: Store): readonly (() => Promise<unknown>)[] {
-  return [
-    () => store.append('s', [note(1)], { id: 'z', expectedSeq: 0 }),
-    () => readAll(store, 's'),
-    () => store.head('s'),
-    async () => store.watch('s', () => {}),
-    () => store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 }),
-    () => store.renewLease('s', 1, 1000),
-    async () => store.keepLease('s', 1, { ttlMs: 1000, onLost: () => {} }),
-    () => store.releaseLease('s', 1),
-    () => store.readLease('s'),
-    () => store.writeSnapshot('s', { seq: 1, data: '{}' }),
-    () => store.readSnapshot('s'),
-    () => store.appendDraft('s', [chunk(1, 1)], { fence: 1 }),
-    () => store.readDraft('s'),
-    () => store.readContent('s', 'sha256:x'),
-    () => store.readCallContent('s', 'call'),
-    () => store.listSessions(),
-    ...(store.search ? [() => searchIn(store, 'x')] : []),
-    () => store.deleteSession('s'),
-    () => store.forkSession('s', 'fork', { at: 1, events: [note(1)] }),
-    () => store.replaceEvent('s', { ...note(1), seq: 1 } as SessionEvent),
-    () => store.check(),
-  ];
+/** Resolves when the watcher of work is called for this session, or without an id. */
+function nextWork(store: Store, sessionId: string): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = store.watchWork?.((id) => {
+      if (id !== undefined && id !== sessionId) return;
+      stop?.();
+      resolve();
+    });
+  });
+}
+
+/** An input: the most common event that makes work. */
+function input(inputId: string): NewEvent {
+  const content = [{ type: 'text' as const, text: 'x' }];
+  return { type: 'input/queued', at: '2026-01-01T00:00:00.000Z', inputId, mode: 'next', content };
 }
 
 export const lifecycleCases: readonly Case[] = [
@@ -106,7 +85,7 @@ export const lifecycleCases: readonly Case[] = [
   },
   {
     name: "a watcher is called for another handle's appends, drafts, replaced events and deletions",
-    shared: true,
+    needs: ['reopen'],
     async check({ store, reopen }) {
       const other = await reopen?.();
       if (!other) return;
@@ -127,8 +106,40 @@ export const lifecycleCases: readonly Case[] = [
     },
   },
   {
+    name: 'a watcher of work is called after an append that makes work, until it stops (D61)',
+    needs: ['watchWork'],
+    async check({ store }) {
+      let calls = 0;
+      const stop = store.watchWork?.(() => calls++);
+      let news = nextWork(store, 's');
+      await store.append('s', [input('i1')], { id: 'a', expectedSeq: 0 });
+      await news;
+      assert.ok(calls > 0);
+      assert.deepEqual(
+        (await store.listSessions({ work: true })).sessions.map(({ id }) => id),
+        ['s'],
+      );
+      stop?.();
+      const before = calls;
+      news = nextWork(store, 't');
+      await store.append('t', [note(1), input('i2')], { id: 'a', expectedSeq: 0 });
+      await news;
+      assert.equal(calls, before);
+    },
+  },
+  {
+    name: "a watcher of work is called after another handle's append (D61)",
+    needs: ['watchWork', 'reopen'],
+    async check({ store, reopen }) {
+      const other = await reopen?.();
+      const news = nextWork(store, 's');
+      await other?.append('s', [input('i1')], { id: 'a', expectedSeq: 0 });
+      await news;
+    },
+  },
+  {
     name: 'another handle reads acknowledged events at once, and follows the same rules (I1, I6)',
-    shared: true,
+    needs: ['reopen'],
     async check({ store, reopen, clock }) {
       const other = await reopen?.();
       if (!other) return;
@@ -153,7 +164,7 @@ export const lifecycleCases: readonly Case[] = [
   },
   {
     name: 'the summary of a session includes the events of two handles',
-    shared: true,
+    needs: ['reopen'],
     async check({ store, reopen }) {
       const other = await reopen?.();
       if (!other) return;
@@ -170,7 +181,7 @@ export const lifecycleCases: readonly Case[] = [
   },
   {
     name: 'a closed and reopened store has everything that was written (I1)',
-    shared: true,
+    needs: ['reopen'],
     async check({ store, reopen }) {
       if (!reopen) return;
       const lease = await leaseOn(store, 's');
@@ -212,11 +223,35 @@ export const lifecycleCases: readonly Case[] = [
   {
     name: 'close waits for running operations, and can be called again',
     async check({ store, reopen }) {
+      await store.append('origin', [note(1), note(2)], { id: 'a', expectedSeq: 0 });
+      let running = 0;
+      const track = async <T>(operation: Promise<T>): Promise<T | undefined> => {
+        running++;
+        try {
+          return await operation;
+        } finally {
+          running--;
+        }
+      };
       const appends = Array.from({ length: 20 }, (_, i) =>
-        store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 }),
+        track(store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 })),
+      );
+      const others = [
+        store.forkSession('origin', 'fork', { at: 2, events: [note(3)] }),
+        store.replaceEvent('origin', { ...note('erased'), seq: 1 } as SessionEvent),
+        store.acquireLease('s', { holder: holder('one'), ttlMs: 1000 }),
+        store.writeSnapshot('origin', { seq: 1, data: '{}' }),
+        store.deleteSession('unknown'),
+        store.listSessions(),
+      ].map((operation) =>
+        track<unknown>(operation).catch((error) => refused(Promise.reject(error), 'SESSION_CLOSED')),
       );
       await Promise.all([store.close(), store.close()]);
+      // A result may need some microtasks to get from the store to this line, but no turn of the event loop.
+      for (let i = 0; i < 10; i++) await Promise.resolve();
+      assert.equal(running, 0, 'the operations that were running when close resolved');
       assert.deepEqual(await Promise.all(appends), Array(20).fill({ seq: 1 }));
+      await Promise.all(others);
       await store.close();
       if (!reopen) return;
       const again = await reopen();

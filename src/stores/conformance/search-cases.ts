@@ -269,4 +269,4 @@ const cases: readonly Case[] = [
   },
 ];
 
-export const searchCases: readonly Case[] = cases.map((each) => ({ ...each, searching: true }));
+export const searchCases: readonly Case[] = cases.map((each) => ({ ...each, needs: ['search'] }));

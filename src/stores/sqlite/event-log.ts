@@ -37,6 +37,11 @@ export interface Appended {
   readonly written?: Written;
 }
 
+/** Whether the append wrote its events; a repetition did not. */
+export function isWritten({ written }: Appended): boolean {
+  return written !== undefined;
+}
+
 /** Appending: who may, and whether it was done before. Always within a write transaction. */
 export class EventLog {
   readonly #sessions: SessionTable;

@@ -23,7 +23,7 @@ import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
 import { DraftTable } from './draft-table.ts';
 import type { Database } from './driver.ts';
-import { type Appended, EventLog } from './event-log.ts';
+import { type Appended, EventLog, isWritten } from './event-log.ts';
 import { EventReplacement } from './event-replacement.ts';
 import { EventTable } from './event-table.ts';
 import { FileGuard } from './file-guard.ts';
@@ -197,7 +197,10 @@ export function storeOnDatabase(
       return watchers.add(sessionId, listener);
     },
 
-    watchWork: (listener) => remote.watchWork(listener),
+    watchWork(listener) {
+      enter();
+      return remote.watchWork(listener);
+    },
 
     async acquireLease(sessionId, leaseOptions) {
       enter(sessionId);
@@ -391,8 +394,4 @@ export function storeOnDatabase(
       return readSettings(database);
     },
   };
-}
-
-function isWritten({ written }: Appended): boolean {
-  return written !== undefined;
 }

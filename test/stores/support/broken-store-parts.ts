@@ -1,4 +1,5 @@
 /** How a store of the suite's own test is broken: methods replaced, options ignored, contents lost. */
+import { HoldfastError } from '../../../src/core/errors.ts';
 import type { NewEvent } from '../../../src/core/events.ts';
 import type { Clock } from '../../../src/ports/clock.ts';
 import type { AppendOptions, SessionInfo, Store } from '../../../src/ports/store.ts';
@@ -12,8 +13,8 @@ export interface BrokenStore {
   wrap(store: Store, clock: Clock): Store;
 }
 
-/** The store with some methods replaced. */
-export function replacing(store: Store, methods: Partial<Store>): Store {
+/** The store with some methods replaced, or without some of them. */
+export function replacing(store: Store, methods: { readonly [K in keyof Store]?: Store[K] | undefined }): Store {
   return new Proxy(store, {
     get: (target, name, receiver) =>
       name in methods ? methods[name as keyof Store] : Reflect.get(target, name, receiver),
@@ -129,28 +130,38 @@ export function listingBefore(
   };
 }
 
-export const lostContents = new WeakMap<Store, Set<string>>();
+const damages = new WeakMap<Store, { readonly lost: Set<string>; isUnreachable: boolean }>();
 
-/** A memory store whose contents can be lost, which damage from outside cannot do. */
-export function losable(store: Store): Store {
-  const lost = new Set<string>();
+/** A memory store that can be damaged, which nothing outside of its process can do. */
+export function damageable(store: Store): Store {
+  const damage = { lost: new Set<string>(), isUnreachable: false };
   const damaged = replacing(store, {
+    async append(id, events, options) {
+      if (damage.isUnreachable) throw new HoldfastError('STORE_FAILED', 'the data cannot be reached; check the disk');
+      return store.append(id, events, options);
+    },
     async readContent(id, hash, options) {
       const text = await store.readContent(id, hash, options);
-      if (text !== undefined && lost.has(hash)) throw contentMissing(id, hash);
+      if (text !== undefined && damage.lost.has(hash)) throw contentMissing(id, hash);
       return text;
     },
     async check() {
       const report = await store.check();
-      const problems = [...report.problems, ...[...lost].map((hash) => `content ${hash} is missing`)];
+      const problems = [...report.problems, ...[...damage.lost].map((hash) => `content ${hash} is missing`)];
       return { ...report, ok: problems.length === 0, problems };
     },
   });
-  lostContents.set(damaged, lost);
+  damages.set(damaged, damage);
   return damaged;
 }
 
-/** Loses a content of a store that `losable` made. */
+/** Loses a content of a damageable store. */
 export function loseContent(store: Store, hash: string): void {
-  lostContents.get(store)?.add(hash);
+  damages.get(store)?.lost.add(hash);
+}
+
+/** Makes the data of a damageable store unreachable: it rejects every append. */
+export function makeUnreachable(store: Store): void {
+  const damage = damages.get(store);
+  if (damage) damage.isUnreachable = true;
 }

@@ -4,6 +4,7 @@
  */
 import type { DraftChunk, EventReading } from '../../../src/ports/store.ts';
 import { sessionNotFound } from '../../../src/stores/refusals.ts';
+import { BROKEN_ERRORS_AND_ENDS } from './broken-errors.ts';
 import { BROKEN_FORKS_AND_LEASES } from './broken-forks.ts';
 import {
   type BrokenStore,
@@ -308,6 +309,7 @@ export const brokenStores: readonly BrokenStore[] = [
       }),
   },
   ...BROKEN_FORKS_AND_LEASES,
+  ...BROKEN_ERRORS_AND_ENDS,
   {
     breaks: 'contents of calls are dropped before others are stored',
     noticedBy: 'stores and drops the content of one call',

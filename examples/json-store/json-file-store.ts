@@ -1,11 +1,10 @@
 /**
- * A store in one JSON file: small enough to read in one go, and passes the whole suite. It is what docs/writing-a-store.md
- * describes, and uses nothing but public entries.
+ * A store in one JSON file, for processes of one machine: small enough to read in one go, and it passes the whole suite. Each change
+ * writes the whole file, so it is an example and no store for long sessions. docs/writing-a-store.md explains it.
  */
-import type { Clock, Store } from '../../../src/index.ts';
 import {
-  type AppendedEvent,
   addChunks,
+  type Clock,
   checkAppend,
   checkCount,
   checkDraft,
@@ -17,7 +16,6 @@ import {
   checkTtl,
   contentMissing,
   DEFAULT_HITS,
-  type DraftChunk,
   decodeEvent,
   encodeEvent,
   eventNotFound,
@@ -26,90 +24,46 @@ import {
   findRepeatedAppend,
   forkTargetExists,
   type Lease,
+  type LeaseAttempt,
   LeaseKeepers,
   leaseBlocks,
   listPage,
+  makesWork,
   matchTexts,
   parseQuery,
   refuseStale,
   type SearchHit,
-  type SessionSummary,
-  type StoredSnapshot,
+  type Store,
   searchableTexts,
   selectChunks,
-  sessionGone,
   sessionNotFound,
   snapshotBeyondLog,
   storeClosed,
   summarizeAppend,
   systemClock,
   Watchers,
-} from '../../../src/store.ts';
+} from 'holdfast/store';
+import { DATA_FORMAT, dropUnreferred, type LoggedEvent, present } from './json-data.ts';
 import { JsonFile } from './json-file.ts';
-
-interface LoggedEvent extends AppendedEvent {
-  /** The hashes of the contents that it refers to. */
-  readonly contents?: readonly string[];
-}
-
-/** One incarnation of a session. */
-interface SessionData {
-  readonly incarnation: number;
-  revision: number;
-  log: LoggedEvent[];
-  summary?: SessionSummary | undefined;
-  fence?: number;
-  lease?: Lease | undefined;
-  snapshot?: StoredSnapshot | undefined;
-  drafts: readonly DraftChunk[];
-  /** Pairs, not an object: a key may be `__proto__`. */
-  callContents: (readonly [call: string, text: string])[];
-}
-
-interface Data {
-  lastFence: number;
-  readonly sessions: Map<string, SessionData>;
-  /** How many incarnations of each session were deleted. */
-  readonly ended: Map<string, number>;
-  readonly contents: Map<string, string>;
-}
-
-function parse(text: string | undefined): Data {
-  const { lastFence = 0, sessions = [], ended = [], contents = [] } = text === undefined ? {} : JSON.parse(text);
-  return { lastFence, sessions: new Map(sessions), ended: new Map(ended), contents: new Map(contents) };
-}
-
-function format({ lastFence, sessions, ended, contents }: Data): string {
-  return JSON.stringify({ lastFence, sessions: [...sessions], ended: [...ended], contents: [...contents] });
-}
-
-/** Returns the incarnation that the caller names; an empty one if there is no session. */
-function living(data: Data, id: string, incarnation: number | undefined): SessionData {
-  const session: SessionData = data.sessions.get(id) ?? {
-    incarnation: (data.ended.get(id) ?? 0) + 1,
-    revision: 0,
-    log: [],
-    drafts: [],
-    callContents: [],
-  };
-  if (incarnation !== undefined && incarnation !== session.incarnation) throw sessionGone(id);
-  return session;
-}
-
-/** Drops contents without a reference. */
-function dropUnreferred(data: Data): void {
-  const referred = new Set<string>();
-  for (const { log } of data.sessions.values())
-    for (const { contents = [] } of log) for (const hash of contents) referred.add(hash);
-  for (const hash of data.contents.keys()) if (!referred.has(hash)) data.contents.delete(hash);
-}
 
 const POLL_MS = 20;
 
-export function jsonFileStore(path: string, { clock = systemClock }: { readonly clock?: Clock } = {}): Store {
-  const file = new JsonFile(path, parse, format);
+/** Options of `jsonFileStore`. */
+export interface JsonFileStoreOptions {
+  /** The clock for the expiry of leases. */
+  readonly clock?: Clock;
+  /** Called between two writes: `crashPoints().pass` kills the process there. */
+  readonly pass?: (point: string) => void;
+}
+
+/** Opens the store in this file, which need not exist. */
+export function jsonFileStore(path: string, options: JsonFileStoreOptions = {}): Store {
+  const { clock = systemClock, pass = () => {} } = options;
+  const file = new JsonFile(path, DATA_FORMAT, pass);
   const watchers = new Watchers();
   const keepers = new LeaseKeepers(clock);
+  /** The leases that this handle acquired or renewed last: a keeper looks here, not into the file. */
+  const held = new Map<string, Lease>();
   let poll: NodeJS.Timeout | undefined;
   let seen: string | undefined;
   let closed = false;
@@ -119,12 +73,24 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
     if (sessionId !== undefined) checkSessionId(sessionId);
   }
 
+  /** Looks for changes of other processes from now on. */
+  function startPolling(): void {
+    if (poll) return;
+    seen = file.version();
+    poll = setInterval(look, POLL_MS).unref();
+  }
+
   /** Another process may have changed any session: spurious calls are allowed. */
   function look(): void {
-    const now = file.version();
-    if (now === seen) return;
-    seen = now;
+    try {
+      const now = file.version();
+      if (now === seen) return;
+      seen = now;
+    } catch {
+      return; // the next look may succeed
+    }
     for (const sessionId of watchers.sessions()) watchers.notify(sessionId);
+    watchers.notifyWork();
   }
 
   return {
@@ -133,7 +99,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       checkAppend(sessionId, events.length, options);
       const encoded = events.map(encodeEvent);
       const { seq, isNew } = await file.change((data) => {
-        const session = living(data, sessionId, options.incarnation);
+        const session = present(data, sessionId, options.incarnation);
         const repeated = findRepeatedAppend(sessionId, session.log, encoded, options);
         if (repeated !== undefined) return { seq: repeated, isNew: false };
         refuseStale(sessionId, { seq: session.log.length, fence: session.fence }, options);
@@ -152,6 +118,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
         return { seq: session.log.length, isNew: true };
       });
       if (isNew) watchers.notify(sessionId);
+      if (isNew && events.some(makesWork)) watchers.notifyWork(sessionId);
       return { seq };
     },
 
@@ -163,7 +130,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
         if (isRead) return [];
         isRead = true;
         const { after = 0, limit = Number.POSITIVE_INFINITY } = options;
-        return living(file.read(), sessionId, options.incarnation)
+        return present(file.read(), sessionId, options.incarnation)
           .log.slice(after, after + limit)
           .map(({ at, type, data }, i) => decodeEvent(sessionId, after + i + 1, at, type, data));
       });
@@ -171,22 +138,27 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
 
     async head(sessionId) {
       enter(sessionId);
-      const { incarnation, revision, log } = living(file.read(), sessionId, undefined);
+      const { incarnation, revision, log } = present(file.read(), sessionId);
       return { incarnation, seq: log.length, revision };
     },
 
     watch(sessionId, listener) {
       enter(sessionId);
-      if (poll === undefined) seen = file.version();
-      poll ??= setInterval(look, POLL_MS).unref();
+      startPolling();
       return watchers.add(sessionId, listener);
+    },
+
+    watchWork(listener) {
+      enter();
+      startPolling();
+      return watchers.addWork(listener);
     },
 
     async acquireLease(sessionId, options) {
       enter(sessionId);
       checkTtl(options.ttlMs);
-      return file.change((data) => {
-        const session = living(data, sessionId, undefined);
+      const attempt = await file.change((data): LeaseAttempt => {
+        const session = present(data, sessionId);
         const { lease } = session;
         if (lease && leaseBlocks(lease, options, lease.expiresAt - clock.now())) return { acquired: false, lease };
         const fence = ++data.lastFence;
@@ -196,25 +168,30 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
         data.sessions.set(sessionId, session);
         return { acquired: true, lease: session.lease };
       });
+      if (attempt.acquired) held.set(sessionId, attempt.lease);
+      return attempt;
     },
 
     async renewLease(sessionId, fence, ttlMs) {
       enter(sessionId);
       checkTtl(ttlMs);
-      return file.change((data) => {
+      const renewed = await file.change((data) => {
         const session = data.sessions.get(sessionId);
-        if (session?.lease?.fence !== fence) return false;
+        if (session?.lease?.fence !== fence) return undefined;
         const { lease } = session;
         session.lease = { ...lease, expiresAt: clock.now() + ttlMs, renewals: lease.renewals + 1 };
-        return true;
+        return session.lease;
       });
+      if (renewed) held.set(sessionId, renewed);
+      else if (held.get(sessionId)?.fence === fence) held.delete(sessionId);
+      return renewed !== undefined;
     },
 
     keepLease(sessionId, fence, options) {
       enter(sessionId);
       checkTtl(options.ttlMs);
       const remainingMs = (): number => {
-        const lease = file.read().sessions.get(sessionId)?.lease;
+        const lease = held.get(sessionId);
         return lease?.fence === fence ? lease.expiresAt - clock.now() : Number.NEGATIVE_INFINITY;
       };
       const renew = (): Promise<boolean> => this.renewLease(sessionId, fence, options.ttlMs);
@@ -242,7 +219,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       checkSnapshot(snapshot);
       const { seq, data: text } = snapshot;
       await file.change((data) => {
-        const session = living(data, sessionId, incarnation);
+        const session = present(data, sessionId, incarnation);
         if (fence !== undefined && fence !== session.fence) throw fenceConflict(sessionId, session.fence, fence);
         if (seq > session.log.length) throw snapshotBeyondLog(sessionId, seq, session.log.length);
         if (revision !== undefined && revision !== session.revision) return;
@@ -252,14 +229,14 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
 
     async readSnapshot(sessionId, { incarnation } = {}) {
       enter(sessionId);
-      return living(file.read(), sessionId, incarnation).snapshot;
+      return present(file.read(), sessionId, incarnation).snapshot;
     },
 
     async appendDraft(sessionId, chunks, { incarnation, fence }) {
       enter(sessionId);
       checkDraft(chunks, fence);
       await file.change((data) => {
-        const session = living(data, sessionId, incarnation);
+        const session = present(data, sessionId, incarnation);
         if (fence !== session.fence) throw fenceConflict(sessionId, session.fence, fence);
         session.drafts = addChunks(session.drafts, chunks);
       });
@@ -269,13 +246,13 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
     async readDraft(sessionId, options = {}) {
       enter(sessionId);
       checkReadDraft(options);
-      return selectChunks(living(file.read(), sessionId, options.incarnation).drafts, options);
+      return selectChunks(present(file.read(), sessionId, options.incarnation).drafts, options);
     },
 
     async readContent(sessionId, hash, { incarnation } = {}) {
       enter(sessionId);
       const data = file.read();
-      const { log } = living(data, sessionId, incarnation);
+      const { log } = present(data, sessionId, incarnation);
       if (!log.some(({ contents }) => contents?.includes(hash))) return undefined;
       const text = data.contents.get(hash);
       if (text === undefined) throw contentMissing(sessionId, hash);
@@ -284,7 +261,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
 
     async readCallContent(sessionId, call, { incarnation } = {}) {
       enter(sessionId);
-      return new Map(living(file.read(), sessionId, incarnation).callContents).get(call);
+      return new Map(present(file.read(), sessionId, incarnation).callContents).get(call);
     },
 
     async listSessions(options = {}) {
@@ -316,7 +293,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
     async deleteSession(sessionId, { incarnation } = {}) {
       enter(sessionId);
       const removed = await file.change((data) => {
-        const session = living(data, sessionId, incarnation);
+        const session = present(data, sessionId, incarnation);
         if (!data.sessions.delete(sessionId)) return false;
         data.ended.set(sessionId, session.incarnation);
         dropUnreferred(data);
@@ -330,7 +307,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       enter(sessionId);
       const closing = options.events.map(encodeEvent);
       const seq = await file.change((data) => {
-        const origin = living(data, sessionId, options.incarnation);
+        const origin = present(data, sessionId, options.incarnation);
         checkFork({ id: sessionId, seq: origin.log.length }, target, options);
         if (data.sessions.get(target)?.log.length) throw forkTargetExists(target);
         const log: LoggedEvent[] = [...origin.log.slice(0, options.at), ...closing].map(
@@ -343,7 +320,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
             ...(i === options.at && { appendId: `end of the fork of ${sessionId}` }),
           }),
         );
-        const { incarnation } = living(data, target, undefined);
+        const { incarnation } = present(data, target);
         data.sessions.delete(target); // it may have had a lease and no events: the fork replaces it
         const summary = summarizeAppend(target, undefined, 0, log);
         data.sessions.set(target, { incarnation, revision: 0, log, summary, drafts: [], callContents: [] });
@@ -358,7 +335,7 @@ export function jsonFileStore(path: string, { clock = systemClock }: { readonly 
       checkCount('the seq of an event', event.seq, 1);
       const encoded = encodeEvent(event);
       await file.change((data) => {
-        const session = living(data, sessionId, incarnation);
+        const session = present(data, sessionId, incarnation);
         if (session.log.length === 0) throw sessionNotFound(sessionId);
         const before = session.log[event.seq - 1];
         if (!before) throw eventNotFound(sessionId, event.seq);
