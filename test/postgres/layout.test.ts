@@ -120,7 +120,10 @@ describe('migrating', () => {
 });
 
 test('a server older than PostgreSQL 14 or a standby is refused with a sentence that says what to do', async () => {
-  const answering = (row: object) => ({ query: async <Row>() => [row] as unknown as readonly Row[] });
+  const answering = (row: object) => ({
+    query: async <Row>() => [row] as unknown as readonly Row[],
+    run: async () => 0,
+  });
   const good = { version: '180004', encoding: 'UTF8', commit: 'on', standby: false };
   await checkServer(answering(good));
   await expect(checkServer(answering({ ...good, version: '130010' }))).rejects.toMatchObject({

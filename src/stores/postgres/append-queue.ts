@@ -195,16 +195,9 @@ export class AppendQueue {
   async #commit(appends: readonly ReadyAppend[]): Promise<ReadonlyMap<number, number>> {
     if (appends.length === 0) return new Map();
     const { database, joins } = this.#parts;
-    const [first] = appends;
-    const query =
-      appends.length === 1 && first && isPlain(first) ? plainAppend(database, first) : groupAppend(database, appends);
-    const send = async (sql: Sql): Promise<ReadonlyMap<number, number>> => {
-      const rows = await sql.query<{ readonly n: number; readonly incarnation: number }>(query.statement, query.values);
-      return new Map(rows.map(({ n, incarnation }) => [n, incarnation]));
-    };
-    if (!joins.want(appends)) return send(database);
+    if (!joins.want(appends)) return write(database, database, appends);
     return database.transaction(async (sql) => {
-      const written = await send(sql);
+      const written = await write(database, sql, appends);
       await joins.run(
         sql,
         appends.filter((_, i) => written.has(i)),
@@ -243,6 +236,22 @@ export class AppendQueue {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+async function write(
+  database: PostgresDatabase,
+  sql: Sql,
+  appends: readonly ReadyAppend[],
+): Promise<ReadonlyMap<number, number>> {
+  const [first] = appends;
+  if (appends.length === 1 && first && isPlain(first)) {
+    const { statement, values } = plainAppend(database, first);
+    const count = await sql.run(statement, values);
+    return count > 0 ? new Map([[0, first.base.incarnation as number]]) : new Map();
+  }
+  const { statement, values } = groupAppend(database, appends);
+  const rows = await sql.query<{ readonly n: number; readonly incarnation: number }>(statement, values);
+  return new Map(rows.map(({ n, incarnation }) => [n, incarnation]));
 }
 
 function disturbed(sessionId: string): HoldfastError {

@@ -33,16 +33,20 @@ const FEW = 4;
 
 const TEXT_TYPES = new Set(['message/recorded', 'message/interrupted', 'source/recorded']);
 
+/** The columns of a session's row that follow from its summary. */
+function summaryColumns({ summary }: ReadyAppend): readonly unknown[] {
+  return [JSON.stringify(summary), summary.status ?? null, summary.work ?? null, summary.wakeAt ?? null];
+}
+
+function hasText({ encoded }: ReadyAppend): boolean {
+  return encoded.some(({ type }) => TEXT_TYPES.has(type));
+}
+
 /** The columns of a session's row that an append sets. */
-function columnsOf({ encoded, base, summary }: ReadyAppend): readonly unknown[] {
-  return [
-    encoded.at(-1)?.at ?? '',
-    summary === base.summary ? null : JSON.stringify(summary),
-    summary.status ?? null,
-    summary.work ?? null,
-    summary.wakeAt ?? null,
-    encoded.some(({ type }) => TEXT_TYPES.has(type)),
-  ];
+function columnsOf(append: ReadyAppend): readonly unknown[] {
+  const { encoded, base, summary: after } = append;
+  const [summary, ...rest] = summaryColumns(append);
+  return [encoded.at(-1)?.at ?? '', after === base.summary ? null : summary, ...rest, hasText(append)];
 }
 
 /** Whether the append is only a few events for a session that exists: most are. */
@@ -51,37 +55,58 @@ export function isPlain({ encoded, options }: ReadyAppend): boolean {
   return expectedSeq > 0 && encoded.length <= FEW && !contents?.length && !callContents && !endsDrafts?.length;
 }
 
-/** One plain append: checks sequence, incarnation, revision and fence, updates the session and inserts its events. */
+/** The statements of plain appends by database: their texts are long, and building one costs as much as sending it. */
+const PLAIN = new WeakMap<PostgresDatabase, Map<string, Statement>>();
+
+/**
+ * One plain append: checks sequence, incarnation, revision and fence, updates the session and inserts its events. It returns no rows: the
+ * number of rows that it wrote says whether it was refused, and reading a returned row costs as much as the insert.
+ */
 export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Query {
-  const { sessionId, encoded, options, base } = append;
-  const { length } = encoded;
-  const rows = encoded.map((_, i) => {
-    const first = 14 + 3 * i;
-    return `(${i + 1}, ${i === 0 ? '$5::text' : 'NULL'}, $${first}::text, $${first + 1}::text, $${first + 2}::text)`;
-  });
-  const text = `WITH appended AS (
-      UPDATE ${database.table('sessions')} SET seq = $2::int + ${length}, last_append = $5, updated_at = $7::text,
-        updated_hour = left($7::text, 13), summary = coalesce($8, summary), status = $9, work = $10, wake_at = $11,
-        unindexed = unindexed OR $12
-      WHERE id = $1 AND seq = $2 AND incarnation = $3 AND revision = $4 AND last_append IS DISTINCT FROM $5
-        AND ($6::bigint IS NULL OR fence = $6) AND ${usable(database)}
-      RETURNING key)
-    INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
-    SELECT key, $2::int + n, append_id, at, type, data
-    FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)
-    RETURNING $13::int AS n, $3::int AS incarnation`;
-  const values = [
+  const { sessionId, encoded, options, base, summary } = append;
+  const values: unknown[] = [
     sessionId,
     options.expectedSeq,
     base.incarnation,
     base.revision,
     options.id,
     options.fence ?? null,
-    ...columnsOf(append),
-    0,
-    ...encoded.flatMap(({ at, type, data }) => [at, type, data]),
+    encoded.at(-1)?.at,
+    hasText(append),
   ];
-  return { statement: { name: `append${length}`, text }, values };
+  for (const { at, type, data } of encoded) values.push(at, type, data);
+  const isSummarized = summary !== base.summary;
+  if (isSummarized) values.push(...summaryColumns(append));
+  return { statement: plainStatement(database, encoded.length, isSummarized), values };
+}
+
+function plainStatement(database: PostgresDatabase, length: number, isSummarized: boolean): Statement {
+  const known = PLAIN.get(database) ?? new Map<string, Statement>();
+  PLAIN.set(database, known);
+  const name = `append${length}${isSummarized ? 's' : ''}`;
+  const statement = known.get(name) ?? { name, text: plainText(database, length, isSummarized) };
+  known.set(name, statement);
+  return statement;
+}
+
+function plainText(database: PostgresDatabase, length: number, isSummarized: boolean): string {
+  const columns = (i: number): string => [0, 1, 2].map((column) => `$${9 + 3 * i + column}::text`).join(', ');
+  const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$5::text' : 'NULL'}, ${columns(i)})`);
+  const [summary, status, work, wakeAt] = [0, 1, 2, 3].map((i) => `$${9 + 3 * length + i}`);
+  const summarized = `, summary = ${summary}, status = ${status}, work = ${work}, wake_at = ${wakeAt}`;
+  return `WITH appended AS (
+      UPDATE ${database.table('sessions')} SET seq = $2::int + ${length}, last_append = $5, updated_at = $7::text,
+        updated_hour = left($7::text, 13), unindexed = unindexed OR $8${isSummarized ? summarized : ''}
+      WHERE id = $1 AND seq = $2 AND incarnation = $3 AND revision = $4 AND last_append IS DISTINCT FROM $5
+        AND ($6::bigint IS NULL OR fence = $6) AND ${usable(database)}
+      RETURNING key)
+    INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
+    ${
+      length === 1
+        ? `SELECT key, $2::int + 1, $5, ${columns(0)} FROM appended`
+        : `SELECT key, $2::int + n, append_id, at, type, data
+           FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)`
+    }`;
 }
 
 /**

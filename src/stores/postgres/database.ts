@@ -1,7 +1,9 @@
 import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
-import type { PgClient, PgPool, PgResult } from './pg.ts';
+import { ClientLoans } from './client-loans.ts';
+import type { PgClient, PgPool, PgQuery, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
+import { StatementTimeouts } from './statement-timeouts.ts';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -15,6 +17,8 @@ export interface Statement {
 /** Runs statements, in a transaction or each in its own. */
 export interface Sql {
   query<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Runs a statement that returns no rows, which is faster; resolves to the number of rows that it wrote. */
+  run(statement: Statement, values?: readonly unknown[]): Promise<number>;
 }
 
 interface DatabaseOptions {
@@ -33,6 +37,10 @@ export class PostgresDatabase implements Sql {
   readonly schema: string;
   readonly #pool: PgPool;
   readonly #options: DatabaseOptions;
+  readonly #loans: ClientLoans;
+  readonly #timeouts: StatementTimeouts;
+  /** The names of statements as servers know them. */
+  readonly #names = new Map<string, string>();
   readonly #handled = new WeakSet<object>();
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
@@ -43,6 +51,8 @@ export class PostgresDatabase implements Sql {
   constructor(pool: PgPool, options: DatabaseOptions) {
     this.#pool = pool;
     this.#options = options;
+    this.#loans = new ClientLoans(pool);
+    this.#timeouts = new StatementTimeouts(options.timeoutMs);
     this.schema = options.schema;
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
     pool.on('connect', this.#handleErrors);
@@ -68,6 +78,10 @@ export class PostgresDatabase implements Sql {
     return this.retrying(() => this.withClient((sql) => sql.query<Row>(statement, values)));
   }
 
+  run(statement: Statement, values?: readonly unknown[]): Promise<number> {
+    return this.retrying(() => this.withClient((sql) => sql.run(statement, values)));
+  }
+
   /** Runs work in a transaction; all of it again if it was disturbed or the connection broke. */
   transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.retrying(() => this.tryTransaction(work));
@@ -91,25 +105,37 @@ export class PostgresDatabase implements Sql {
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     if (this.#closed) throw storeClosed();
-    const client = await this.#pool.connect();
+    const client = await this.#loans.take();
     this.#handleErrors(client); // the caller's pool may have opened it earlier
     let broken = false;
-    const query = async <Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> => {
-      const named = name !== undefined && this.prepares && { name: `hf:${this.schema}:${name}` };
-      const timeout = { query_timeout: this.#options.timeoutMs };
+    const send = async (statement: Statement, values: readonly unknown[] = []): Promise<PgResult> => {
       try {
-        const result: PgResult = await client.query({ text, values: [...values], ...named, ...timeout });
-        return result.rows as Row[];
+        return await this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
       } catch (error) {
         broken ||= isBroken(error);
         throw error;
       }
     };
     try {
-      return await work({ query });
+      return await work({
+        query: async <Row>(statement: Statement, values?: readonly unknown[]) =>
+          (await send(statement, values)).rows as Row[],
+        run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+      });
     } finally {
-      client.release(broken);
+      this.#loans.giveBack(client, broken);
     }
+  }
+
+  #queryOf({ name, text }: Statement, values: readonly unknown[]): PgQuery {
+    const query = { text, values: values as unknown[] };
+    if (name === undefined || !this.prepares) return query;
+    let known = this.#names.get(name);
+    if (known === undefined) {
+      known = `hf:${this.schema}:${name}`;
+      this.#names.set(name, known);
+    }
+    return { ...query, name: known };
   }
 
   /** Runs work again while the database cannot be reached or is disturbed. Its errors become typed. */
