@@ -88,7 +88,7 @@ test('a worker that is alone starts what has waited longest; one that was overta
   waiting.addFound(found);
   expect([next(), next()]).toEqual(['s0', 's1']);
   const numbers = [0.8, 0.6, 0.4, 0.2];
-  const reversing = new WaitingSessions(() => numbers.shift() ?? 0);
+  const reversing = new WaitingSessions(10, () => numbers.shift() ?? 0);
   reversing.addFound(found);
   reversing.contested();
   const order = found.map(() => reversing.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id);

@@ -7,6 +7,8 @@ import { idHash } from './session-rows.ts';
 
 /** The state of a session that an append continues: what the statement requires, and the summary that the append adds to. */
 export interface AppendBase {
+  /** Absent for the first append of a session. A key is never used again: it also names the incarnation. */
+  readonly key?: string;
   readonly incarnation: number | undefined;
   readonly revision: number;
   readonly summary: SessionSummary | undefined;
@@ -58,55 +60,64 @@ export function isPlain({ encoded, options }: ReadyAppend): boolean {
 /** The statements of plain appends by database: their texts are long, and building one costs as much as sending it. */
 const PLAIN = new WeakMap<PostgresDatabase, Map<string, Statement>>();
 
-/**
- * One plain append: checks sequence, incarnation, revision and fence, updates the session and inserts its events. It returns no rows: the
- * number of rows that it wrote says whether it was refused, and reading a returned row costs as much as the insert.
- */
-export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Query {
-  const { sessionId, encoded, options, base, summary } = append;
-  const values: unknown[] = [
-    sessionId,
-    options.expectedSeq,
-    base.incarnation,
-    base.revision,
-    options.id,
-    options.fence ?? null,
-    encoded.at(-1)?.at,
-    hasText(append),
-  ];
-  for (const { at, type, data } of encoded) values.push(at, type, data);
-  const isSummarized = summary !== base.summary;
-  if (isSummarized) values.push(...summaryColumns(append));
-  return { statement: plainStatement(database, encoded.length, isSummarized), values };
+/** What a plain append has. Each combination is a statement of its own: a value that is not sent costs nothing. */
+interface PlainForm {
+  readonly length: number;
+  readonly isFenced: boolean;
+  readonly hasText: boolean;
+  readonly changesSummary: boolean;
 }
 
-function plainStatement(database: PostgresDatabase, length: number, isSummarized: boolean): Statement {
+/**
+ * One plain append: checks sequence, revision and fence, updates the session and inserts its events. It returns no rows: the number of
+ * rows that it wrote says whether it was refused, and reading a returned row costs as much as the insert.
+ */
+export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Query {
+  const { encoded, options, base, summary } = append;
+  const form: PlainForm = {
+    length: encoded.length,
+    isFenced: options.fence !== undefined,
+    hasText: hasText(append),
+    changesSummary: summary !== base.summary,
+  };
+  const values: unknown[] = [base.key, options.expectedSeq, base.revision, options.id];
+  for (const { at, type, data } of encoded) values.push(at, type, data);
+  if (form.isFenced) values.push(options.fence);
+  if (form.changesSummary) values.push(...summaryColumns(append));
+  return { statement: plainStatement(database, form), values };
+}
+
+function plainStatement(database: PostgresDatabase, form: PlainForm): Statement {
+  const { length, isFenced, hasText, changesSummary } = form;
   const known = PLAIN.get(database) ?? new Map<string, Statement>();
   PLAIN.set(database, known);
-  const name = `append${length}${isSummarized ? 's' : ''}`;
-  const statement = known.get(name) ?? { name, text: plainText(database, length, isSummarized) };
+  const name = `append${length}${isFenced ? 'f' : ''}${hasText ? 't' : ''}${changesSummary ? 's' : ''}`;
+  const statement = known.get(name) ?? { name, text: plainText(database, form) };
   known.set(name, statement);
   return statement;
 }
 
-function plainText(database: PostgresDatabase, length: number, isSummarized: boolean): string {
-  const columns = (i: number): string => [0, 1, 2].map((column) => `$${9 + 3 * i + column}::text`).join(', ');
-  const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$5::text' : 'NULL'}, ${columns(i)})`);
-  const [summary, status, work, wakeAt] = [0, 1, 2, 3].map((i) => `$${9 + 3 * length + i}`);
-  const summarized = `, summary = ${summary}, status = ${status}, work = ${work}, wake_at = ${wakeAt}`;
+function plainText(database: PostgresDatabase, { length, isFenced, hasText, changesSummary }: PlainForm): string {
+  const column = (event: number, field: number): string => `$${5 + 3 * event + field}::text`;
+  const columns = (event: number): string => [0, 1, 2].map((field) => column(event, field)).join(', ');
+  const at = column(length - 1, 0);
+  let next = 5 + 3 * length;
+  const fenced = isFenced ? ` AND fence = $${next++}::bigint` : '';
+  const set = [`seq = $2::int + ${length}`, 'last_append = $4', `updated_at = ${at}`, `updated_hour = left(${at}, 13)`];
+  if (hasText) set.push('unindexed = true');
+  if (changesSummary) set.push(...['summary', 'status', 'work', 'wake_at'].map((name) => `${name} = $${next++}`));
+  const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$4::text' : 'NULL'}, ${columns(i)})`);
+  const events =
+    length === 1
+      ? `SELECT key, $2::int + 1, $4, ${columns(0)} FROM appended`
+      : `SELECT key, $2::int + n, append_id, at, type, data
+         FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)`;
   return `WITH appended AS (
-      UPDATE ${database.table('sessions')} SET seq = $2::int + ${length}, last_append = $5, updated_at = $7::text,
-        updated_hour = left($7::text, 13), unindexed = unindexed OR $8${isSummarized ? summarized : ''}
-      WHERE id = $1 AND seq = $2 AND incarnation = $3 AND revision = $4 AND last_append IS DISTINCT FROM $5
-        AND ($6::bigint IS NULL OR fence = $6) AND ${usable(database)}
+      UPDATE ${database.table('sessions')} SET ${set.join(', ')}
+      WHERE key = $1 AND seq = $2 AND revision = $3 AND last_append IS DISTINCT FROM $4${fenced} AND ${usable(database)}
       RETURNING key)
     INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
-    ${
-      length === 1
-        ? `SELECT key, $2::int + 1, $5, ${columns(0)} FROM appended`
-        : `SELECT key, $2::int + n, append_id, at, type, data
-           FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)`
-    }`;
+    ${events}`;
 }
 
 /**
@@ -171,7 +182,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
       SELECT a.key, a.expected + e.i, CASE e.i WHEN 1 THEN a.append_id END, e.at, e.type, e.data
       FROM unnest($14::int[], $15::int[], $16::text[], $17::text[], $18::text[]) AS e (n, i, at, type, data) JOIN appended a USING (n)
     )${parts.join('')}
-    SELECT n::int AS n, incarnation FROM appended`;
+    SELECT n::int AS n, key::text AS key, incarnation FROM appended`;
   return { statement: { name: `group-${flags}`, text }, values };
 }
 

@@ -19,9 +19,9 @@ export class ClientLoans {
     this.#pool = pool;
   }
 
-  async take(): Promise<PgClient> {
+  /** The connection that is borrowed and not in use, if there is one. */
+  take(): PgClient | undefined {
     const free = this.#free;
-    if (!free) return this.#pool.connect();
     this.#free = undefined;
     return free;
   }
@@ -40,9 +40,8 @@ export class ClientLoans {
 
   #return(): void {
     this.#isReturning = false;
-    const free = this.#free;
+    const free = this.take();
     if (!free) return;
-    this.#free = undefined;
     this.#loans = 0;
     free.release();
   }

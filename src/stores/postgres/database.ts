@@ -74,12 +74,12 @@ export class PostgresDatabase implements Sql {
   }
 
   /** Runs a statement in a transaction of its own; again if the connection broke. */
-  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
-    return this.retrying(() => this.withClient((sql) => sql.query<Row>(statement, values)));
+  async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+    return (await this.retrying(() => this.#once(statement, values))).rows as Row[];
   }
 
-  run(statement: Statement, values?: readonly unknown[]): Promise<number> {
-    return this.retrying(() => this.withClient((sql) => sql.run(statement, values)));
+  async run(statement: Statement, values?: readonly unknown[]): Promise<number> {
+    return (await this.retrying(() => this.#once(statement, values))).rowCount ?? 0;
   }
 
   /** Runs work in a transaction; all of it again if it was disturbed or the connection broke. */
@@ -104,18 +104,13 @@ export class PostgresDatabase implements Sql {
 
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    if (this.#closed) throw storeClosed();
-    const client = await this.#loans.take();
-    this.#handleErrors(client); // the caller's pool may have opened it earlier
+    const client = await this.#connect();
     let broken = false;
-    const send = async (statement: Statement, values: readonly unknown[] = []): Promise<PgResult> => {
-      try {
-        return await this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
-      } catch (error) {
+    const send = (statement: Statement, values?: readonly unknown[]): Promise<PgResult> =>
+      this.#send(client, statement, values).catch((error: unknown) => {
         broken ||= isBroken(error);
         throw error;
-      }
-    };
+      });
     try {
       return await work({
         query: async <Row>(statement: Statement, values?: readonly unknown[]) =>
@@ -127,15 +122,43 @@ export class PostgresDatabase implements Sql {
     }
   }
 
+  /** As `withClient` for one statement: every append comes here. */
+  async #once(statement: Statement, values?: readonly unknown[]): Promise<PgResult> {
+    const client = await this.#connect();
+    let broken = false;
+    try {
+      return await this.#send(client, statement, values);
+    } catch (error) {
+      broken = isBroken(error);
+      throw error;
+    } finally {
+      this.#loans.giveBack(client, broken);
+    }
+  }
+
+  #connect(): PgClient | Promise<PgClient> {
+    if (this.#closed) throw storeClosed();
+    return (
+      this.#loans.take() ??
+      this.#pool.connect().then((client) => {
+        this.#handleErrors(client); // the caller's pool may have opened it earlier
+        return client;
+      })
+    );
+  }
+
+  #send(client: PgClient, statement: Statement, values: readonly unknown[] = []): Promise<PgResult> {
+    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
+  }
+
   #queryOf({ name, text }: Statement, values: readonly unknown[]): PgQuery {
-    const query = { text, values: values as unknown[] };
-    if (name === undefined || !this.prepares) return query;
+    if (name === undefined || !this.prepares) return { text, values: values as unknown[] };
     let known = this.#names.get(name);
     if (known === undefined) {
       known = `hf:${this.schema}:${name}`;
       this.#names.set(name, known);
     }
-    return { ...query, name: known };
+    return { name: known, text, values: values as unknown[] };
   }
 
   /** Runs work again while the database cannot be reached or is disturbed. Its errors become typed. */

@@ -6,7 +6,7 @@ import type { NoticeListener } from './notice-listener.ts';
 /** Notices are spread over so many channels: a process listens to those of the sessions that it watches. */
 const CHANNELS = 64;
 /** Notices that follow each other are merged for this long. */
-const MERGE_MS = 10;
+const MERGE_MS = 25;
 /** While notices arrive, watched sessions are looked at this often: the writer may have died between its commit and the notice. */
 const LOOK_MS = 1000;
 /** While they do not arrive. */
