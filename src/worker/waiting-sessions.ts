@@ -83,8 +83,9 @@ export class WaitingSessions {
 
   #mix(): void {
     const order = mixed([...this.#sessions.values()], this.#random);
-    // No search finds again what was rung for and has run in the meantime elsewhere: only what a search found is let go of.
-    const kept = order.filter(({ seq }, i) => i < this.#room || seq === undefined);
+    let room = this.#room;
+    // What was rung for stays: no search has found it yet.
+    const kept = order.filter(({ seq }) => seq === undefined || room-- > 0);
     this.#hasLetGo ||= kept.length < order.length;
     this.#sessions = new Map(kept.map((session) => [session.id, session]));
   }

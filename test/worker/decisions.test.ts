@@ -110,3 +110,16 @@ test.for([
 ] as const)('runs that died since the last progress, when %s', ([, tail, count, tools]) => {
   expect(countDiedRuns(tail as unknown as readonly SessionEvent[])).toEqual({ count, tools });
 });
+
+test('a worker that was overtaken lets go of all that a search found but a few, and of nothing that was rung for', () => {
+  const waiting = new WaitingSessions(3);
+  waiting.addFound(Array.from({ length: 20 }, (_, i) => ({ id: `s${i}`, tags: [], seq: 1 })));
+  expect([waiting.size, waiting.hasLetGo]).toEqual([20, false]);
+  waiting.rung('s19');
+  waiting.contested();
+  expect(waiting.hasLetGo).toBe(true);
+  expect(waiting.has('s19')).toBe(true);
+  expect(waiting.size).toBe(4);
+  waiting.addFound([]);
+  expect(waiting.hasLetGo).toBe(false);
+});

@@ -162,13 +162,16 @@ export class PostgresDatabase implements Sql {
   }
 
   /** Runs work again while the database cannot be reached or is disturbed. Its errors become typed. */
-  async retrying<T>(work: () => Promise<T>): Promise<T> {
+  async retrying<T>(
+    work: () => Promise<T>,
+    typed: (error: unknown) => HoldfastError | Promise<HoldfastError> = (error) => this.#typed(error),
+  ): Promise<T> {
     const deadline = performance.now() + this.#options.retryMs;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         return await work();
       } catch (error) {
-        if (!isTransient(error) || performance.now() + pause > deadline || this.#closed) throw await this.#typed(error);
+        if (!isTransient(error) || performance.now() + pause > deadline || this.#closed) throw await typed(error);
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
       }
     }
