@@ -35,9 +35,14 @@ const FEW = 4;
 
 const TEXT_TYPES = new Set(['message/recorded', 'message/interrupted', 'source/recorded']);
 
-/** The columns of a session's row that follow from its summary. */
-function summaryColumns({ summary }: ReadyAppend): readonly unknown[] {
-  return [JSON.stringify(summary), summary.status ?? null, summary.work ?? null, summary.wakeAt ?? null];
+/** The columns of a session's row that are derived from its summary. */
+function statusColumns({ summary }: ReadyAppend): readonly unknown[] {
+  return [summary.status ?? null, summary.work ?? null, summary.wakeAt ?? null];
+}
+
+function changesStatus({ base: { summary: before }, summary: after }: ReadyAppend): boolean {
+  if (!before) return true; // the row has none that can be read
+  return after.status !== before.status || after.work !== before.work || after.wakeAt !== before.wakeAt;
 }
 
 function hasText({ encoded }: ReadyAppend): boolean {
@@ -46,9 +51,9 @@ function hasText({ encoded }: ReadyAppend): boolean {
 
 /** The columns of a session's row that an append sets. */
 function columnsOf(append: ReadyAppend): readonly unknown[] {
-  const { encoded, base, summary: after } = append;
-  const [summary, ...rest] = summaryColumns(append);
-  return [encoded.at(-1)?.at ?? '', after === base.summary ? null : summary, ...rest, hasText(append)];
+  const { encoded, base, summary } = append;
+  const changed = summary === base.summary ? null : JSON.stringify(summary);
+  return [encoded.at(-1)?.at ?? '', changed, ...statusColumns(append), hasText(append)];
 }
 
 /** Whether the append is only a few events for a session that exists: most are. */
@@ -66,6 +71,8 @@ interface PlainForm {
   readonly isFenced: boolean;
   readonly hasText: boolean;
   readonly changesSummary: boolean;
+  /** Whether it changes a column that is derived from the summary: most changes are only counts. */
+  readonly changesStatus: boolean;
 }
 
 /**
@@ -79,25 +86,29 @@ export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Qu
     isFenced: options.fence !== undefined,
     hasText: hasText(append),
     changesSummary: summary !== base.summary,
+    changesStatus: changesStatus(append),
   };
   const values: unknown[] = [base.key, options.expectedSeq, base.revision, options.id];
   for (const { at, type, data } of encoded) values.push(at, type, data);
   if (form.isFenced) values.push(options.fence);
-  if (form.changesSummary) values.push(...summaryColumns(append));
+  if (form.changesSummary) values.push(JSON.stringify(summary));
+  if (form.changesStatus) values.push(...statusColumns(append));
   return { statement: plainStatement(database, form), values };
 }
 
 function plainStatement(database: PostgresDatabase, form: PlainForm): Statement {
-  const { length, isFenced, hasText, changesSummary } = form;
+  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
   const known = PLAIN.get(database) ?? new Map<string, Statement>();
   PLAIN.set(database, known);
-  const name = `append${length}${isFenced ? 'f' : ''}${hasText ? 't' : ''}${changesSummary ? 's' : ''}`;
+  const summary = changesStatus ? 'w' : changesSummary ? 's' : '';
+  const name = `append${length}${isFenced ? 'f' : ''}${hasText ? 't' : ''}${summary}`;
   const statement = known.get(name) ?? { name, text: plainText(database, form) };
   known.set(name, statement);
   return statement;
 }
 
-function plainText(database: PostgresDatabase, { length, isFenced, hasText, changesSummary }: PlainForm): string {
+function plainText(database: PostgresDatabase, form: PlainForm): string {
+  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
   const column = (event: number, field: number): string => `$${5 + 3 * event + field}::text`;
   const columns = (event: number): string => [0, 1, 2].map((field) => column(event, field)).join(', ');
   const at = column(length - 1, 0);
@@ -105,7 +116,8 @@ function plainText(database: PostgresDatabase, { length, isFenced, hasText, chan
   const fenced = isFenced ? ` AND fence = $${next++}::bigint` : '';
   const set = [`seq = $2::int + ${length}`, 'last_append = $4', `updated_at = ${at}`, `updated_hour = left(${at}, 13)`];
   if (hasText) set.push('unindexed = true');
-  if (changesSummary) set.push(...['summary', 'status', 'work', 'wake_at'].map((name) => `${name} = $${next++}`));
+  if (changesSummary) set.push(`summary = $${next++}`);
+  if (changesStatus) set.push(...['status', 'work', 'wake_at'].map((name) => `${name} = $${next++}`));
   const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$4::text' : 'NULL'}, ${columns(i)})`);
   const events =
     length === 1
