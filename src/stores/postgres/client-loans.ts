@@ -6,7 +6,7 @@ const MAX_LOANS = 100;
 /**
  * Borrows connections from a pool. A connection stays borrowed until the end of the event loop's turn, so that a caller that awaits one
  * statement after the other keeps it: pools set and clear several timers each time that they lend one. While other callers wait for the
- * pool, or if it does not tell how many do, every connection goes back at once.
+ * pool, or if it does not count them, every connection goes back at once.
  */
 export class ClientLoans {
   readonly #pool: PgPool;
