@@ -19,6 +19,8 @@ export class SearchLoop {
   #last: { readonly at: number; readonly error?: unknown } | undefined;
   #searching: Promise<void> | undefined;
   #isRungMeanwhile = false;
+  /** A ring has set the time of the next search: more rings do not delay it. */
+  #isSoon = false;
   #isStopped = false;
   #cancel: () => void = () => {};
 
@@ -38,13 +40,18 @@ export class SearchLoop {
   /** There may be work: searches soon. */
   ring(): void {
     if (this.#searching) this.#isRungMeanwhile = true;
-    else if (this.#last) this.#searchIn(RING_MS);
+    else if (this.#last && !this.#isSoon) this.#searchSoon();
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
     await this.#searching;
+  }
+
+  #searchSoon(): void {
+    this.#isSoon = true;
+    this.#searchIn(RING_MS);
   }
 
   #searchIn(ms: number): void {
@@ -58,10 +65,11 @@ export class SearchLoop {
     if (this.#isStopped || this.#searching) return;
     this.#cancel();
     this.#isRungMeanwhile = false;
+    this.#isSoon = false;
     this.#searching = this.#searched(isFirst).then(() => {
       this.#searching = undefined;
       const { pollMs } = this.#options;
-      if (this.#isRungMeanwhile) this.#searchIn(RING_MS);
+      if (this.#isRungMeanwhile) this.#searchSoon();
       else if (pollMs > 0) this.#searchIn(pollMs);
     });
   }

@@ -62,6 +62,9 @@ interface Failure {
   readonly cancelRetry: () => void;
 }
 
+/** How many sessions wait for each place while other workers run the same backlog. */
+const ROOM = 5;
+
 /** How long runners that were interrupted may take to end. */
 const STOP_MS = 5000;
 
@@ -71,7 +74,7 @@ export class SessionWorker {
   readonly #search: WorkSearch;
   readonly #searches: SearchLoop;
   readonly #running = new Map<string, Running>();
-  readonly #waiting = new WaitingSessions();
+  readonly #waiting: WaitingSessions;
   readonly #failures = new Map<string, Failure>();
   /** The seq at which a session was left as it is, and when: nothing can be done until it changes, or until its time comes. */
   readonly #left = new Map<string, { readonly seq: number; readonly at: number }>();
@@ -84,6 +87,7 @@ export class SessionWorker {
   constructor(options: SessionWorkerOptions) {
     this.#options = options;
     const { store, clock, concurrency } = options;
+    this.#waiting = new WaitingSessions(ROOM * concurrency.worker);
     this.#search = new WorkSearch(store, clock, { isWhole: countsElsewhere(concurrency) });
     this.#searches = new SearchLoop({ ...options, search: (isFirst) => this.#findWork(isFirst) });
   }
@@ -216,6 +220,7 @@ export class SessionWorker {
       const tags = countTags([...this.#running.values(), ...this.#elsewhere]);
       const load = { here: this.#running.size, elsewhere: this.#elsewhere.length, tags };
       const next = this.#waiting.take(load, concurrency);
+      if (this.#waiting.hasLetGo && this.#waiting.size < concurrency.worker) this.#searches.ring();
       if (!next) return;
       const now = clock.now();
       const running: Running = {

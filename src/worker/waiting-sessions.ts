@@ -19,19 +19,29 @@ const BY_OTHERS: ReadonlySet<string> = new Set(['input/queued', 'input/withdrawn
 /**
  * The sessions that wait for a place in this worker, in the order in which they will be started. A worker that is alone starts the one
  * that has waited longest. Several workers find the same backlog; if all began at its front, each session would be opened by all of
- * them. So a worker that finds another one faster mixes what waits.
+ * them. So a worker that finds another one faster mixes what waits, and lets go of all but a few: most of the rest would be run by others
+ * before their turn comes, which costs a look at each. It searches again when few are left.
  */
 export class WaitingSessions {
+  /** How many sessions wait while other workers run the same backlog. */
+  readonly #room: number;
   readonly #random: () => number;
   #sessions = new Map<string, Waiting>();
   #isContested = false;
+  #hasLetGo = false;
 
-  constructor(random: () => number = Math.random) {
+  constructor(room: number = Number.POSITIVE_INFINITY, random: () => number = Math.random) {
+    this.#room = room;
     this.#random = random;
   }
 
   get size(): number {
     return this.#sessions.size;
+  }
+
+  /** Whether sessions were let go of since the last search. */
+  get hasLetGo(): boolean {
+    return this.#hasLetGo;
   }
 
   has(id: string): boolean {
@@ -45,7 +55,9 @@ export class WaitingSessions {
 
   /** Adds what a search found. */
   addFound(found: readonly Waiting[]): void {
-    for (const session of this.#isContested ? mixed(found, this.#random) : found) this.add(session);
+    this.#hasLetGo = false;
+    for (const session of found) this.add(session);
+    if (this.#isContested) this.#mix();
     this.#isContested = false;
   }
 
@@ -59,7 +71,7 @@ export class WaitingSessions {
   contested(): void {
     if (this.#isContested) return;
     this.#isContested = true;
-    this.#sessions = new Map(mixed([...this.#sessions.values()], this.#random).map((session) => [session.id, session]));
+    this.#mix();
   }
 
   /** Removes and returns the first session for which there is a place. */
@@ -67,6 +79,15 @@ export class WaitingSessions {
     const next: Waiting | undefined = chooseNext(this.#sessions.values(), load, limits);
     if (next) this.#sessions.delete(next.id);
     return next;
+  }
+
+  #mix(): void {
+    const order = mixed([...this.#sessions.values()], this.#random);
+    let room = this.#room;
+    // What was rung for stays: no search has found it yet.
+    const kept = order.filter(({ seq }) => seq === undefined || room-- > 0);
+    this.#hasLetGo ||= kept.length < order.length;
+    this.#sessions = new Map(kept.map((session) => [session.id, session]));
   }
 
   clear(): void {

@@ -66,6 +66,17 @@ describe('a connection that is cut in the instant of a commit', () => {
     expect(proxy.cuts).toBe(3);
   });
 
+  test('while the store finds out why a statement wrote nothing: it looks again, and its errors are typed', async () => {
+    const { store, proxy } = await behindProxy({ retryMs: 1000 });
+    proxy.arm('before', matching('to_regclass'));
+    expect(await store.renewLease('s', 1, 1000)).toBe(false);
+    expect(proxy.cuts).toBe(1);
+    proxy.arm('before', matching('to_regclass'));
+    const renewing = store.renewLease('s', 1, 1000);
+    await proxy.stop();
+    await expect(renewing).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  });
+
   test.for<Cut>(['before', 'after'])('%s it: forking, erasing and deleting happen once', async (cut) => {
     const { store, proxy } = await behindProxy();
     await appendNotes(store, 's', 1, 3);

@@ -103,6 +103,45 @@ describe('migrating', () => {
     ]);
   });
 
+  test('makes an append that waits for it fail with STORE_TOO_NEW if the new layout is not for its process', async () => {
+    const schema = schemaForTest();
+    const store = await openStore({ schema });
+    cleanUps.push(() => store.close());
+    // Seven times: servers keep the plan of a prepared statement from its sixth run on.
+    for (let n = 1; n <= 7; n++) await appendNotes(store, 's', n, n);
+    const name = newSchema();
+    const breaking: Migration = {
+      sql: () => `SET LOCAL application_name = '${name}'; SELECT pg_advisory_xact_lock(hashtext('${name}'))`,
+      usableFrom: LAYOUT_VERSION + 1,
+    };
+    const gate = new pg.Client({ connectionString: databaseUrl() });
+    await gate.connect();
+    cleanUps.push(() => gate.end());
+    await gate.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+    const migrating = migrate(databaseFor(schema), {}, [...MIGRATIONS, breaking]);
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND`;
+    while ((await queryOnce(databaseUrl(), `${waiting} application_name = $1`, [name])).length === 0);
+    const appending = appendNotes(store, 's', 8, 8).catch((error: unknown) => error);
+    while ((await queryOnce(databaseUrl(), `${waiting} query LIKE $1`, [`%${schema}%INSERT%`])).length === 0);
+    await gate.query('SELECT pg_advisory_unlock(hashtext($1))', [name]);
+    await migrating;
+    expect(await appending).toMatchObject({ code: 'STORE_TOO_NEW' });
+    expect(await queryOnce(databaseUrl(), `SELECT max(seq) AS seq FROM "${schema}".events`)).toEqual([{ seq: 7 }]);
+  });
+
+  test('from every older layout ends at the present one, and processes of layout 1 can still write', async () => {
+    const steps = MIGRATIONS.map((_, i) => i);
+    for (const had of steps) {
+      const schema = schemaForTest();
+      await migrate(databaseFor(schema), {}, MIGRATIONS.slice(0, had));
+      const store = await openStore({ schema });
+      await appendNotes(store, 's', 1, 2);
+      expect(await notesOf(store, 's')).toEqual([1, 2]);
+      await store.close();
+      expect(await layoutOf(schema)).toEqual([{ version: LAYOUT_VERSION, usable_from: 1 }]);
+    }
+  });
+
   test('is left to `holdfast migrate` with migrate: false', async () => {
     const schema = schemaForTest();
     await expect(openStore({ schema, migrate: false })).rejects.toMatchObject({
@@ -120,7 +159,10 @@ describe('migrating', () => {
 });
 
 test('a server older than PostgreSQL 14 or a standby is refused with a sentence that says what to do', async () => {
-  const answering = (row: object) => ({ query: async <Row>() => [row] as unknown as readonly Row[] });
+  const answering = (row: object) => ({
+    query: async <Row>() => [row] as unknown as readonly Row[],
+    run: async () => 0,
+  });
   const good = { version: '180004', encoding: 'UTF8', commit: 'on', standby: false };
   await checkServer(answering(good));
   await expect(checkServer(answering({ ...good, version: '130010' }))).rejects.toMatchObject({

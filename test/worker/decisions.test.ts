@@ -88,7 +88,7 @@ test('a worker that is alone starts what has waited longest; one that was overta
   waiting.addFound(found);
   expect([next(), next()]).toEqual(['s0', 's1']);
   const numbers = [0.8, 0.6, 0.4, 0.2];
-  const reversing = new WaitingSessions(() => numbers.shift() ?? 0);
+  const reversing = new WaitingSessions(10, () => numbers.shift() ?? 0);
   reversing.addFound(found);
   reversing.contested();
   const order = found.map(() => reversing.take({ here: 0, elsewhere: 0, tags: new Map() }, { worker: 1 })?.id);
@@ -109,4 +109,17 @@ test.for([
   ['a person resumed the session', [resumed(), { type: 'session/resumed' }, resumed()], 2, []],
 ] as const)('runs that died since the last progress, when %s', ([, tail, count, tools]) => {
   expect(countDiedRuns(tail as unknown as readonly SessionEvent[])).toEqual({ count, tools });
+});
+
+test('a worker that was overtaken lets go of all that a search found but a few, and of nothing that was rung for', () => {
+  const waiting = new WaitingSessions(3);
+  waiting.addFound(Array.from({ length: 20 }, (_, i) => ({ id: `s${i}`, tags: [], seq: 1 })));
+  expect([waiting.size, waiting.hasLetGo]).toEqual([20, false]);
+  waiting.rung('s19');
+  waiting.contested();
+  expect(waiting.hasLetGo).toBe(true);
+  expect(waiting.has('s19')).toBe(true);
+  expect(waiting.size).toBe(4);
+  waiting.addFound([]);
+  expect(waiting.hasLetGo).toBe(false);
 });

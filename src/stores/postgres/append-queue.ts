@@ -31,9 +31,16 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
-interface Known extends AppendBase {
-  readonly seq: number;
+type Known = AppendBase & Session & { readonly seq: number };
+
+/** A session that an append was written to. */
+interface Session {
+  readonly key: string;
+  readonly incarnation: number;
 }
+
+/** The sessions that were written to, by the positions of their appends. */
+type Written = ReadonlyMap<number, Session>;
 
 interface Parts {
   readonly database: PostgresDatabase;
@@ -126,7 +133,8 @@ export class AppendQueue {
   /** Settles the jobs, or puts them back. Never rejects. */
   async #process(jobs: readonly Job[]): Promise<void> {
     try {
-      await this.#lookUp(jobs);
+      const unknown = jobs.filter((job) => this.#isUnknown(job));
+      if (unknown.length > 0) await this.#lookUp(unknown);
       const ready: { readonly job: Job; readonly append: ReadyAppend }[] = [];
       const refused: Job[] = [];
       for (const job of jobs) {
@@ -140,9 +148,9 @@ export class AppendQueue {
       }
       const written = await this.#commit(ready.map(({ append }) => append));
       for (const [i, { job, append }] of ready.entries()) {
-        const incarnation = written.get(i);
-        if (incarnation === undefined) refused.push(job);
-        else this.#settle(job, append, incarnation);
+        const session = written.get(i);
+        if (session === undefined) refused.push(job);
+        else this.#settle(job, append, session);
       }
       for (const job of refused) await this.#explain(job);
     } catch (error) {
@@ -156,12 +164,12 @@ export class AppendQueue {
     }
   }
 
-  /** Reads the state of those sessions that this process does not know. */
-  async #lookUp(jobs: readonly Job[]): Promise<void> {
-    const unknown = jobs.filter(
-      ({ sessionId, options }) => options.expectedSeq > 0 && this.#known.get(sessionId)?.seq !== options.expectedSeq,
-    );
-    if (unknown.length === 0) return;
+  #isUnknown({ sessionId, options }: Job): boolean {
+    return options.expectedSeq > 0 && this.#known.get(sessionId)?.seq !== options.expectedSeq;
+  }
+
+  /** Reads the state of sessions that this process does not know. */
+  async #lookUp(unknown: readonly Job[]): Promise<void> {
     const { database } = this.#parts;
     const rows = await database.query<SessionRow & { readonly id: string }>(
       {
@@ -191,20 +199,12 @@ export class AppendQueue {
     return { sessionId, encoded, options, base: known, summary: summary as SessionSummary };
   }
 
-  /** Sends the appends; returns the incarnations of the sessions that were written to, by the positions of their appends. */
-  async #commit(appends: readonly ReadyAppend[]): Promise<ReadonlyMap<number, number>> {
+  async #commit(appends: readonly ReadyAppend[]): Promise<Written> {
     if (appends.length === 0) return new Map();
     const { database, joins } = this.#parts;
-    const [first] = appends;
-    const query =
-      appends.length === 1 && first && isPlain(first) ? plainAppend(database, first) : groupAppend(database, appends);
-    const send = async (sql: Sql): Promise<ReadonlyMap<number, number>> => {
-      const rows = await sql.query<{ readonly n: number; readonly incarnation: number }>(query.statement, query.values);
-      return new Map(rows.map(({ n, incarnation }) => [n, incarnation]));
-    };
-    if (!joins.want(appends)) return send(database);
+    if (!joins.want(appends)) return write(database, database, appends);
     return database.transaction(async (sql) => {
-      const written = await send(sql);
+      const written = await write(database, sql, appends);
       await joins.run(
         sql,
         appends.filter((_, i) => written.has(i)),
@@ -213,9 +213,15 @@ export class AppendQueue {
     });
   }
 
-  #settle(job: Job, { sessionId, options, encoded, base, summary }: ReadyAppend, incarnation: number): void {
+  #settle(job: Job, { sessionId, options, encoded, base, summary }: ReadyAppend, session: Session): void {
     const seq = options.expectedSeq + encoded.length;
-    this.#remember(sessionId, { incarnation, revision: base.revision, seq, summary });
+    this.#remember(sessionId, {
+      key: session.key,
+      incarnation: session.incarnation,
+      revision: base.revision,
+      seq,
+      summary,
+    });
     job.resolve({ seq });
     this.#parts.committed(sessionId, summary);
   }
@@ -243,6 +249,18 @@ export class AppendQueue {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+async function write(database: PostgresDatabase, sql: Sql, appends: readonly ReadyAppend[]): Promise<Written> {
+  const [first] = appends;
+  if (appends.length === 1 && first && isPlain(first)) {
+    const { statement, values } = plainAppend(database, first);
+    const count = await sql.run(statement, values);
+    return count > 0 ? new Map([[0, first.base as Session]]) : new Map();
+  }
+  const { statement, values } = groupAppend(database, appends);
+  const rows = await sql.query<Session & { readonly n: number }>(statement, values);
+  return new Map(rows.map((row) => [row.n, row]));
 }
 
 function disturbed(sessionId: string): HoldfastError {

@@ -7,6 +7,8 @@ import { idHash } from './session-rows.ts';
 
 /** The state of a session that an append continues: what the statement requires, and the summary that the append adds to. */
 export interface AppendBase {
+  /** Absent for the first append of a session. A key is never used again: it also names the incarnation. */
+  readonly key?: string;
   readonly incarnation: number | undefined;
   readonly revision: number;
   readonly summary: SessionSummary | undefined;
@@ -33,16 +35,25 @@ const FEW = 4;
 
 const TEXT_TYPES = new Set(['message/recorded', 'message/interrupted', 'source/recorded']);
 
+/** The columns of a session's row that are derived from its summary. */
+function statusColumns({ summary }: ReadyAppend): readonly unknown[] {
+  return [summary.status ?? null, summary.work ?? null, summary.wakeAt ?? null];
+}
+
+function changesStatus({ base: { summary: before }, summary: after }: ReadyAppend): boolean {
+  if (!before) return true; // the row has none that can be read
+  return after.status !== before.status || after.work !== before.work || after.wakeAt !== before.wakeAt;
+}
+
+function hasText({ encoded }: ReadyAppend): boolean {
+  return encoded.some(({ type }) => TEXT_TYPES.has(type));
+}
+
 /** The columns of a session's row that an append sets. */
-function columnsOf({ encoded, base, summary }: ReadyAppend): readonly unknown[] {
-  return [
-    encoded.at(-1)?.at ?? '',
-    summary === base.summary ? null : JSON.stringify(summary),
-    summary.status ?? null,
-    summary.work ?? null,
-    summary.wakeAt ?? null,
-    encoded.some(({ type }) => TEXT_TYPES.has(type)),
-  ];
+function columnsOf(append: ReadyAppend): readonly unknown[] {
+  const { encoded, base, summary } = append;
+  const changed = summary === base.summary ? null : JSON.stringify(summary);
+  return [encoded.at(-1)?.at ?? '', changed, ...statusColumns(append), hasText(append)];
 }
 
 /** Whether the append is only a few events for a session that exists: most are. */
@@ -51,37 +62,74 @@ export function isPlain({ encoded, options }: ReadyAppend): boolean {
   return expectedSeq > 0 && encoded.length <= FEW && !contents?.length && !callContents && !endsDrafts?.length;
 }
 
-/** One plain append: checks sequence, incarnation, revision and fence, updates the session and inserts its events. */
+/** The statements of plain appends by database: their texts are long, and building one costs as much as sending it. */
+const PLAIN = new WeakMap<PostgresDatabase, Map<string, Statement>>();
+
+/** What a plain append has. Each combination is a statement of its own: a value that is not sent costs nothing. */
+interface PlainForm {
+  readonly length: number;
+  readonly isFenced: boolean;
+  readonly hasText: boolean;
+  readonly changesSummary: boolean;
+  /** Whether it changes a column that is derived from the summary: most changes are only counts. */
+  readonly changesStatus: boolean;
+}
+
+/**
+ * One plain append: checks sequence, revision and fence, updates the session and inserts its events. It returns no rows: the number of
+ * rows that it wrote says whether it was refused, and reading a returned row costs as much as the insert.
+ */
 export function plainAppend(database: PostgresDatabase, append: ReadyAppend): Query {
-  const { sessionId, encoded, options, base } = append;
-  const { length } = encoded;
-  const rows = encoded.map((_, i) => {
-    const first = 14 + 3 * i;
-    return `(${i + 1}, ${i === 0 ? '$5::text' : 'NULL'}, $${first}::text, $${first + 1}::text, $${first + 2}::text)`;
-  });
-  const text = `WITH appended AS (
-      UPDATE ${database.table('sessions')} SET seq = $2::int + ${length}, last_append = $5, updated_at = $7::text,
-        updated_hour = left($7::text, 13), summary = coalesce($8, summary), status = $9, work = $10, wake_at = $11,
-        unindexed = unindexed OR $12
-      WHERE id = $1 AND seq = $2 AND incarnation = $3 AND revision = $4 AND last_append IS DISTINCT FROM $5
-        AND ($6::bigint IS NULL OR fence = $6) AND ${usable(database)}
+  const { encoded, options, base, summary } = append;
+  const form: PlainForm = {
+    length: encoded.length,
+    isFenced: options.fence !== undefined,
+    hasText: hasText(append),
+    changesSummary: summary !== base.summary,
+    changesStatus: changesStatus(append),
+  };
+  const values: unknown[] = [base.key, options.expectedSeq, base.revision, options.id];
+  for (const { at, type, data } of encoded) values.push(at, type, data);
+  if (form.isFenced) values.push(options.fence);
+  if (form.changesSummary) values.push(JSON.stringify(summary));
+  if (form.changesStatus) values.push(...statusColumns(append));
+  return { statement: plainStatement(database, form), values };
+}
+
+function plainStatement(database: PostgresDatabase, form: PlainForm): Statement {
+  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
+  const known = PLAIN.get(database) ?? new Map<string, Statement>();
+  PLAIN.set(database, known);
+  const summary = changesStatus ? 'w' : changesSummary ? 's' : '';
+  const name = `append${length}${isFenced ? 'f' : ''}${hasText ? 't' : ''}${summary}`;
+  const statement = known.get(name) ?? { name, text: plainText(database, form) };
+  known.set(name, statement);
+  return statement;
+}
+
+function plainText(database: PostgresDatabase, form: PlainForm): string {
+  const { length, isFenced, hasText, changesSummary, changesStatus } = form;
+  const column = (event: number, field: number): string => `$${5 + 3 * event + field}::text`;
+  const columns = (event: number): string => [0, 1, 2].map((field) => column(event, field)).join(', ');
+  const at = column(length - 1, 0);
+  let next = 5 + 3 * length;
+  const fenced = isFenced ? ` AND fence = $${next++}::bigint` : '';
+  const set = [`seq = $2::int + ${length}`, 'last_append = $4', `updated_at = ${at}`, `updated_hour = left(${at}, 13)`];
+  if (hasText) set.push('unindexed = true');
+  if (changesSummary) set.push(`summary = $${next++}`);
+  if (changesStatus) set.push(...['status', 'work', 'wake_at'].map((name) => `${name} = $${next++}`));
+  const rows = Array.from({ length }, (_, i) => `(${i + 1}, ${i === 0 ? '$4::text' : 'NULL'}, ${columns(i)})`);
+  const events =
+    length === 1
+      ? `SELECT key, $2::int + 1, $4, ${columns(0)} FROM appended`
+      : `SELECT key, $2::int + n, append_id, at, type, data
+         FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)`;
+  return `WITH appended AS (
+      UPDATE ${database.table('sessions')} SET ${set.join(', ')}
+      WHERE key = $1 AND seq = $2 AND revision = $3 AND last_append IS DISTINCT FROM $4${fenced} AND ${usable(database)}
       RETURNING key)
     INSERT INTO ${database.table('events')} (key, seq, append_id, at, type, data)
-    SELECT key, $2::int + n, append_id, at, type, data
-    FROM appended CROSS JOIN (VALUES ${rows.join(', ')}) AS v (n, append_id, at, type, data)
-    RETURNING $13::int AS n, $3::int AS incarnation`;
-  const values = [
-    sessionId,
-    options.expectedSeq,
-    base.incarnation,
-    base.revision,
-    options.id,
-    options.fence ?? null,
-    ...columnsOf(append),
-    0,
-    ...encoded.flatMap(({ at, type, data }) => [at, type, data]),
-  ];
-  return { statement: { name: `append${length}`, text }, values };
+    ${events}`;
 }
 
 /**
@@ -146,7 +194,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
       SELECT a.key, a.expected + e.i, CASE e.i WHEN 1 THEN a.append_id END, e.at, e.type, e.data
       FROM unnest($14::int[], $15::int[], $16::text[], $17::text[], $18::text[]) AS e (n, i, at, type, data) JOIN appended a USING (n)
     )${parts.join('')}
-    SELECT n::int AS n, incarnation FROM appended`;
+    SELECT n::int AS n, key::text AS key, incarnation FROM appended`;
   return { statement: { name: `group-${flags}`, text }, values };
 }
 

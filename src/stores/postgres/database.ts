@@ -1,7 +1,9 @@
 import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
-import type { PgClient, PgPool, PgResult } from './pg.ts';
+import { ClientLoans } from './client-loans.ts';
+import type { PgClient, PgPool, PgQuery, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
+import { StatementTimeouts } from './statement-timeouts.ts';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 500;
@@ -15,6 +17,8 @@ export interface Statement {
 /** Runs statements, in a transaction or each in its own. */
 export interface Sql {
   query<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]>;
+  /** Runs a statement that returns no rows, which is faster; resolves to the number of rows that it wrote. */
+  run(statement: Statement, values?: readonly unknown[]): Promise<number>;
 }
 
 interface DatabaseOptions {
@@ -33,6 +37,10 @@ export class PostgresDatabase implements Sql {
   readonly schema: string;
   readonly #pool: PgPool;
   readonly #options: DatabaseOptions;
+  readonly #loans: ClientLoans;
+  readonly #timeouts: StatementTimeouts;
+  /** The names of statements as servers know them. */
+  readonly #names = new Map<string, string>();
   readonly #handled = new WeakSet<object>();
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
@@ -43,6 +51,8 @@ export class PostgresDatabase implements Sql {
   constructor(pool: PgPool, options: DatabaseOptions) {
     this.#pool = pool;
     this.#options = options;
+    this.#loans = new ClientLoans(pool);
+    this.#timeouts = new StatementTimeouts(options.timeoutMs);
     this.schema = options.schema;
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
     pool.on('connect', this.#handleErrors);
@@ -64,8 +74,12 @@ export class PostgresDatabase implements Sql {
   }
 
   /** Runs a statement in a transaction of its own; again if the connection broke. */
-  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
-    return this.retrying(() => this.withClient((sql) => sql.query<Row>(statement, values)));
+  async query<Row>(statement: Statement, values?: readonly unknown[]): Promise<readonly Row[]> {
+    return (await this.retrying(() => this.#once(statement, values))).rows as Row[];
+  }
+
+  async run(statement: Statement, values?: readonly unknown[]): Promise<number> {
+    return (await this.retrying(() => this.#once(statement, values))).rowCount ?? 0;
   }
 
   /** Runs work in a transaction; all of it again if it was disturbed or the connection broke. */
@@ -90,36 +104,74 @@ export class PostgresDatabase implements Sql {
 
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    if (this.#closed) throw storeClosed();
-    const client = await this.#pool.connect();
-    this.#handleErrors(client); // the caller's pool may have opened it earlier
+    const client = await this.#connect();
     let broken = false;
-    const query = async <Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<readonly Row[]> => {
-      const named = name !== undefined && this.prepares && { name: `hf:${this.schema}:${name}` };
-      const timeout = { query_timeout: this.#options.timeoutMs };
-      try {
-        const result: PgResult = await client.query({ text, values: [...values], ...named, ...timeout });
-        return result.rows as Row[];
-      } catch (error) {
+    const send = (statement: Statement, values?: readonly unknown[]): Promise<PgResult> =>
+      this.#send(client, statement, values).catch((error: unknown) => {
         broken ||= isBroken(error);
         throw error;
-      }
-    };
+      });
     try {
-      return await work({ query });
+      return await work({
+        query: async <Row>(statement: Statement, values?: readonly unknown[]) =>
+          (await send(statement, values)).rows as Row[],
+        run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+      });
     } finally {
-      client.release(broken);
+      this.#loans.giveBack(client, broken);
     }
   }
 
+  /** As `withClient` for one statement: every append comes here. */
+  async #once(statement: Statement, values?: readonly unknown[]): Promise<PgResult> {
+    const client = await this.#connect();
+    let broken = false;
+    try {
+      return await this.#send(client, statement, values);
+    } catch (error) {
+      broken = isBroken(error);
+      throw error;
+    } finally {
+      this.#loans.giveBack(client, broken);
+    }
+  }
+
+  #connect(): PgClient | Promise<PgClient> {
+    if (this.#closed) throw storeClosed();
+    return (
+      this.#loans.take() ??
+      this.#pool.connect().then((client) => {
+        this.#handleErrors(client); // the caller's pool may have opened it earlier
+        return client;
+      })
+    );
+  }
+
+  #send(client: PgClient, statement: Statement, values: readonly unknown[] = []): Promise<PgResult> {
+    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
+  }
+
+  #queryOf({ name, text }: Statement, values: readonly unknown[]): PgQuery {
+    if (name === undefined || !this.prepares) return { text, values: values as unknown[] };
+    let known = this.#names.get(name);
+    if (known === undefined) {
+      known = `hf:${this.schema}:${name}`;
+      this.#names.set(name, known);
+    }
+    return { name: known, text, values: values as unknown[] };
+  }
+
   /** Runs work again while the database cannot be reached or is disturbed. Its errors become typed. */
-  async retrying<T>(work: () => Promise<T>): Promise<T> {
+  async retrying<T>(
+    work: () => Promise<T>,
+    typed: (error: unknown) => HoldfastError | Promise<HoldfastError> = (error) => this.#typed(error),
+  ): Promise<T> {
     const deadline = performance.now() + this.#options.retryMs;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       try {
         return await work();
       } catch (error) {
-        if (!isTransient(error) || performance.now() + pause > deadline || this.#closed) throw await this.#typed(error);
+        if (!isTransient(error) || performance.now() + pause > deadline || this.#closed) throw await typed(error);
         await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
       }
     }

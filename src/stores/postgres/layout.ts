@@ -2,6 +2,7 @@ import { HoldfastError } from '../../core/errors.ts';
 import { SEARCH_VERSION } from '../search-text.ts';
 import type { PostgresDatabase, Sql } from './database.ts';
 import { log } from './migrations/0001-log.ts';
+import { usableByLayout2 } from './migrations/0002-usable.ts';
 
 /** One step from a layout to the next. */
 export interface Migration {
@@ -10,8 +11,11 @@ export interface Migration {
   readonly usableFrom: number;
 }
 
-/** Every step, in order. The table `layout` says how many of them a schema has had. */
-export const MIGRATIONS: readonly Migration[] = [{ sql: log, usableFrom: 1 }];
+/** Every step, in order. The table `layout` says how many of them a schema has had. Each one from 2 on adds the function of its layout. */
+export const MIGRATIONS: readonly Migration[] = [
+  { sql: log, usableFrom: 1 },
+  { sql: usableByLayout2, usableFrom: 1 },
+];
 
 /** The layout that this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;
@@ -39,12 +43,15 @@ export interface PartitionOptions {
   readonly partitions?: number;
 }
 
+/** The first layout whose statements call a function; those of layout 1 read the table `layout`. */
+const FIRST_FUNCTION = 2;
+
 /**
- * A condition for every statement that writes: false when a newer Holdfast has changed the layout so that this one cannot use it. A
- * migration locks the table, so that no statement runs between its steps.
+ * A condition for every statement that writes to sessions: it fails when a newer Holdfast has changed the layout so that this one cannot
+ * use it. A migration locks the tables `layout` and `sessions`, so that no statement runs between its steps.
  */
 export function usable(database: PostgresDatabase): string {
-  return `(SELECT usable_from FROM ${database.table('layout')}) <= ${LAYOUT_VERSION}`;
+  return `${database.table(`usable_by_${LAYOUT_VERSION}`)}()`;
 }
 
 /** Refuses a server that cannot hold a store. */
@@ -130,13 +137,17 @@ export async function migrate(
     await sql.query({ text: `CREATE SCHEMA IF NOT EXISTS "${schema}"` });
     const before = await readLayout(sql, schema);
     if (before && before.usable_from > steps.length) throw tooNew(schema, before.version);
-    if (before) await sql.query({ text: `LOCK TABLE "${schema}".layout IN ACCESS EXCLUSIVE MODE` });
-    else await sql.query({ text: createLayout(schema) });
     const from = before?.version ?? 0;
+    const tables = from < steps.length && from > 0 ? ['sessions', 'layout'] : ['layout'];
+    if (!before) await sql.query({ text: createLayout(schema) });
+    for (const table of tables) await sql.query({ text: `LOCK TABLE "${schema}".${table} IN ACCESS EXCLUSIVE MODE` });
     for (const step of steps.slice(from)) await sql.query({ text: step.sql(schema, partitions) });
     if (before && before.search_version < SEARCH_VERSION) await sql.query({ text: reindex(schema) });
     const to = Math.max(from, steps.length);
     const usableFrom = Math.max(before?.usable_from ?? 1, ...steps.slice(from).map((step) => step.usableFrom));
+    for (let layout = FIRST_FUNCTION; layout < usableFrom; layout++) {
+      await sql.query({ text: `DROP FUNCTION IF EXISTS "${schema}".usable_by_${layout}()` });
+    }
     await sql.query({
       text: `UPDATE "${schema}".layout SET version = ${to}, usable_from = ${usableFrom},
                search_version = greatest(search_version, ${SEARCH_VERSION})`,

@@ -61,7 +61,8 @@ function databaseOn(pool: PgPool, options: PostgresStoreOptions): PostgresDataba
   const { schema = 'holdfast', retryMs = DEFAULT_RETRY_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const database = new PostgresDatabase(pool, { schema, retryMs, timeoutMs });
   database.checkLayout = async () => {
-    await database.withClient((sql) => checkLayout(sql, schema));
+    // Typed without a look at the layout, which is what fails here.
+    await database.retrying(() => database.withClient((sql) => checkLayout(sql, schema)), storeError);
   };
   return database;
 }

@@ -32,6 +32,8 @@ export interface PgClient {
 export interface PgPool {
   connect(): Promise<PgClient>;
   end(): Promise<void>;
+  /** How many callers wait for a connection. */
+  readonly waitingCount?: number;
   // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
   on(event: 'error' | 'connect', listener: (...args: any[]) => void): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
