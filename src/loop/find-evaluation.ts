@@ -41,7 +41,10 @@ export function findEvaluation(
   }
   const why = promptMismatch(found, prompt, options.promptValidation ?? 'strict');
   if (why) {
-    throw new HoldfastError('PROMPT_MISMATCH', `evaluation ${found.id} cannot be resumed: ${why}; ${toStartAgain(found)}`);
+    throw new HoldfastError(
+      'PROMPT_MISMATCH',
+      `evaluation ${found.id} cannot be resumed: ${why}; ${toStartAgain(found)}`,
+    );
   }
   return found;
 }

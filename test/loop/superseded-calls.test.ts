@@ -24,7 +24,11 @@ const lines = (messages: readonly ConversationMessage[] | undefined): readonly s
 async function afterCrash(): Promise<Agent & { readonly pay: ReturnType<typeof vi.fn> }> {
   const look = tool('look', () => 'seen', { effect: 'read' });
   const entered = Promise.withResolvers<void>();
-  const dying = tool('pay', () => (entered.resolve(), new Promise<never>(() => {})), { effect: 'once' });
+  const die = (): Promise<never> => {
+    entered.resolve();
+    return new Promise(() => {});
+  };
+  const dying = tool('pay', die, { effect: 'once' });
   const first = await agent({ script, tools: [dying, look] });
   void first.evaluate({ input: 'pay A-1' });
   await entered.promise;
