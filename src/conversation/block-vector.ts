@@ -181,6 +181,11 @@ export class BlockVector implements BlockList {
     return undefined;
   }
 
+  /** What `console.log` of Node shows: the blocks, as an array would. */
+  [Symbol.for('nodejs.util.inspect.custom')](): readonly ConversationBlock[] {
+    return [...this];
+  }
+
   toJSON(): ConversationBlock[] {
     const blocks = this.#list.toJSON();
     return this.#holes === 0 ? (blocks as ConversationBlock[]) : blocks.flatMap((block) => block ?? []);

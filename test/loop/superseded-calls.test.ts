@@ -13,7 +13,7 @@ import { type Agent, agent, call, resultText, tool } from './agent.ts';
 const UNKNOWN =
   'tool: A new request superseded this call before its result was recorded. Its outcome is unknown: it may have taken effect.';
 
-/** Pays on the first message, and answers every other one with text. */
+/** Pays on the first message, and responds to every other one with text. */
 const script = ({ messages }: { messages: readonly ConversationMessage[] }): ScriptedTurn =>
   messages.length === 2 ? { toolCalls: [call('pay'), call('look')] } : 'noted';
 
