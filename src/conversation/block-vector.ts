@@ -181,9 +181,13 @@ export class BlockVector implements BlockList {
     return undefined;
   }
 
-  /** What `console.log` of Node shows: the blocks, as an array would. */
-  [Symbol.for('nodejs.util.inspect.custom')](): readonly ConversationBlock[] {
-    return [...this];
+  static {
+    // `console.log` of Node shows the blocks, as it would those of an array. Declarations cannot name a method with a computed key.
+    Object.defineProperty(BlockVector.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+      value(this: BlockVector): readonly ConversationBlock[] {
+        return this.toJSON();
+      },
+    });
   }
 
   toJSON(): ConversationBlock[] {
