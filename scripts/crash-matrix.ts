@@ -44,7 +44,8 @@ resume is killed at each of its own points, too.
 A cell holds when three things are true: the resumed conversation equals that of the uninterrupted run, no tool ran again for a call
 that had its result, and a \`once\` tool ran at most once. \`=\` means that the cell holds. \`s\` means that it holds after a person settled
 a call whose outcome could not be known (a \`once\` tool without \`reconcile\`). \`✗\` would mean that it does not hold. \`npm run test:crash\`
-runs all cells; \`node scripts/crash-matrix.ts\` writes this page, and every cell with the point of its kill to \`crash-matrix-cells.md\`.
+runs all cells; \`node scripts/crash-matrix.ts\` writes this page, and every cell with the point of its kill
+to \`crash-matrix-cells.md\`, which is not committed.
 
 \`\`\`
 ${reportOf(cells)}

@@ -49,6 +49,7 @@ export {
 } from './conversation/selectors.ts';
 export type { SessionConversationState, SubagentState, SubagentStatus } from './conversation/state.ts';
 export { type ToolUseContent, toolUseContents } from './conversation/tool-use-content.ts';
+export { AGENT_NAMES, type Architecture } from './transcripts/agent-names.ts';
 export { type UIMessage, type UIMessagePart, uiMessagesToEvents } from './transcripts/ai-sdk-ui.ts';
 export { claudeStreamConverter } from './transcripts/claude/stream-converter.ts';
 export { codexStreamConverter } from './transcripts/codex/stream-converter.ts';
@@ -68,4 +69,3 @@ export {
 export { parseTranscript, transcriptToEvents } from './transcripts/parse-transcript.ts';
 export type { CombinedTranscript, RawTranscript, SubagentTranscript } from './transcripts/raw-transcript.ts';
 export type { StreamConverter, StreamConverterOptions } from './transcripts/stream-converter.ts';
-export type { Architecture } from './transcripts/transcript-formats.ts';

@@ -36,7 +36,7 @@ export type {
 } from './core/evaluations.ts';
 export type * from './core/events.ts';
 export { isBuiltInEvent, isUserEvent } from './core/events.ts';
-export type { Inbox, InboxItem, InputStatus } from './core/inbox.ts';
+export type { Inbox, InboxInput, InputStatus } from './core/inbox.ts';
 export { List } from './core/list.ts';
 export * from './core/messages.ts';
 export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from './core/progress.ts';
@@ -96,7 +96,7 @@ export {
   fromAnthropic,
   toAnthropic,
 } from './formats/anthropic-messages.ts';
-export type { ImportOptions } from './formats/imported-messages.ts';
+export type { MessageImportOptions } from './formats/imported-messages.ts';
 export type { FormatLoss, FormatOptions } from './formats/losses.ts';
 export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
 export { readCallArguments } from './loop/call-arguments.ts';

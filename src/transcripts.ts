@@ -19,6 +19,7 @@ export type { TranscriptOptions } from './importers/locate-transcript.ts';
 export { readTranscript, type TranscriptReading } from './importers/read-transcript.ts';
 export type { SearchProblem } from './importers/search-problem.ts';
 export { type WriteTranscriptOptions, type WrittenTranscript, writeTranscript } from './importers/write-transcript.ts';
+export type { Architecture } from './transcripts/agent-names.ts';
 export type { ProblemCode, TranscriptDiagnostics, TranscriptProblem } from './transcripts/diagnostics.ts';
 export type { AboutConversation } from './transcripts/export/conversation-facts.ts';
 export type {
@@ -43,4 +44,3 @@ export type {
   RawTranscript,
   SubagentTranscript,
 } from './transcripts/raw-transcript.ts';
-export type { Architecture } from './transcripts/transcript-formats.ts';

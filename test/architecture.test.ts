@@ -6,8 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importsOf } from '../scripts/structure/imports.ts';
+import { AGENT_NAMES } from '../src/transcripts/agent-names.ts';
 
 const ROOT = join(import.meta.dirname, '../src');
+const STUDIO = join(import.meta.dirname, '../studio/src');
 
 /** Top to bottom: each may import from itself and from those before it. */
 const FOLDERS = [
@@ -99,6 +101,38 @@ describe('the sources', () => {
 
   test('every folder imports only from folders above it, and the pure ones do not use the host', () => {
     expect(files.flatMap((path) => violationsIn(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
+  });
+});
+
+describe('the tree that ARCHITECTURE.md describes', () => {
+  const page = readFileSync(join(ROOT, '../ARCHITECTURE.md'), 'utf8');
+
+  test('is the tree of the rules, in their order; a pure folder is called pure', () => {
+    const rows = Array.from(page.matchAll(/^\| `(\w+)\/` \| (\w*) ?\|/gm), ([, folder = '', kind = '']) => ({
+      folder,
+      kind,
+    }));
+    expect(rows.map(({ folder }) => folder)).toEqual([...FOLDERS, ...Object.keys(BESIDE)]);
+    expect(rows.filter(({ kind }) => kind === 'pure').map(({ folder }) => folder)).toEqual([...PURE]);
+  });
+
+  /** The lists of agents, and what is written for one agent alone. Handing over has lists of its own: not every agent can be written to. */
+  const MAY_NAME_AGENTS =
+    /^(?:transcripts\/(?:agent-names|transcript-formats)\.ts|importers\/transcript-sources\.ts|(?:transcripts|importers)\/(?:claude|codex|opencode|handoff)\/|agents\/)/;
+
+  test('a transcript format is named in the lists only: no other code branches on the name of an agent', () => {
+    const names = Object.entries(AGENT_NAMES).flat();
+    const literal = new RegExp(`(?<quote>['"])(?:${names.join('|')})\\k<quote>`);
+    const sources = files
+      .filter((path) => /^(?:transcripts|importers)\//.test(path))
+      .map((path) => [path, join(ROOT, path)]);
+    const studio = readdirSync(STUDIO, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name))
+      .map((name) => [`studio/${name}`, join(STUDIO, name)]);
+    const naming = [...sources, ...studio].filter(
+      ([path = '', file = '']) => !MAY_NAME_AGENTS.test(path) && literal.test(readFileSync(file, 'utf8')),
+    );
+    expect(naming.map(([path]) => path)).toEqual([]);
   });
 });
 

@@ -40,8 +40,8 @@ function wordsFor(said: string, messages: number): readonly string[] {
   const count = Number(/count to (\d{1,6})/i.exec(said)?.[1] ?? 0);
   if (count > 0) return Array.from({ length: count }, (_, i) => `${i + 1}`);
   const story =
-    `This is message ${messages} of a conversation that lives in a log. Close this tab, reload it in the middle of a word, or stop the server ` +
-    'with Ctrl-C and start it again: the text continues, and no character is lost or doubled. ' +
+    `This is message ${messages} of a conversation that lives in a log. Close this tab or reload it in the middle of a word: the text ` +
+    'continues, and no character is lost or doubled. Stop the server with Ctrl-C and start it again: what was said stays, marked as cut off, and the model responds again. ' +
     'Say “count to 200” for a long response, or ask for a letter, which needs your approval.';
   return story.split(' ');
 }

@@ -6,7 +6,7 @@ import { type PublicEntry, type PublicExport, publicEntries } from './public-exp
 
 const REFERENCE = 'docs/reference.md';
 /** The entries in the order of README.md, each with the page that explains most of it. */
-const ENTRIES: Readonly<Record<string, string>> = {
+export const ENTRIES: Readonly<Record<string, string>> = {
   holdfast: '',
   'holdfast/sqlite': 'docs/storage.md',
   'holdfast/postgres': 'docs/postgres.md',
@@ -15,9 +15,10 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'holdfast/transcripts': 'docs/transcripts.md',
   'holdfast/claude-agent': 'docs/agents.md',
   'holdfast/opencode': 'docs/agents.md',
-  'holdfast/agent': 'docs/agents.md',
   'holdfast/server': 'docs/server.md',
+  'holdfast/react': 'docs/react.md',
   'holdfast/worker': 'docs/workers.md',
+  'holdfast/agent': 'docs/agents.md',
   'holdfast/store': 'docs/writing-a-store.md',
   'holdfast/testing': 'docs/testing.md',
 };

@@ -18,7 +18,8 @@ export const DEFAULT_MAX_AGE: number = 24 * 60 * 60 * 1000;
 export function validateState(state: AgentState, around: ResumeSurroundings): void {
   const { validation, workspacePath, prompt, clock, maxAge } = around;
   if (validation === 'none') return;
-  const advice = "create the adapter with onInvalid: 'restart' to begin again";
+  const advice =
+    "create the adapter with onInvalid: 'restart' to begin again (settle open calls first: the agent may make them again)";
   if (state.complete || state.sessionId === '') {
     throw new HoldfastError(
       'ADAPTER_STATE_INVALID',

@@ -181,6 +181,15 @@ export class BlockVector implements BlockList {
     return undefined;
   }
 
+  static {
+    // `console.log` of Node shows the blocks, as it would those of an array. Declarations cannot name a method with a computed key.
+    Object.defineProperty(BlockVector.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+      value(this: BlockVector): readonly ConversationBlock[] {
+        return this.toJSON();
+      },
+    });
+  }
+
   toJSON(): ConversationBlock[] {
     const blocks = this.#list.toJSON();
     return this.#holes === 0 ? (blocks as ConversationBlock[]) : blocks.flatMap((block) => block ?? []);

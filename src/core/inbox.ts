@@ -11,7 +11,7 @@ import { KeyedList } from './keyed-list.ts';
 export type InputStatus = 'queued' | 'placed' | 'withdrawn';
 
 /** One input and its status. */
-export interface InboxItem {
+export interface InboxInput {
   readonly id: string;
   /** The position of its `input/queued` event. */
   readonly seq: number;
@@ -30,14 +30,14 @@ export interface InboxItem {
  * them, too.
  */
 export interface Inbox {
-  readonly items: KeyedList<InboxItem>;
+  readonly items: KeyedList<InboxInput>;
   readonly first: number;
   readonly last: number;
   /** The number of queued inputs. */
   readonly queued: number;
 }
 
-export function inboxOf(items: Iterable<InboxItem>): Inbox {
+export function inboxOf(items: Iterable<InboxInput>): Inbox {
   const all = KeyedList.from(items, ({ id }) => id);
   const queued = [...all].filter(({ status }) => status === 'queued').length;
   return narrowed({ items: all, first: 0, last: all.length - 1, queued });
@@ -46,7 +46,7 @@ export function inboxOf(items: Iterable<InboxItem>): Inbox {
 /** Queueing the same input again changes nothing. */
 export function queueInput(inbox: Inbox, event: InputQueued): Inbox {
   const { seq, at, inputId: id, mode, content, by } = event;
-  const item: InboxItem = { id, seq, at, mode, status: 'queued', content, ...(by !== undefined && { by }) };
+  const item: InboxInput = { id, seq, at, mode, status: 'queued', content, ...(by !== undefined && { by }) };
   const items = inbox.items.add(item);
   if (items === inbox.items) return inbox;
   const last = inbox.items.length;
@@ -69,7 +69,7 @@ export function placeInput(inbox: Inbox, { message, inputId }: Pick<MessageRecor
   return settled(inbox, { ...rest, status: 'placed', placed: { evaluationId, sequence } });
 }
 
-function settled(inbox: Inbox, item: InboxItem): Inbox {
+function settled(inbox: Inbox, item: InboxInput): Inbox {
   return narrowed({ ...inbox, items: inbox.items.put(item), queued: inbox.queued - 1 });
 }
 
@@ -89,7 +89,7 @@ export function withoutQueued(inbox: Inbox): Inbox {
   return inbox.queued === 0 ? inbox : inboxOf([...inbox.items].filter(({ status }) => status !== 'queued'));
 }
 
-export type QueuedItem = InboxItem & { readonly content: InputContent };
+export type QueuedItem = InboxInput & { readonly content: InputContent };
 
 /** The queued input that was sent first. */
 export function firstQueued(inbox: Inbox): QueuedItem | undefined {

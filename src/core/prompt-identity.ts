@@ -16,7 +16,7 @@ export function promptIdentityText(prompt: {
   return canonicalJson({ instructions: prompt.instructions, tools });
 }
 
-/** Why a prompt cannot continue an evaluation and what to do about it; undefined when it can. `relaxed` only compares names. */
+/** Why a prompt cannot continue an evaluation and with what it can be continued; undefined when it can. `relaxed` only compares names. */
 export function promptMismatch(
   recorded: { readonly promptNs: string; readonly promptKey: string; readonly promptHash: string },
   prompt: PromptIdentity,
@@ -24,10 +24,10 @@ export function promptMismatch(
 ): string | undefined {
   if (recorded.promptNs !== prompt.ns || recorded.promptKey !== prompt.key) {
     const { promptNs, promptKey } = recorded;
-    return `it was started by ${promptNs}/${promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${promptNs}/${promptKey}, or evaluate without resume to start again`;
+    return `it was started by ${promptNs}/${promptKey}, not ${prompt.ns}/${prompt.key}; resume it with ${promptNs}/${promptKey}`;
   }
   if (mode === 'strict' && recorded.promptHash !== prompt.hash) {
-    return "its instructions or tools have changed since; use promptValidation: 'relaxed' to continue anyway, or start again: evaluate without resume, or abandonEvaluation before run";
+    return "its instructions or tools have changed since; use promptValidation: 'relaxed' to continue anyway";
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import type { Evaluation } from './evaluations.ts';
 import type { ToolStarted } from './events.ts';
-import { type InboxItem, inboxOf } from './inbox.ts';
+import { type InboxInput, inboxOf } from './inbox.ts';
 import { KeyedList } from './keyed-list.ts';
 import { List } from './list.ts';
 import type { ConversationMessage } from './messages.ts';
@@ -61,7 +61,7 @@ export function decodeRecord(slices: Readonly<Record<string, readonly unknown[]>
     adapterStates: List.from(items<AdapterStateSnapshot>('adapterStates')),
     usage: List.from(items<UsageRecord>('usage')),
     summaries: KeyedList.from(items<Summary>('summaries'), (summary) => `${summary.evaluationId}:${summary.key}`),
-    inbox: inboxOf(items<InboxItem>('inbox')),
+    inbox: inboxOf(items<InboxInput>('inbox')),
     redactedEvaluations: redacted.filter((id) => argumentKeysOf(keyed, id).length > 0),
   };
 }

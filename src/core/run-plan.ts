@@ -1,7 +1,7 @@
 import { type Evaluation, latestEvaluation } from './evaluations.ts';
 import type { SuspendReason } from './events.ts';
 import type { SessionState } from './fold.ts';
-import { firstQueued, type InboxItem, newestQueued, type QueuedItem, queuedAfter } from './inbox.ts';
+import { firstQueued, type InboxInput, newestQueued, type QueuedItem, queuedAfter } from './inbox.ts';
 import type { KeyedList } from './keyed-list.ts';
 
 /**
@@ -81,7 +81,7 @@ function stoppedAt({ cancelRequest, suspendedSeq = 0 }: Evaluation): number {
 }
 
 /** Why a queued input waits; undefined when a runner would place it. */
-export function inputObstacle(state: SessionState, input: InboxItem): SuspendReason | 'EVALUATION_FAILED' | undefined {
+export function inputObstacle(state: SessionState, input: InboxInput): SuspendReason | 'EVALUATION_FAILED' | undefined {
   const newest = newestRunnable(state.record.evaluations);
   if (newest?.status === 'failed') return 'EVALUATION_FAILED';
   if (newest?.status !== 'suspended') return undefined;

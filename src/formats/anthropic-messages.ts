@@ -15,7 +15,7 @@ import {
   userBlocks,
 } from './anthropic-blocks.ts';
 import { inputOf } from './call-arguments.ts';
-import { ImportedMessages, type ImportOptions, refuseMessage } from './imported-messages.ts';
+import { ImportedMessages, type MessageImportOptions, refuseMessage } from './imported-messages.ts';
 import type { FormatOptions } from './losses.ts';
 import { partsAndCalls } from './message-parts.ts';
 import { EMPTY_FAILURE, EMPTY_MESSAGE } from './placeholders.ts';
@@ -149,7 +149,10 @@ function resultBlock(message: ToolMessage, options: FormatOptions): AnthropicToo
  * Anthropic ran itself are kept with their result, which `toAnthropic` puts side by side. Citations and cache marks are left out.
  * Throws `INVALID_ARGUMENT` for what is no such message.
  */
-export function fromAnthropic(input: AnthropicInput, options: ImportOptions = {}): readonly ConversationMessage[] {
+export function fromAnthropic(
+  input: AnthropicInput,
+  options: MessageImportOptions = {},
+): readonly ConversationMessage[] {
   const imported = new ImportedMessages(options);
   const system = readBlocks(input.system ?? []) ?? refuseMessage('Messages API', -1, 'system is not text');
   const instructions = system.flatMap((block) => readText(block) ?? []);

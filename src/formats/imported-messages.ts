@@ -9,7 +9,7 @@ import type {
 } from '../core/messages.ts';
 
 /** The fields of imported messages that only our log has. */
-export interface ImportOptions {
+export interface MessageImportOptions {
   readonly evaluationId?: string;
   readonly conversationId?: string;
   readonly promptNs?: string;
@@ -25,12 +25,12 @@ type Said = Without<
 /** Gives messages their place: ids, sequence and turns as the loop would have counted them (D15). */
 export class ImportedMessages {
   readonly messages: ConversationMessage[] = [];
-  readonly #options: Required<ImportOptions>;
+  readonly #options: Required<MessageImportOptions>;
   /** Names by call id, from the newest assistant message: results of other formats leave the name out. */
   #names = new Map<string, string>();
   #turn = 0;
 
-  constructor(options: ImportOptions = {}) {
+  constructor(options: MessageImportOptions = {}) {
     this.#options = {
       evaluationId: 'imported',
       conversationId: 'main',

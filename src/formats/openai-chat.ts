@@ -8,7 +8,7 @@ import type {
   ToolMessage,
 } from '../core/messages.ts';
 import { argumentsText } from './call-arguments.ts';
-import { ImportedMessages, type ImportOptions, refuseMessage } from './imported-messages.ts';
+import { ImportedMessages, type MessageImportOptions, refuseMessage } from './imported-messages.ts';
 import type { FormatOptions } from './losses.ts';
 import { mediaPart, mediaPartOfUrl, orLoss, refusedType, Unsendable, webMedia } from './media.ts';
 import { EMPTY_FAILURE, MEDIA_FOLLOWS } from './placeholders.ts';
@@ -192,7 +192,7 @@ function mediaPartOf(part: MediaPart, id: string, { onLoss }: FormatOptions): Op
  */
 export function fromOpenAIChat(
   messages: readonly OpenAIChatInput[],
-  options: ImportOptions = {},
+  options: MessageImportOptions = {},
 ): readonly ConversationMessage[] {
   const imported = new ImportedMessages(options);
   for (const [index, message] of messages.entries()) {

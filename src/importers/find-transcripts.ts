@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
-import type { Architecture } from '../transcripts/transcript-formats.ts';
+import type { Architecture } from '../transcripts/agent-names.ts';
 import { isUnreadable, listDirectory, resolvePath, subfoldersOf } from './safe-files.ts';
 import type { ReportProblem, SearchProblem } from './search-problem.ts';
 import type { FileOrFolder, FindSessions, FoundSession } from './transcript-source.ts';

@@ -1,7 +1,7 @@
 /** Loads transcripts into memory, in the form that `parseTranscript` takes. */
 
+import type { Architecture } from '../transcripts/agent-names.ts';
 import type { RawTranscript } from '../transcripts/raw-transcript.ts';
-import type { Architecture } from '../transcripts/transcript-formats.ts';
 import { locateTranscript, type TranscriptOptions } from './locate-transcript.ts';
 import { TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
 

@@ -1,5 +1,5 @@
 /** The list of transcript sources: the agents whose files can be found and read. `transcripts/transcript-formats.ts` lists their formats. */
-import type { Architecture } from '../transcripts/transcript-formats.ts';
+import type { Architecture } from '../transcripts/agent-names.ts';
 import { claudeSource } from './claude/claude-source.ts';
 import { codexSource } from './codex/codex-source.ts';
 import { openCodeSource } from './opencode/opencode-source.ts';

@@ -57,6 +57,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
   const { placing } = place;
   const events: Without<NewEvent, 'at'>[] = [
     ...(place.stopped ? stoppedCalls(place.stopped, prompt, at) : []),
+    ...older.flatMap((evaluation) => (evaluation === place.stopped ? [] : supersededCalls(evaluation, at))),
     ...older.map(
       (evaluation): Without<NewEvent, 'at'> => ({
         type: 'evaluation/superseded',
@@ -115,6 +116,22 @@ function stoppedCalls(
     at,
   });
 }
+
+/**
+ * The results that close the started calls of a superseded evaluation: what a person settled, otherwise that the outcome is unknown. A model
+ * that is sent the conversation reads it, and does not take a call that may have happened for one that did not (I2).
+ */
+function supersededCalls(evaluation: Evaluation, at: string): readonly Without<NewEvent, 'at'>[] {
+  const started = openCalls(evaluation).filter(({ status }) => status === 'started');
+  return closingResults(evaluation, started, {
+    closing: ({ settlement, name }) =>
+      settlement && 'result' in settlement ? settledOutcome(settlement, name) : failed(SUPERSEDED_CALL),
+    at,
+  });
+}
+
+const SUPERSEDED_CALL =
+  'A new request superseded this call before its result was recorded. Its outcome is unknown: it may have taken effect.';
 
 function continued(session: AnySession, { continues }: EvaluateOptions, place: Place): string | undefined {
   if (continues === undefined || continues === false) return undefined;

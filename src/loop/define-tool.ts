@@ -35,7 +35,8 @@ export interface ToolContext<Slices extends readonly AnySlice[] = readonly AnySl
   progress(report: string | ProgressReport): void;
   /**
    * Runs a child conversation in the same log (D52). When the handler runs again, a recorded child is matched by its `key`, or
-   * without one by prompt, input and params. Throws in a tool that declares no effect (D60).
+   * without one by prompt, input and params. Throws in a tool that declares no effect (D60): declare `idempotent`, or `read` if the
+   * children only read. In a `once` tool it works, but after a crash the handler, and so its children, wait for a decision.
    */
   evaluate<Output>(prompt: Prompt<Output>, options?: ChildOptions): Promise<EvaluationResponse<Output>>;
 }
@@ -52,8 +53,9 @@ export type Reconciliation<Output> =
 /**
  * A tool that a model may call.
  *
- * Contract: `execute` may run again for the same call when `effect` is `read` or `idempotent`; a `once` tool runs at most once,
- * unless `reconcile` or a person decides that it did not happen. A throw is a failed result that the model sees.
+ * Contract: `execute` may run again for the same call when `effect` is `read` or `idempotent`; for a call of a `once` tool it runs at most
+ * once, unless `reconcile` or a person decides that it did not happen. Another evaluation may make another call with the same
+ * arguments: it has its own `idempotencyKey`, and runs. A throw is a failed result that the model sees.
  */
 export interface Tool<Input = unknown, Output = unknown> {
   readonly name: string;
@@ -69,7 +71,10 @@ export interface Tool<Input = unknown, Output = unknown> {
   execute(input: Input, context: ToolContext): Promise<Output | SuspendedCall> | Output | SuspendedCall;
   /** Did it happen? Asked instead of running a `once` tool again (D18). */
   readonly reconcile?: (input: Input, context: ToolContext) => Promise<Reconciliation<Output>> | Reconciliation<Output>;
-  /** Undoes a partial effect before a re-run. */
+  /**
+   * Undoes a partial effect before the handler runs again: for an `idempotent` call that a crash cut off, and for a `once` call that
+   * `reconcile` or a person allows to run again. When it throws, the call has failed with that error, and the handler does not run.
+   */
   readonly compensate?: (input: Input, context: ToolContext) => Promise<void> | void;
   /** Whether a person must approve the call first, and for how long it waits. */
   readonly needsApproval?: ApprovalNeed | ((input: Input) => ApprovalNeed | Promise<ApprovalNeed>);

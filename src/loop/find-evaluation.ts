@@ -33,7 +33,7 @@ export function findEvaluation(
   if (!found) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
-      `session ${session.id} has no evaluation of ${prompt.ns}/${prompt.key} to resume; evaluate without resume, or with resume: 'auto'`,
+      `session ${session.id} has no evaluation of ${prompt.ns}/${prompt.key} to resume; use resume: 'auto', which starts one`,
     );
   }
   if (found.status === 'superseded') {
@@ -41,9 +41,22 @@ export function findEvaluation(
   }
   const why = promptMismatch(found, prompt, options.promptValidation ?? 'strict');
   if (why) {
-    throw new HoldfastError('PROMPT_MISMATCH', `evaluation ${found.id} cannot be resumed: ${why}`);
+    throw new HoldfastError(
+      'PROMPT_MISMATCH',
+      `evaluation ${found.id} cannot be resumed: ${why}; ${toStartAgain(found)}`,
+    );
   }
   return found;
+}
+
+/**
+ * How to begin a new evaluation instead. It is a new request: the model may make calls again whose effects are done or unknown, under
+ * other idempotency keys.
+ */
+function toStartAgain(evaluation: Evaluation): string {
+  return isOpen(evaluation)
+    ? 'to start again, settle its open calls or abandon it with abandonEvaluation first, then evaluate without resume: the new evaluation may make the same calls again'
+    : 'to start again, evaluate without resume: the new evaluation may make the same calls again';
 }
 
 /**
@@ -67,7 +80,7 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
     if (isOpen(found)) {
       throw new HoldfastError(
         'PROMPT_MISMATCH',
-        `evaluation ${found.id} of ${prompt.ns}/${prompt.key} is open and was started with other params; use resume: true to continue with its own, or resume: false to start again`,
+        `evaluation ${found.id} of ${prompt.ns}/${prompt.key} is open and was started with other params; use resume: true to continue with its own; ${toStartAgain(found)}`,
       );
     }
   }

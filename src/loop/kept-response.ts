@@ -70,7 +70,7 @@ export async function responseFrom<Output>(
   if (why) {
     throw new HoldfastError(
       'PROMPT_MISMATCH',
-      `the kept response of evaluation ${kept.evaluationId} is of another version: ${why}; use promptValidation: 'relaxed' to take it anyway, or onInvalid: 'restart' to run the request again`,
+      `the kept response of evaluation ${kept.evaluationId} is of another version: ${why}, or onInvalid: 'restart' to run the request again`,
     );
   }
   const { output } = prepared.prompt;

@@ -34,6 +34,10 @@ export interface Budget {
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
  * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
  * one that was cancelled with `cancelEvaluation`: its response is `suspended` (D73).
+ *
+ * A new evaluation supersedes the open one of this prompt, and is a new request: its model may make the same calls again, under other
+ * idempotency keys. `false`, and `'auto'` with other input, start one. So after a crash use `'auto'` with the same input, `true`, or `run`, and
+ * settle or abandon open calls before you start a new one.
  */
 export type ResumeOption =
   | boolean

@@ -3,7 +3,7 @@ import { isErasedContent } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { InputContent, InputMode, InputQueued } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import type { InboxItem } from '../core/inbox.ts';
+import type { InboxInput } from '../core/inbox.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { inputProblem } from '../core/message-problem.ts';
 import { inputObstacle } from '../core/run-plan.ts';
@@ -38,7 +38,7 @@ export interface SendOptions {
 /** An input as `send` left it. */
 export interface SentInput extends Pick<QueuedInput, 'id' | 'seq' | 'mode' | 'waitsFor'> {
   /** `queued`, unless it was sent before and was placed or withdrawn meanwhile. */
-  readonly status: InboxItem['status'];
+  readonly status: InboxInput['status'];
 }
 
 const SEND: KnownOptions<SendOptions> = { id: true, mode: true, by: true };
@@ -144,7 +144,7 @@ function checkId(id: unknown): void {
 }
 
 /** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
-function refuseOtherText(sessionId: string, state: SessionState, known: InboxItem, content: InputContent): void {
+function refuseOtherText(sessionId: string, state: SessionState, known: InboxInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
   if (!recorded || isErasedContent(recorded) || isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
@@ -153,7 +153,7 @@ function refuseOtherText(sessionId: string, state: SessionState, known: InboxIte
   );
 }
 
-function placedContent({ record }: SessionState, { placed }: InboxItem): InputContent | undefined {
+function placedContent({ record }: SessionState, { placed }: InboxInput): InputContent | undefined {
   const messages = placed && record.evaluations.get(placed.evaluationId)?.messages;
   if (!messages) return undefined;
   let low = 0;

@@ -17,7 +17,7 @@ import type {
   UserMessage,
 } from '../core/messages.ts';
 import { API_RULES } from '../formats/api-rules.ts';
-import { ImportedMessages, type ImportOptions } from '../formats/imported-messages.ts';
+import { ImportedMessages, type MessageImportOptions } from '../formats/imported-messages.ts';
 import type { FormatOptions } from '../formats/losses.ts';
 import { hasContent } from '../formats/message-parts.ts';
 import { EMPTY_FAILURE, NO_RESULT } from '../formats/placeholders.ts';
@@ -25,7 +25,7 @@ import { renameCalls } from '../formats/rename-calls.ts';
 import { LEFT_OUT } from './left-out.ts';
 
 /** The fields of imported messages that only our log has, and where to start. */
-export interface ImportedMessagesOptions extends Omit<ImportOptions, 'createdAt'> {
+export interface ImportedMessagesOptions extends Omit<MessageImportOptions, 'createdAt'> {
   /**
    * Where to start: at the first message, or at the newest summary that the agent made, from which the agent itself would continue.
    * Default: `start`.

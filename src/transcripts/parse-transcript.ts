@@ -5,10 +5,11 @@ import { createConversationState } from '../conversation/indexed-state.ts';
 import { reduceConversationEvents } from '../conversation/reduce-conversation.ts';
 import type { SessionConversationState } from '../conversation/state.ts';
 import type { ConversationMessage } from '../core/messages.ts';
+import type { Architecture } from './agent-names.ts';
 import type { TranscriptDiagnostics } from './diagnostics.ts';
 import type { ImportedMessagesOptions } from './message-builder.ts';
 import type { RawTranscript } from './raw-transcript.ts';
-import { type Architecture, formatOf } from './transcript-formats.ts';
+import { formatOf } from './transcript-formats.ts';
 
 /** Converts a transcript to events, in the order in which they happened, with a report on what was read. */
 export function transcriptToEvents(

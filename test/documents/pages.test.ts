@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { codeIn, generatedPages, mentionsIn } from '../../scripts/docs/generated-pages.ts';
+import { codeIn, ENTRIES, generatedPages, mentionsIn } from '../../scripts/docs/generated-pages.ts';
 import { indexedPages } from '../../scripts/docs/index-pages.ts';
 import { publicEntries } from '../../scripts/docs/public-exports.ts';
 import { brokenLinks } from '../../scripts/package/broken-links.ts';
@@ -23,12 +23,26 @@ test('the index lists every page of docs once', () => {
   );
 });
 
-test('every entry of the package is in the reference', () => {
+/** The entries that package.json exports. */
+function exportedEntries(): readonly string[] {
   const { exports } = JSON.parse(readPage('package.json')) as { readonly exports: Readonly<Record<string, unknown>> };
   const named = Object.keys(exports).filter((path) => !path.endsWith('.json'));
-  expect(entries.map(({ entry }) => entry).toSorted()).toEqual(
-    named.map((path) => path.replace('.', 'holdfast')).toSorted(),
-  );
+  return named.map((path) => path.replace('.', 'holdfast')).toSorted();
+}
+
+test('every entry of the package is in the reference', () => {
+  expect(entries.map(({ entry }) => entry).toSorted()).toEqual(exportedEntries());
+});
+
+test('the reference, llms.txt and the table of README.md list every entry of the package, in one order', () => {
+  const inOrder = Object.keys(ENTRIES);
+  expect(inOrder.toSorted()).toEqual(exportedEntries());
+  const rows = Array.from(readPage('README.md').matchAll(/^\| `(holdfast[\w/-]*)` \|/gm), ([, entry]) => entry);
+  expect(rows).toEqual(inOrder);
+  const sections = Array.from(readPage('docs/reference.md').matchAll(/^## `(.+)`$/gm), ([, entry]) => entry);
+  expect(sections).toEqual(inOrder);
+  const [, listed = ''] = /Entries: (.+)\.$/m.exec(readPage('llms.txt')) ?? [];
+  expect(listed.split(', ').map((code) => code.replaceAll('`', ''))).toEqual(inOrder);
 });
 
 test('every public export has a sentence of TSDoc', () => {

@@ -1,9 +1,13 @@
-/** A made-up third agent, added the way ARCHITECTURE.md describes: a format, a source, and one line in a list of sources. */
+/**
+ * A made-up agent, added the way ARCHITECTURE.md describes: a format and a source. Its lists are copies of the real ones with one more line:
+ * the functions under test are those that the public ones call with the real lists, and the types say that the real lists need the line.
+ */
 import { extname, join } from 'node:path';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { ConversationBlock } from '../../src/conversation/blocks.ts';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { findWith } from '../../src/importers/find-transcripts.ts';
+import { defaultRoots } from '../../src/importers/kept/default-roots.ts';
 import { importWith } from '../../src/importers/kept/import-transcripts.ts';
 import { restoreTranscript } from '../../src/importers/kept/restore-transcript.ts';
 import { loadWith } from '../../src/importers/load-transcript.ts';
@@ -12,13 +16,15 @@ import { readText } from '../../src/importers/safe-files.ts';
 import { readLoaded, type TranscriptSource } from '../../src/importers/transcript-source.ts';
 import { TRANSCRIPT_SOURCES, type TranscriptSources } from '../../src/importers/transcript-sources.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
+import type { Architecture } from '../../src/transcripts/agent-names.ts';
 import { blockBase } from '../../src/transcripts/block-base.ts';
+import { BlockWriter } from '../../src/transcripts/block-writer.ts';
 import { DiagnosticsCollector } from '../../src/transcripts/diagnostics.ts';
 import { asObject, asText, parseJson } from '../../src/transcripts/json-access.ts';
 import { MessageBuilder } from '../../src/transcripts/message-builder.ts';
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import type { TranscriptFormat } from '../../src/transcripts/transcript-format.ts';
-import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
+import { TRANSCRIPT_FORMATS, type TranscriptFormats } from '../../src/transcripts/transcript-formats.ts';
 import { asks } from '../transcripts/claude-builders.ts';
 import { openCodeSession, textOfLines } from '../transcripts/fixtures.ts';
 import { folder, write } from './places.ts';
@@ -43,15 +49,15 @@ function blockOf(line: ReturnType<typeof linesOf>[number]): ConversationBlock | 
 const parrotFormat: TranscriptFormat = {
   detect: (main) => main.startsWith(HEADER),
   toEvents(raw) {
-    const events: ConversationEvent[] = [];
+    const writer = new BlockWriter();
     const diagnostics = new DiagnosticsCollector();
     for (const line of linesOf(raw)) {
       diagnostics.count(line.role);
       const block = blockOf(line);
-      if (block) events.push({ type: 'block:upsert', conversationId: 'main', timestamp: AT, block });
+      if (block) writer.upsert(block);
       else diagnostics.problem('malformed-line', line.id);
     }
-    return { events, diagnostics: diagnostics.report() };
+    return { events: writer.take(), diagnostics: diagnostics.report() };
   },
   toMessages(raw, options) {
     const builder = new MessageBuilder(options);
@@ -61,10 +67,12 @@ const parrotFormat: TranscriptFormat = {
     }
     return builder.finish();
   },
+  readFacts: (raw) => ({ title: linesOf(raw).find(({ role }) => role === '>')?.text }),
 };
 
 const parrotSource: TranscriptSource = {
   format: parrotFormat,
+  defaultRoots: (env, home) => [env.PARROT_HOME ?? join(home, '.parrot')],
   innerFolders: ['feathers'],
   detect: async ({ kind, path }) => (kind === 'file' && extname(path) === '.parrot' ? { path } : undefined),
   startSearch:
@@ -76,6 +84,7 @@ const parrotSource: TranscriptSource = {
 };
 
 const SOURCES: TranscriptSources<Architecture | 'parrot'> = { parrot: parrotSource, ...TRANSCRIPT_SOURCES };
+const FORMATS: TranscriptFormats<Architecture | 'parrot'> = { parrot: parrotFormat, ...TRANSCRIPT_FORMATS };
 
 const TEXT = `${HEADER}\n> Hello?\n< Hello!\n`;
 const FILES = {
@@ -146,7 +155,24 @@ describe('a third transcript format', () => {
     expect(await readText(path)).toBe(TEXT);
   });
 
-  test('a list of sources that lacks a named agent does not compile', () => {
+  test('its usual folders are imported beside those of the other agents', () => {
+    const roots = defaultRoots(SOURCES, {}, '/home/ada');
+    expect(roots).toEqual(['/home/ada/.parrot', ...defaultRoots(TRANSCRIPT_SOURCES, {}, '/home/ada')]);
+    expect(defaultRoots(SOURCES, { PARROT_HOME: '/aviary' }, '/home/ada')).toContain('/aviary');
+  });
+
+  test('its facts are read by its format', () => {
+    expect(FORMATS.parrot.readFacts(TEXT)).toEqual({ title: 'Hello?' });
+  });
+
+  test('every source has the format of its agent', () => {
+    for (const [agent, { format }] of Object.entries(SOURCES))
+      expect(format).toBe(FORMATS[agent as keyof typeof FORMATS]);
+  });
+
+  test('lists of sources and formats that lack a named agent do not compile', () => {
+    expectTypeOf(TRANSCRIPT_FORMATS).not.toExtend<TranscriptFormats<Architecture | 'parrot'>>();
+    expectTypeOf(FORMATS).toExtend<TranscriptFormats<Architecture | 'parrot'>>();
     expectTypeOf(TRANSCRIPT_SOURCES).toExtend<TranscriptSources>();
     expectTypeOf(TRANSCRIPT_SOURCES).not.toExtend<TranscriptSources<Architecture | 'parrot'>>();
     expectTypeOf(SOURCES).toExtend<TranscriptSources<Architecture | 'parrot'>>();

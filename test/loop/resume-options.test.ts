@@ -103,7 +103,7 @@ describe('D2: the evaluation to continue', () => {
       const { session, evaluate, requests } = await agent({ script: ['hi'] });
       await expect(evaluate({ resume })).rejects.toMatchObject({
         code: 'CONVERSATION_NOT_FOUND',
-        message: expect.stringMatching(/no evaluation of test\/agent to resume; evaluate without resume/),
+        message: expect.stringMatching(/no evaluation of test\/agent to resume; use resume: 'auto'/),
       });
       expect(requests).toEqual([]);
       expect(session.seq).toBe(0);
@@ -174,7 +174,7 @@ describe('D4: a changed prompt', () => {
       const second = await agent({ script, tools: [ask()], store: first.store, ...change });
       await expect(second.evaluate({ resume: true })).rejects.toMatchObject({
         code: 'PROMPT_MISMATCH',
-        message: expect.stringMatching(/instructions or tools have changed.*relaxed/),
+        message: expect.stringMatching(/instructions or tools have changed.*relaxed.*settle its open calls/),
       });
       expect(second.session.seq).toBe(seq);
       const response = await second.evaluate({ resume: true, promptValidation: 'relaxed' });

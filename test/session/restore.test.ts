@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { InboxItem } from '../../src/core/inbox.ts';
+import type { InboxInput } from '../../src/core/inbox.ts';
 import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/slices.ts';
 import { getMessages } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
@@ -61,7 +61,7 @@ function asRestoredAt(seq: number, record: unknown): unknown {
   return JSON.parse(JSON.stringify(record), (key, value: unknown) => {
     if (key === 'cancelRequest' || key === 'resumeRequest') return { ...(value as object), seq };
     if (key === 'suspendedSeq') return seq;
-    return key === 'inbox' ? (value as InboxItem[]).filter(({ status }) => status !== 'queued') : value;
+    return key === 'inbox' ? (value as InboxInput[]).filter(({ status }) => status !== 'queued') : value;
   });
 }
 

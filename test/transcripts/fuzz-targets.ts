@@ -4,13 +4,13 @@
  */
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { isConversationEvent } from '../../src/conversation/is-conversation-event.ts';
+import type { Architecture } from '../../src/transcripts/agent-names.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
 import { codexStreamConverter } from '../../src/transcripts/codex/stream-converter.ts';
 import { openCodeStreamConverter } from '../../src/transcripts/opencode/stream-converter.ts';
 import { transcriptToEvents, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import type { StreamConverter } from '../../src/transcripts/stream-converter.ts';
-import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
 import { CODEX_LINES, CODEX_STREAM, RolloutBuilder, threadId } from './codex-fixtures.ts';
 import { type Line, stateOf, textOfLines } from './fixtures.ts';
 import {

@@ -4,10 +4,10 @@ import { toAnthropic } from '../../src/formats/anthropic-messages.ts';
 import { NO_RESULT } from '../../src/formats/placeholders.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../src/index.ts';
+import type { Architecture } from '../../src/transcripts/agent-names.ts';
 import type { ImportedMessagesOptions } from '../../src/transcripts/message-builder.ts';
 import { transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
-import type { Architecture } from '../../src/transcripts/transcript-formats.ts';
 import { asks, at, call, returns, says, text } from './claude-builders.ts';
 import {
   CLAUDE_RUNS,

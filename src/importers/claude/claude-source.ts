@@ -1,5 +1,5 @@
 /** The files of Claude Code and the Claude Agent SDK: one JSONL file per session, and one per subagent. */
-import { basename, dirname, extname } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { claudeFormat } from '../../transcripts/claude/claude-format.ts';
 import { convertInOrder } from '../../transcripts/claude/convert-in-order.ts';
@@ -20,6 +20,7 @@ const AGENT_CHUNK = 256 * 1024;
 
 export const claudeSource: TranscriptSource = {
   format: claudeFormat,
+  defaultRoots: (env, home) => [join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'projects')],
   innerFolders: ['subagents', 'tool-results'],
   detect: async ({ kind, path }) => (kind === 'file' && extname(path) !== '.json' ? { path } : undefined),
   startSearch(report) {

@@ -1,5 +1,5 @@
 /** The rollouts of Codex: one JSONL file per thread, of its subagents too; a fork's past is in the file of its parent. */
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import { codexFormat } from '../../transcripts/codex/codex-format.ts';
@@ -30,6 +30,10 @@ const ZSTD_MAGIC = '\x28\xb5\x2f\xfd';
 
 export const codexSource: TranscriptSource = {
   format: codexFormat,
+  defaultRoots(env, home) {
+    const folder = env.CODEX_HOME || join(home, '.codex');
+    return [join(folder, 'sessions'), join(folder, 'archived_sessions')];
+  },
   innerFolders: [],
   detect: detectRollout,
   startSearch() {

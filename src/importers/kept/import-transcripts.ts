@@ -57,7 +57,7 @@ export async function importWith(
     throw new HoldfastError('INVALID_ARGUMENT', 'watch needs a signal, which ends it: { watch: true, signal }');
   }
   checkPaths(paths);
-  const roots = await Promise.all(paths?.map(resolvePath) ?? defaultRoots().map(resolveMissing));
+  const roots = await Promise.all(paths?.map(resolvePath) ?? defaultRoots(sources).map(resolveMissing));
   const context = new ImportContext({ store, redact, maxFileBytes, onProgress, signal });
   const watcher = watch ? new RootWatcher(roots) : undefined; // before the first pass: no change is missed
   try {

@@ -31,6 +31,10 @@ const SQLITE_MAGIC = 'SQLite format 3\0';
 
 export const openCodeSource: TranscriptSource = {
   format: openCodeFormat,
+  defaultRoots(env, home) {
+    const folder = join(env.XDG_DATA_HOME || join(home, '.local', 'share'), 'opencode');
+    return env.OPENCODE_DB ? [folder, env.OPENCODE_DB] : [folder];
+  },
   innerFolders: [],
   detect: detectSessions,
   startSearch: (report) => (item) => findSessions(item, report),

@@ -1,4 +1,5 @@
 import type { TranscriptFormat } from '../transcript-format.ts';
+import { claudeFacts } from './facts.ts';
 import { claudeMessages } from './messages.ts';
 import { claudeTranscriptEvents } from './transcript-events.ts';
 
@@ -7,4 +8,5 @@ export const claudeFormat: TranscriptFormat = {
   detect: () => true,
   toEvents: claudeTranscriptEvents,
   toMessages: claudeMessages,
+  readFacts: claudeFacts,
 };

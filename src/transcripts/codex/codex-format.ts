@@ -1,4 +1,5 @@
 import type { TranscriptFormat } from '../transcript-format.ts';
+import { codexFacts } from './facts.ts';
 import { codexMessages } from './messages.ts';
 import { looksLikeRollout } from './rollout-line.ts';
 import { codexTranscriptEvents } from './transcript-events.ts';
@@ -8,4 +9,5 @@ export const codexFormat: TranscriptFormat = {
   detect: looksLikeRollout,
   toEvents: codexTranscriptEvents,
   toMessages: codexMessages,
+  readFacts: codexFacts,
 };

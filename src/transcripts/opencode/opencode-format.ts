@@ -1,5 +1,6 @@
 import type { TranscriptFormat } from '../transcript-format.ts';
 import { parseExport } from './export.ts';
+import { openCodeFacts } from './facts.ts';
 import { openCodeMessages } from './messages.ts';
 import { openCodeTranscriptEvents } from './transcript-events.ts';
 
@@ -8,4 +9,5 @@ export const openCodeFormat: TranscriptFormat = {
   detect: (main) => parseExport(main) !== undefined,
   toEvents: openCodeTranscriptEvents,
   toMessages: openCodeMessages,
+  readFacts: openCodeFacts,
 };

@@ -1,5 +1,5 @@
 import { setQuery } from '../shell/router.ts';
-import { type SessionInfo, sourceOf } from './session-facts.ts';
+import { type SessionInfo, SOURCES, sourceOf } from './session-facts.ts';
 
 /** Which sessions are listed; empty means all. They are part of the address. */
 export interface SessionFilters {
@@ -7,7 +7,6 @@ export interface SessionFilters {
   readonly status: string;
 }
 
-const SOURCES = ['Holdfast', 'Claude Code', 'Codex', 'OpenCode'];
 const STATUSES = { running: 'Running', suspended: 'Waiting', failed: 'Failed', completed: 'Done' } as const;
 
 export function readFilters(query: URLSearchParams): SessionFilters {

@@ -1,19 +1,19 @@
 /** What a listing says about a session, in words. */
+import { AGENT_NAMES } from 'holdfast/conversation';
 import type { Sessions } from 'holdfast/react';
 import type { Activity } from '../ui/status.tsx';
 
 /** A session as a listing has it. */
 export type SessionInfo = Sessions['sessions'][number];
 
-const SOURCES: Readonly<Record<string, string>> = {
-  'claude-sdk': 'Claude Code',
-  codex: 'Codex',
-  opencode: 'OpenCode',
-};
+/** The name of every agent whose sessions may be listed. */
+export const SOURCES: readonly string[] = ['Holdfast', ...Object.values(AGENT_NAMES)];
 
 /** Where the conversation took place. */
 export function sourceOf({ source }: Pick<SessionInfo, 'source'>): string {
-  return source === undefined ? 'Holdfast' : (SOURCES[source.architecture] ?? source.architecture);
+  if (source === undefined) return 'Holdfast';
+  const names: Readonly<Record<string, string>> = AGENT_NAMES;
+  return names[source.architecture] ?? source.architecture;
 }
 
 /** Its title, or its id if it has none. */

@@ -79,6 +79,7 @@ test('ids with separators, NUL and half a character are ids of sessions, never p
   for (const [i, sessionId] of ['../../etc/passwd', 'a\0b', '\uD800', '__proto__', 'x'.repeat(2000)].entries()) {
     const source: TranscriptSource = {
       format: claudeFormat,
+      defaultRoots: () => [],
       innerFolders: [],
       detect: async ({ path }) => ({ path }),
       startSearch:
