@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
 import { ScrollingContext } from './markdown.tsx';
@@ -19,11 +19,12 @@ export function ConversationList(props: {
 }) {
   const { rows, hrefOf, target } = props;
   const box = useRef<HTMLDivElement>(null);
+  const getItemKey = useItemKey(rows);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
-    getItemKey: (index) => rows[index]?.key ?? index,
+    getItemKey,
     overscan: 4,
     anchorTo: 'end',
     followOnAppend: true,
@@ -79,6 +80,15 @@ export function ConversationList(props: {
       )}
     </div>
   );
+}
+
+/** The key of a row by its index. The same function while all keys are the same: for another one all rows would be measured again. */
+function useItemKey(rows: readonly Row[]): (index: number) => number | string {
+  const [keyed, setKeyed] = useState(rows);
+  const isSame = keyed === rows || (keyed.length === rows.length && keyed.every(({ key }, i) => key === rows[i]?.key));
+  if (!isSame) setKeyed(rows);
+  const current = isSame ? keyed : rows;
+  return useCallback((index: number) => current[index]?.key ?? index, [current]);
 }
 
 /** Goes to the named row, or to the end, when the first rows are there, and again when the address names another row. */

@@ -22,6 +22,7 @@ import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
 import { Queue } from './queue.tsx';
 import { SessionTotals } from './session-totals.tsx';
+import { useCaughtUp } from './use-caught-up.ts';
 
 /** One session: its conversation, live, and a field to write to the agent. */
 export function ConversationView({ place }: ViewProps) {
@@ -43,7 +44,8 @@ function Gone({ id }: { readonly id: string }) {
 }
 
 function LiveConversation({ id, place }: { readonly id: string; readonly place: Place }) {
-  const { state, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
+  const { state: newest, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
+  const state = useCaughtUp(newest, status === 'connecting');
   const { data: details } = useSessionInfo(id, cursor);
   const attempt = useAttempt();
   const [asksToDelete, setAsksToDelete] = useState(false);
