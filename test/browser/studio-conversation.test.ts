@@ -95,7 +95,7 @@ test('subagents are nested where they were started, and a link opens the block i
   const href = await inner.getByRole('link', { name: 'Link to this block' }).getAttribute('href');
   await page.goto(new URL(href ?? '', host.url).href);
   await inner.waitFor();
-  expect(await inner.getAttribute('class')).toContain('bg-waits-ground');
+  expect(await inner.getAttribute('class')).toContain('bg-accent-ground');
   await page.close();
 });
 

@@ -73,7 +73,7 @@ test('a call runs again only after it was confirmed', async () => {
 test('a spent budget is raised, and the agent continues', async () => {
   const book = entry('Translate the book');
   await book.getByText('Its budget is spent').waitFor();
-  await book.getByText(/It has used \d+ tokens/).waitFor();
+  await book.getByText(/So far: 1 turn, \d+ tokens/).waitFor();
   await book.getByLabel('Limit to raise').selectOption('Tokens');
   await book.getByLabel('Most tokens').fill('100000');
   await book.getByRole('button', { name: 'Raise and continue' }).click();

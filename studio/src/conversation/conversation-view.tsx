@@ -9,7 +9,8 @@ import { PendingCalls } from '../inbox/pending-calls.tsx';
 import { sourceOf } from '../sessions/session-facts.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
 import { useCommands } from '../shell/commands.ts';
-import type { Place } from '../shell/router.ts';
+import { Link } from '../shell/link.tsx';
+import { addressOf, type Place } from '../shell/router.ts';
 import type { ViewProps } from '../shell/view-props.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
@@ -20,7 +21,7 @@ import { isBusy } from './activity.ts';
 import { AgentProcessControl } from './agent-process.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
-import { Queue } from './queue.tsx';
+import { Queue, type QueuedInput, withQueued } from './queue.tsx';
 import { SessionTotals } from './session-totals.tsx';
 import { useCaughtUp } from './use-caught-up.ts';
 
@@ -40,7 +41,14 @@ export function ConversationView({ place }: ViewProps) {
 }
 
 function Gone({ id }: { readonly id: string }) {
-  return <p className="p-6 text-muted">There is no session “{id}”. It was deleted, or the address is wrong.</p>;
+  return (
+    <p className="break-words p-6 text-muted">
+      There is no session “{id}”. It was deleted, or the address is wrong.{' '}
+      <Link href={addressOf()} className="text-accent hover:underline">
+        All sessions
+      </Link>
+    </p>
+  );
 }
 
 function LiveConversation({ id, place }: { readonly id: string; readonly place: Place }) {
@@ -51,6 +59,11 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   const [asksToDelete, setAsksToDelete] = useState(false);
   useCommands([{ id: 'delete', title: 'Delete this session…', group: 'Session', run: () => setAsksToDelete(true) }]);
   const remove = (): Promise<object> => actJson(`sessions/${encodeURIComponent(id)}`, undefined, 'DELETE');
+  const [text, setText] = useState('');
+  const withdraw = async (input: QueuedInput): Promise<void> => {
+    const isBack = await attempt.run(() => actions.withdraw(input.id));
+    if (isBack) setText((typed) => withQueued(typed, [input])); // it can be sent again
+  };
   const isRunning =
     details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
   return (
@@ -74,8 +87,17 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
       />
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
       <PendingCalls sessionId={id} state={state} details={details} pending={pending} attempt={attempt} />
-      <Queue queue={queue} onWithdraw={(inputId) => void attempt.run(() => actions.withdraw(inputId))} />
-      {status !== 'ended' && <Composer actions={actions} attempt={attempt} isBusy={isRunning || queue.length > 0} />}
+      <Queue queue={queue} onWithdraw={(input) => void withdraw(input)} />
+      {status !== 'ended' && (
+        <Composer
+          actions={actions}
+          attempt={attempt}
+          isBusy={isRunning || queue.length > 0}
+          queue={queue}
+          text={text}
+          onText={setText}
+        />
+      )}
     </>
   );
 }

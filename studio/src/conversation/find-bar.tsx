@@ -31,7 +31,7 @@ export function FindBar(props: {
         autoFocus={hit === ''}
         aria-label="Find in this conversation"
         placeholder="Find in this conversation"
-        value={words}
+        value={words.trimStart()}
         onChange={({ target }) => {
           onWords(target.value);
           setChosen(0);
@@ -45,7 +45,11 @@ export function FindBar(props: {
         className="h-7 w-72 min-w-0 rounded-md border border-line bg-ground px-2.5 focus:border-accent focus:outline-none"
       />
       <span role="status" className="text-muted tabular-nums">
-        {searched.trim() === '' ? '' : found.length === 0 ? 'Not here' : `${at + 1} of ${found.length}`}
+        {searched.trim() === ''
+          ? ''
+          : found.length === 0
+            ? 'Not here'
+            : `${(at + 1).toLocaleString('en')} of ${found.length.toLocaleString('en')}`}
       </span>
       <Button kind="quiet" onClick={() => step(-1)} disabled={found.length === 0}>
         Previous

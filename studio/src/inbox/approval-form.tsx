@@ -2,7 +2,7 @@ import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
-import { duration } from '../ui/format.ts';
+import { roughly } from '../ui/format.ts';
 import { CallHeading } from './call-heading.tsx';
 import { approve, deny } from './decide.ts';
 import type { FormProps } from './form-props.ts';
@@ -82,7 +82,7 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
 function Expiry({ at }: { readonly at: string | undefined }) {
   const left = Date.parse(at ?? '') - useNow();
   if (at === undefined || Number.isNaN(left)) return null;
-  return <span className="text-waits">{left > 0 ? `expires in ${duration(left)}` : 'has expired'}</span>;
+  return <span className="text-waits">{left > 0 ? `expires in ${roughly(left)}` : 'has expired'}</span>;
 }
 
 function jsonProblem(text: string): string | undefined {

@@ -260,7 +260,7 @@ const Bar = memo(
           <text
             x={x + 3}
             y={isDown ? y + height / 2 + 4 : y + 12}
-            className={`pointer-events-none text-[11px] ${text}`}
+            className={`pointer-events-none text-[11px] ${isDown ? 'stroke-ground stroke-4 font-medium [paint-order:stroke]' : ''} ${text}`}
           >
             {words}
           </text>

@@ -91,7 +91,7 @@ function useFound(words: string): readonly Command[] {
     ({ id, title }): Command => ({
       id: `open-${id}`,
       title: title ?? id,
-      group: 'Go to',
+      group: 'Open',
       run: () => navigate(addressOf('sessions', id)),
     }),
   );

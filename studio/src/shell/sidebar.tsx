@@ -50,7 +50,7 @@ export function Sidebar(props: {
             onClick={onPalette}
             className="mb-1.5 flex h-7 items-center gap-2 rounded-md border border-line bg-ground px-2 text-muted hover:text-ink"
           >
-            <Icon name="search" /> <span className="flex-1 text-left">Find or do…</span> <Kbd keys="⌘ K" />
+            <Icon name="search" /> <span className="flex-1 text-left">Find or do…</span> <Kbd keys="Mod K" />
           </button>
           <Entry href={addressOf()} icon="sessions" isCurrent={view === undefined}>
             Sessions
