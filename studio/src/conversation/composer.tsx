@@ -45,6 +45,7 @@ export function Composer(props: {
   };
   return (
     <form
+      data-busy={isBusy || undefined}
       className="mx-auto flex w-full max-w-4xl flex-wrap items-end justify-end gap-2 px-4 pt-1 pb-3 xl:px-14"
       onSubmit={(event) => {
         event.preventDefault();
@@ -64,7 +65,7 @@ export function Composer(props: {
           event.preventDefault();
           void submit(isBusy && (event.metaKey || event.ctrlKey) ? 'steer' : 'send');
         }}
-        className="max-h-48 min-h-8 min-w-52 flex-1 resize-none rounded-md border border-strong-line bg-ground px-2.5 py-1.25 text-base [field-sizing:content] focus:border-accent focus:outline-none"
+        className="max-h-48 min-h-8 flex-1 resize-none rounded-md border border-strong-line bg-ground px-2.5 py-1.25 text-base [field-sizing:content] focus:border-accent focus:outline-none max-md:in-data-busy:basis-full"
       />
       {isBusy && (
         <Button className="h-8!" disabled={text.trim() === ''} onClick={() => void submit('steer')}>

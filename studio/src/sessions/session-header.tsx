@@ -69,7 +69,7 @@ export function SessionHeader(props: {
       )}
       <nav
         aria-label="Views of this session"
-        className="-mx-2 -mb-px flex overflow-x-auto overflow-y-hidden [scrollbar-width:none] max-md:-mx-1"
+        className="-mb-px flex gap-x-4 overflow-x-auto overflow-y-hidden [scrollbar-width:none] max-md:gap-x-2"
       >
         {SESSION_TABS.map(([name, label]) => (
           <Link
@@ -77,7 +77,7 @@ export function SessionHeader(props: {
             href={tabAddress(id, name)}
             ref={name === view ? showWhole : undefined}
             aria-current={name === view ? 'page' : undefined}
-            className="flex h-7 shrink-0 items-center px-2 text-muted hover:text-ink aria-[current]:text-ink aria-[current]:shadow-[inset_0_-2px_var(--accent)] max-md:px-1"
+            className="flex h-7 shrink-0 items-center text-muted hover:text-ink aria-[current]:text-ink aria-[current]:shadow-[inset_0_-2px_var(--accent)]"
           >
             {label}
           </Link>
