@@ -29,6 +29,7 @@ export function App() {
   ]);
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') setOpen((shown) => (shown === 'sidebar' ? undefined : shown));
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
       setOpen((shown) => (shown === 'palette' ? undefined : 'palette'));

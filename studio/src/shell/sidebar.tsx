@@ -38,13 +38,16 @@ export function Sidebar(props: {
           Inbox <Count value={waiting} />
         </Link>
       </div>
+      {isOpen && (
+        <div aria-hidden="true" onClick={onToggle} className="fixed inset-0 top-11 z-20 bg-backdrop md:hidden" />
+      )}
       <nav
         id="sidebar"
         aria-label="Studio"
         className={`flex w-58 shrink-0 flex-col border-r border-line bg-panel max-md:fixed max-md:inset-y-0 max-md:top-11 max-md:z-20 max-md:w-72 max-md:shadow-xl ${isOpen ? '' : 'max-md:hidden'}`}
       >
         <div className="px-4 pt-3.5 pb-2.5 font-semibold tracking-tight max-md:hidden">Holdfast</div>
-        <div className="flex flex-col gap-px px-2">
+        <div className="flex flex-col gap-px px-2 max-md:pt-2">
           <button
             type="button"
             onClick={onPalette}
