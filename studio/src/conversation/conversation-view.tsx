@@ -29,14 +29,13 @@ import { useCaughtUp } from './use-caught-up.ts';
 export function ConversationView({ place }: ViewProps) {
   const [, id = ''] = place.parts;
   const { data, error } = useSessionInfo(id);
-  if (error instanceof RequestError && error.status === 404) {
-    return <Gone id={id} />;
-  }
+  const isGone = error instanceof RequestError && error.status === 404;
+  if (isGone && !data) return <Gone id={id} />;
   if (!data) return error ? <Problem>{sentence(error)}</Problem> : null;
   return data.summary.source ? (
-    <RecordedConversation id={id} details={data} place={place} />
+    <RecordedConversation id={id} details={data} place={place} isGone={isGone} />
   ) : (
-    <LiveConversation key={id} id={id} place={place} />
+    <LiveConversation key={id} id={id} place={place} isGone={isGone} />
   );
 }
 
@@ -51,7 +50,8 @@ function Gone({ id }: { readonly id: string }) {
   );
 }
 
-function LiveConversation({ id, place }: { readonly id: string; readonly place: Place }) {
+function LiveConversation(props: { readonly id: string; readonly place: Place; readonly isGone: boolean }) {
+  const { id, place, isGone } = props;
   const { state: newest, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
   const state = useCaughtUp(newest, status === 'connecting');
   const { data: details } = useSessionInfo(id, cursor);
@@ -72,7 +72,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
         {details?.processes && <AgentProcessControl id={id} attempt={attempt} />}
         <SessionTotals state={state} />
       </SessionHeader>
-      <Connection status={status} error={error} onReconnect={actions.reconnect} />
+      {isGone ? <Deleted /> : <Connection status={status} error={error} onReconnect={actions.reconnect} />}
       {details?.runner?.error && (
         <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>
       )}
@@ -88,7 +88,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
       <PendingCalls sessionId={id} state={state} details={details} pending={pending} attempt={attempt} />
       <Queue queue={queue} onWithdraw={(input) => void withdraw(input)} />
-      {status !== 'ended' && (
+      {status !== 'ended' && !isGone && (
         <Composer
           actions={actions}
           attempt={attempt}
@@ -102,6 +102,10 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
   );
 }
 
+function Deleted() {
+  return <Problem>This session was deleted. What you see is what it was.</Problem>;
+}
+
 /** Says that the page is not live, and why. A connection that is being made for the first time is not worth a sentence. */
 function Connection(props: {
   readonly status: string;
@@ -112,11 +116,7 @@ function Connection(props: {
   const action = <Button onClick={onReconnect}>Connect now</Button>;
   if (status === 'ended') {
     const isGone = error instanceof RequestError && error.code === 'SESSION_NOT_FOUND';
-    return (
-      <Problem action={action}>
-        {isGone ? 'This session was deleted. What you see is what it was.' : error && sentence(error)}
-      </Problem>
-    );
+    return isGone ? <Deleted /> : <Problem action={action}>{error && sentence(error)}</Problem>;
   }
   if (status !== 'reconnecting' && !(status === 'connecting' && error)) return null;
   return (
@@ -127,8 +127,13 @@ function Connection(props: {
 }
 
 /** The session of another agent, as it was imported. */
-function RecordedConversation(props: { readonly id: string; readonly details: SessionDetails; readonly place: Place }) {
-  const { id, details, place } = props;
+function RecordedConversation(props: {
+  readonly id: string;
+  readonly details: SessionDetails;
+  readonly place: Place;
+  readonly isGone: boolean;
+}) {
+  const { id, details, place, isGone } = props;
   const path = `sessions/${encodeURIComponent(id)}/state`;
   const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
   const state = useMemo<SessionConversationState | undefined>(
@@ -140,7 +145,8 @@ function RecordedConversation(props: { readonly id: string; readonly details: Se
       <SessionHeader id={id} details={details} view="">
         {state && <SessionTotals state={state} />}
       </SessionHeader>
-      {error && <Problem>{sentence(error)}</Problem>}
+      {isGone && <Deleted />}
+      {error && !isGone && <Problem>{sentence(error)}</Problem>}
       {state && <ConversationPane id={id} state={state} place={place} isLoading={isLoading} />}
       <p className="border-t border-line px-4 py-2 text-muted">
         Recorded by {sourceOf(details.summary)}. Studio shows it and cannot write to it.

@@ -78,7 +78,7 @@ function Entry(props: {
       <Link
         data-entry
         href={href}
-        className="grid grid-cols-[5rem_minmax(0,1fr)_4.5rem] gap-x-4 max-md:grid-cols-[minmax(0,1fr)_auto] border-b border-line px-4 py-1.5 hover:bg-panel focus:bg-accent-ground focus:outline-none"
+        className="grid grid-cols-[5rem_minmax(0,1fr)_4.5rem] gap-x-4 max-md:grid-cols-[minmax(0,1fr)_auto] border-b border-line px-4 py-1.5 hover:bg-panel focus:bg-accent-ground focus:shadow-[inset_2px_0_var(--accent)] focus:outline-none"
       >
         <span className="text-muted capitalize max-md:hidden">{kind}</span>
         <span className="min-w-0">

@@ -60,7 +60,7 @@ const Row = memo(
         <Link
           data-entry
           href={addressOf('sessions', id)}
-          className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:outline-none max-md:py-1.5`}
+          className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:shadow-[inset_2px_0_var(--accent)] focus:outline-none max-md:py-1.5`}
         >
           <span className={MIDDLE}>
             <Status activity={activityOf(session, now)} />

@@ -30,7 +30,7 @@ export function SessionsView({ place: { query } }: ViewProps) {
     setQuery({ find: '' });
   }, [wantsField]);
 
-  const { error } = searched === '' ? listed : found;
+  const error = searched === '' ? listed.error : (found.error ?? listed.error);
   return (
     <>
       <ViewHeader title="Sessions">
