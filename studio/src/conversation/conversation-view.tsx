@@ -9,8 +9,8 @@ import { PendingCalls } from '../inbox/pending-calls.tsx';
 import { sourceOf } from '../sessions/session-facts.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
 import { useCommands } from '../shell/commands.ts';
-import { Link } from '../shell/link.tsx';
-import { addressOf, type Place } from '../shell/router.ts';
+import { NotFound } from '../shell/not-found.tsx';
+import type { Place } from '../shell/router.ts';
 import type { ViewProps } from '../shell/view-props.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
 import { Button } from '../ui/button.tsx';
@@ -30,23 +30,13 @@ export function ConversationView({ place }: ViewProps) {
   const [, id = ''] = place.parts;
   const { data, error } = useSessionInfo(id);
   const isGone = error instanceof RequestError && error.status === 404;
-  if (isGone && !data) return <Gone id={id} />;
+  if (isGone && !data)
+    return <NotFound>{`There is no session “${id}”. It was deleted, or the address is wrong.`}</NotFound>;
   if (!data) return error ? <Problem>{sentence(error)}</Problem> : null;
   return data.summary.source ? (
     <RecordedConversation id={id} details={data} place={place} isGone={isGone} />
   ) : (
     <LiveConversation key={id} id={id} place={place} isGone={isGone} />
-  );
-}
-
-function Gone({ id }: { readonly id: string }) {
-  return (
-    <p className="break-words p-6 text-muted">
-      There is no session “{id}”. It was deleted, or the address is wrong.{' '}
-      <Link href={addressOf()} className="text-accent hover:underline">
-        All sessions
-      </Link>
-    </p>
   );
 }
 

@@ -3,7 +3,7 @@ import { InboxProvider } from '../inbox/inbox-context.tsx';
 import { Boundary } from './boundary.tsx';
 import { useCommands } from './commands.ts';
 import { Help } from './help.tsx';
-import { Link } from './link.tsx';
+import { NotFound } from './not-found.tsx';
 import { Palette } from './palette.tsx';
 import { addressOf, navigate, usePlace } from './router.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -53,7 +53,9 @@ export function App() {
           />
           <main className="flex min-w-0 flex-1 flex-col max-md:pt-11">
             <Boundary key={place.parts.join('/')}>
-              <Suspense fallback={null}>{View ? <View place={place} /> : <NoPage />}</Suspense>
+              <Suspense fallback={null}>
+                {View ? <View place={place} /> : <NotFound>There is no such page in Studio.</NotFound>}
+              </Suspense>
             </Boundary>
           </main>
           <Palette isOpen={open === 'palette'} onClose={close} />
@@ -61,17 +63,6 @@ export function App() {
         </div>
       </InboxProvider>
     </TokenGate>
-  );
-}
-
-function NoPage() {
-  return (
-    <p className="p-6 text-muted">
-      There is no such page in Studio.{' '}
-      <Link href={addressOf()} className="text-accent hover:underline">
-        All sessions
-      </Link>
-    </p>
   );
 }
 

@@ -12,7 +12,7 @@ const MAX_SHOWN = 40;
 export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title="Commands" isTitleHidden>
-      {isOpen && <PaletteList onClose={onClose} />}
+      <PaletteList onClose={onClose} />
     </Dialog>
   );
 }

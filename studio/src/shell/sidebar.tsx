@@ -23,7 +23,7 @@ export function Sidebar(props: {
   const waiting = useInbox().data?.items.length ?? 0;
   return (
     <>
-      <div className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
+      <header className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
         <button
           type="button"
           aria-expanded={isOpen}
@@ -37,7 +37,7 @@ export function Sidebar(props: {
         <Link href={addressOf('inbox')} className="flex h-8 items-center gap-1.5 rounded-md px-2 hover:bg-raised">
           Inbox <Count value={waiting} />
         </Link>
-      </div>
+      </header>
       {isOpen && (
         <div aria-hidden="true" onClick={onToggle} className="fixed inset-0 top-11 z-20 bg-backdrop md:hidden" />
       )}
