@@ -147,13 +147,14 @@ describe('touch', () => {
     const options = { hasTouch: true, isMobile: true, viewport: { width: 390, height: 780 } };
     const page = await host.open(browser, 'sessions/lock-research', options);
     const answer = rows(page, 'assistant_text').filter({ hasText: 'I ask two people' });
-    const fork = answer.getByRole('button', { name: 'Fork at this block' });
     await answer.waitFor();
-    const isShown = (): Promise<boolean> =>
-      fork.evaluate('(button) => getComputedStyle(button.parentElement).opacity === "1"');
-    expect(await isShown()).toBe(false);
+    const shown = `[...document.querySelectorAll('button[aria-label^="Fork at"]')].filter(
+      (button) => getComputedStyle(button.parentElement).opacity === '1',
+    ).length`;
+    expect(await page.evaluate(shown)).toBe(0);
     await answer.getByText('I ask two people').tap();
-    await expect.poll(isShown).toBe(true);
+    await expect.poll(() => page.evaluate(shown)).toBe(1);
+    const fork = answer.getByRole('button', { name: 'Fork at this block' });
     await fork.tap();
     await page.getByRole('dialog', { name: 'Fork after this block' }).waitFor();
     await page.close();
