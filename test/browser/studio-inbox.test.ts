@@ -81,6 +81,18 @@ test('a spent budget is raised, and the agent continues', async () => {
   await host.reaches('budget-book', 'completed');
 });
 
+test('an evaluation is given up only after it was confirmed', async () => {
+  await host.send('budget-2', 'Translate another book.');
+  await host.reaches('budget-2', 'suspended');
+  const book = entry('budget-2');
+  await book.getByRole('button', { name: 'Give it up…' }).click();
+  await page.getByRole('dialog', { name: 'Give it up?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await book.getByRole('button', { name: 'Give it up…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Give it up', exact: true }).click();
+  await book.waitFor({ state: 'detached' });
+});
+
 test('a provider that failed is tried again', async () => {
   host.script('Ask the oracle', ['Tomorrow brings rain.']);
   const oracle = entry('Ask the oracle');

@@ -41,7 +41,7 @@ export function SessionsView({ place: { query } }: ViewProps) {
       {searched === '' ? (
         <SessionList
           sessions={sessions}
-          isLoading={listed.isLoading && listed.sessions.length === 0}
+          isLoading={listed.sessions.length === 0 && (listed.isLoading || error !== undefined)}
           isFiltered={filters.source !== '' || filters.status !== ''}
           footer={listed.hasMore && <Button onClick={() => void listed.loadMore()}>Show more</Button>}
         />
