@@ -59,13 +59,13 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
             Undo the changes
           </Button>
         )}
-        <span className="flex-1" />
+        <span className="flex-1 max-md:hidden" />
         <input
           aria-label="Reason for denying"
           placeholder="Reason, for the model"
           value={reason}
           onChange={({ target }) => setReason(target.value)}
-          className="h-7 w-52 rounded-md border border-line bg-ground px-2 focus:border-accent focus:outline-none"
+          className="h-7 min-w-0 flex-[0_1_13rem] rounded-md max-md:flex-[1_1_6rem] border border-line bg-ground px-2 focus:border-accent focus:outline-none"
         />
         <Button
           kind="danger"

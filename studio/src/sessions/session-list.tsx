@@ -93,7 +93,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
     <p className="max-w-lg p-6 text-muted">
       {isFiltered
         ? 'No session matches these filters.'
-        : 'There are no sessions yet. Run an agent with this store, or import those of Claude Code, Codex and OpenCode.'}
+        : 'There are no sessions yet. Run an agent with this database; `holdfast studio` without one shows the sessions of Claude Code, Codex and OpenCode.'}
     </p>
   );
 }

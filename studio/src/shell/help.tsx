@@ -7,7 +7,7 @@ export function Help({ isOpen, onClose }: { readonly isOpen: boolean; readonly o
   const commands = useAllCommands().filter(({ keys }) => keys !== undefined);
   return (
     <Dialog isOpen={isOpen} onClose={onClose} title="Keys on this page">
-      <dl className="grid grid-cols-[1fr_auto] gap-y-1.5 overflow-y-auto px-4 py-3" tabIndex={0}>
+      <dl className="grid grid-cols-[1fr_auto] gap-y-1.5 overflow-y-auto px-4 py-3 outline-none" tabIndex={0}>
         {[
           ...commands,
           { id: 'palette', title: 'All commands and sessions', keys: 'Mod K' },
