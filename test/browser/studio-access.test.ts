@@ -104,7 +104,7 @@ describe('keys alone', () => {
     const holdsFocus = 'document.querySelector("[role=dialog]").contains(document.activeElement)';
     await expect.poll(() => page.evaluate(holdsFocus)).toBe(true);
     for (let i = 0; i < 8; i++) await page.keyboard.press('Tab');
-    expect(await page.evaluate(holdsFocus)).toBe(true);
+    await expect.poll(() => page.evaluate(holdsFocus)).toBe(true);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => labelOfFocus(page)).toBe('Conversation');

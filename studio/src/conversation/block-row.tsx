@@ -4,7 +4,7 @@ import { Compaction } from './compaction.tsx';
 import { Disclosure } from './disclosure.tsx';
 import { JsonView } from './json-view.tsx';
 import { Notice } from './notice.tsx';
-import { chooseByTouch, RowActions } from './row-actions.tsx';
+import { RowActions } from './row-actions.tsx';
 import type { Row } from './rows.ts';
 import { Subagent } from './subagent.tsx';
 import { AssistantText, Thinking, UserMessage } from './text-blocks.tsx';
@@ -28,12 +28,10 @@ export const BlockRow = memo(
     const fork = useContext(ForkContext);
     const isSpoken = block.type === 'user_message' || block.type === 'assistant_text';
     return (
-      // biome-ignore lint/a11y/useKeyWithClickEvents: j and k choose a row by keyboard
       <article
         id={`block-${row.key}`}
         data-type={block.type}
         aria-label={NAMES[block.type]}
-        onClick={href === undefined ? undefined : (event) => chooseByTouch(event, href)}
         className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-accent-ground' : ''}`}
       >
         {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}

@@ -79,7 +79,7 @@ export function ConversationPane(props: {
       ) : (
         <ContentReaderContext value={read}>
           <ForkContext value={setForked}>
-            <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
+            <ConversationList rows={rows} hrefOf={hrefOf} target={target} isReading={isLoading} />
           </ForkContext>
         </ContentReaderContext>
       )}

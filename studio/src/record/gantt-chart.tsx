@@ -1,5 +1,5 @@
 import { type KeyboardEvent, memo, useEffect, useId, useMemo, useRef } from 'react';
-import { count, duration } from '../ui/format.ts';
+import { count, duration, roughly } from '../ui/format.ts';
 import { useScrollWindow } from '../ui/use-scroll-window.ts';
 import { useWidth } from '../ui/use-width.ts';
 import { type GanttLayout, type GanttRow, neighbourOf, type PlacedSpan, scaleOf } from './gantt-layout.ts';
@@ -139,7 +139,7 @@ function Ground(props: Rows & { readonly scale: TimeScale; readonly width: numbe
         <g key={from}>
           <rect x={x} y={0} width={wide} height={height} className="fill-panel" />
           <text x={x + wide / 2} y={13} textAnchor="middle">
-            {`⋯ ${shortly(to - from)}`}
+            {`⋯ ${roughly(to - from)}`}
           </text>
         </g>
       ))}
@@ -155,13 +155,6 @@ function Ground(props: Rows & { readonly scale: TimeScale; readonly width: numbe
       )}
     </g>
   );
-}
-
-/** A duration of at most 6 letters. */
-function shortly(ms: number): string {
-  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
 function Hatch({ id }: { readonly id: string }) {

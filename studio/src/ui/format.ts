@@ -46,9 +46,9 @@ export function clock(at: string, isExact = false): string {
   return Number.isNaN(date.getTime()) ? '' : date.toLocaleTimeString('en', format);
 }
 
-/** How long something lasts, for times that are not counted by the second: `2 min`, `3 h`. */
+/** A duration in at most 6 letters: `40 s`, `2 min`, `3 h`, `5 d`. */
 export function roughly(ms: number): string {
-  if (ms < 60_000) return 'less than 1 min';
+  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
