@@ -1,6 +1,7 @@
 /**
  * `npm run screenshots`: pictures of every view of Studio in light, dark and on a narrow screen, in the ignored folder `screenshots/`. Needs
  * Chromium. `node scripts/screenshots.ts <folder>` also imports the transcripts of that folder, to look at real sessions.
+ * `ONLY=inbox,find` takes those pictures alone.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +13,11 @@ import { StudioHost } from '../test/browser/studio/studio-host.ts';
 import { launch } from '../test/browser/support.ts';
 import { recordShots } from './shots/record-shots.ts';
 import type { Shot } from './shots/shot.ts';
+import { stateShots } from './shots/state-shots.ts';
 
 const FOLDER = join(import.meta.dirname, '../screenshots');
 const [imported] = process.argv.slice(2);
+const ONLY = process.env.ONLY?.split(',');
 
 const SHOTS: readonly Shot[] = [
   { name: 'sessions', path: '', shows: '[data-entry]' },
@@ -44,6 +47,7 @@ const browser = await launch();
 try {
   await playScenes(host);
   const ofRecord = await recordShots(host);
+  const ofStates = await stateShots(host);
   await beginRun();
   if (imported !== undefined) await importTranscripts(host.store, { paths: [imported] });
   const { sessions } = await host.store.listSessions({ tags: ['imported'], limit: 20 });
@@ -54,7 +58,10 @@ try {
       shows: 'article',
     }),
   );
-  for (const shot of [...SHOTS, ...ofRecord, ...more]) for (const look of LOOKS) await take(browser, shot, look);
+  for (const shot of [...SHOTS, ...ofRecord, ...ofStates, ...more]) {
+    if (ONLY && !ONLY.includes(shot.name)) continue;
+    for (const look of LOOKS) await take(browser, shot, look);
+  }
 } finally {
   await browser.close();
   await host.stop();

@@ -186,7 +186,7 @@ async function answerOf(
       }
       const retryable = error instanceof ModelError && error.retryable;
       if (!retryable || failures >= maxModelRetries) {
-        const tried = retryable ? ` after ${failures + 1} tries` : '';
+        const tried = failures > 0 ? ` after ${failures + 1} tries` : '';
         throw new Suspension(
           'PROVIDER_FAILED',
           `the model did not respond${tried}: ${messageOf(error)}; resume to ask again`,

@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './shell/app.tsx';
 import { listenForKeys } from './shell/keys.ts';
 import { applyTheme } from './shell/theme.ts';
+import { preloadViews } from './shell/views.ts';
 import './style.css';
 
 applyTheme();
@@ -14,4 +15,5 @@ if (root) {
       <App />
     </StrictMode>,
   );
+  window.addEventListener('load', preloadViews);
 }

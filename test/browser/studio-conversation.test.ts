@@ -58,7 +58,7 @@ test('a message is sent with Enter, and what was typed stays when it is refused'
   await page.close();
 });
 
-test('while the agent works, a message is queued and can be withdrawn, a steer joins, and stop ends the work', async () => {
+test('while the agent works, a message is queued and can be withdrawn into the field, a steer joins, and stop ends the work', async () => {
   host.commands.close();
   await host.send('work', 'Begin the work.');
   const page = await host.open(browser, 'sessions/work');
@@ -69,6 +69,8 @@ test('while the agent works, a message is queued and can be withdrawn, a steer j
   await queue.getByText('Do this next').waitFor();
   await queue.getByRole('button', { name: 'Withdraw' }).click();
   await queue.waitFor({ state: 'detached' });
+  const field = page.getByLabel('Message', { exact: true });
+  await expect.poll(() => field.inputValue()).toBe('Do this next');
   await say(page, 'Look at the tides first', 'Control+Enter');
   await queue.getByText('steers').waitFor();
   host.commands.open();
@@ -76,7 +78,11 @@ test('while the agent works, a message is queued and can be withdrawn, a steer j
   await host.reaches('work', 'completed');
   host.commands.close();
   await say(page, 'Begin again');
+  await call.getByText('running').waitFor();
+  await say(page, 'And then this');
+  await queue.getByText('And then this').waitFor();
   await page.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(() => field.inputValue()).toBe('And then this'); // stopping has withdrawn it
   host.commands.open();
   await page.getByText('It was stopped').waitFor();
   await page.getByRole('button', { name: 'Continue' }).click();
@@ -95,7 +101,7 @@ test('subagents are nested where they were started, and a link opens the block i
   const href = await inner.getByRole('link', { name: 'Link to this block' }).getAttribute('href');
   await page.goto(new URL(href ?? '', host.url).href);
   await inner.waitFor();
-  expect(await inner.getAttribute('class')).toContain('bg-waits-ground');
+  expect(await inner.getAttribute('class')).toContain('bg-accent-ground');
   await page.close();
 });
 
@@ -129,6 +135,34 @@ test('a lost connection and a deleted session are said in a sentence', async () 
   await host.listen(Number(port));
   await page.getByText('The connection to the server is lost.').waitFor({ state: 'detached' });
   await host.act('sessions/short', undefined, 'DELETE');
-  await page.getByText(/This session was deleted|There is no session “short”/).waitFor();
+  await page.getByRole('alert').getByText('This session was deleted. What you see is what it was.').waitFor();
+  await rows(page, 'assistant_text').waitFor();
+  await page.reload();
+  await page.getByText('There is no session “short”').waitFor();
+  await page.close();
+});
+
+test('while the server does not respond, every view that was not shown before opens and says so', async () => {
+  const page = await host.open(browser, '');
+  await page.locator('[data-entry]').first().waitFor();
+  await page.waitForLoadState('networkidle'); // the other views are loaded
+  const { port } = new URL(host.url);
+  await host.closeServer();
+  const said = page.getByRole('alert').getByText('The server does not respond; is it still running?');
+  await said.waitFor();
+  for (const keys of [
+    ['g', 'i'],
+    ['g', 'w'],
+    ['g', 's'],
+  ]) {
+    for (const key of keys) await page.keyboard.press(key);
+    await said.waitFor();
+  }
+  expect(await page.getByText('There are no sessions yet.').count()).toBe(0);
+  await page.getByRole('navigation').getByRole('link', { name: 'lock' }).first().click();
+  await said.waitFor();
+  await page.goBack();
+  await host.listen(Number(port));
+  await said.waitFor({ state: 'detached' });
   await page.close();
 });

@@ -73,12 +73,24 @@ test('a call runs again only after it was confirmed', async () => {
 test('a spent budget is raised, and the agent continues', async () => {
   const book = entry('Translate the book');
   await book.getByText('Its budget is spent').waitFor();
-  await book.getByText(/It has used \d+ tokens/).waitFor();
+  await book.getByText(/So far: 1 turn, \d+ tokens/).waitFor();
   await book.getByLabel('Limit to raise').selectOption('Tokens');
   await book.getByLabel('Most tokens').fill('100000');
   await book.getByRole('button', { name: 'Raise and continue' }).click();
   await book.waitFor({ state: 'detached' });
   await host.reaches('budget-book', 'completed');
+});
+
+test('an evaluation is given up only after it was confirmed', async () => {
+  await host.send('budget-2', 'Translate another book.');
+  await host.reaches('budget-2', 'suspended');
+  const book = entry('budget-2');
+  await book.getByRole('button', { name: 'Give it up…' }).click();
+  await page.getByRole('dialog', { name: 'Give it up?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await book.getByRole('button', { name: 'Give it up…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Give it up', exact: true }).click();
+  await book.waitFor({ state: 'detached' });
 });
 
 test('a provider that failed is tried again', async () => {

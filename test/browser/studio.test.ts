@@ -56,7 +56,7 @@ describe('the list', () => {
     await page.getByLabel('Find in this conversation').waitFor();
     expect(await page.getByLabel('Find in this conversation').inputValue()).toBe('hash table');
     expect(page.url()).toContain('/sessions/lock-research');
-    await page.locator('article.bg-waits-ground', { hasText: 'researcher' }).waitFor(); // its result has the words
+    await page.locator('article.bg-accent-ground', { hasText: 'researcher' }).waitFor(); // its result has the words
     await page.close();
   });
 

@@ -42,7 +42,7 @@ export function StrategiesView({ place }: ViewProps) {
           </p>
           <ol className="my-3 flex flex-col gap-1.5">
             {strategies.map((strategy, at) => (
-              <li key={at} className="flex items-center gap-3">
+              <li key={at} className="flex items-center gap-3 max-md:items-start max-md:[&>svg]:mt-3">
                 <LineSample index={at + 1} />
                 <StrategyEditor
                   number={at + 1}
@@ -93,7 +93,7 @@ function Results({ comparison: { actual, replays } }: { readonly comparison: Rep
             <tr className="border-b border-line">
               <th className="py-1 pr-4 font-normal">Strategy</th>
               <Head>Tokens</Head>
-              <Head>Beside what was sent</Head>
+              <Head>Against as sent</Head>
               <Head>Largest</Head>
               <Head>Cacheable</Head>
               <Head>Changed beginnings</Head>

@@ -2,7 +2,7 @@ import type { Strategy, StrategyStep } from 'holdfast/history';
 import { Button } from '../ui/button.tsx';
 import { MANAGER_NAMES, MANAGERS, newStep, withNumber } from './strategy-list.ts';
 
-const FIELD = 'h-7 rounded-md border border-line bg-ground px-1.5';
+const FIELD = 'h-7 rounded-md border border-line bg-ground pl-1.5';
 
 /** One strategy: its steps in order, each with its numbers. */
 export function StrategyEditor(props: {
@@ -24,7 +24,7 @@ export function StrategyEditor(props: {
           {at > 0 && <span className="text-muted">then</span>}
           <select
             aria-label={`Manager of step ${at + 1} of strategy ${number}`}
-            className={FIELD}
+            className={`${FIELD} pr-1`}
             value={step.manager}
             onChange={({ target }) => setStep(at, newStep(target.value as StrategyStep['manager']))}
           >

@@ -31,7 +31,7 @@ export const MANAGERS: {
 
 /** What people call the managers. */
 export const MANAGER_NAMES: Readonly<Record<StrategyStep['manager'], string>> = {
-  passthrough: 'everything',
+  passthrough: 'passthrough',
   slidingWindow: 'sliding window',
   truncateToolResults: 'truncate results',
   clearToolResults: 'clear results',

@@ -1,11 +1,10 @@
 import { memo, type ReactNode, useContext } from 'react';
 import { ForkContext } from '../compare/fork-context.ts';
-import { clock } from '../ui/format.ts';
-import { Icon } from '../ui/icon.tsx';
 import { Compaction } from './compaction.tsx';
 import { Disclosure } from './disclosure.tsx';
 import { JsonView } from './json-view.tsx';
 import { Notice } from './notice.tsx';
+import { RowActions } from './row-actions.tsx';
 import type { Row } from './rows.ts';
 import { Subagent } from './subagent.tsx';
 import { AssistantText, Thinking, UserMessage } from './text-blocks.tsx';
@@ -33,29 +32,17 @@ export const BlockRow = memo(
         id={`block-${row.key}`}
         data-type={block.type}
         aria-label={NAMES[block.type]}
-        className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-waits-ground' : ''}`}
+        className={`group/row relative ${isSpoken ? 'py-1.5' : 'py-0.5'} ${INDENTS[Math.min(depth, 4)]} ${isTarget ? 'rounded bg-accent-ground' : ''}`}
       >
         {depth > 0 && <span aria-hidden="true" className="absolute inset-y-0 left-2 border-l border-strong-line" />}
         <Block row={row}>{children}</Block>
         {href !== undefined && (
-          <a
+          <RowActions
             href={href}
-            aria-label={`Link to this block, ${clock(block.timestamp)}`}
-            className="absolute top-1.5 -right-13 flex items-center gap-1 text-xs text-muted opacity-0 group-hover/row:opacity-100 focus:opacity-100 max-xl:hidden"
-          >
-            <Icon name="link" className="size-3.5!" /> {clock(block.timestamp)}
-          </a>
-        )}
-        {href !== undefined && fork && depth === 0 && (
-          <button
-            type="button"
-            title="Fork the session here"
-            aria-label={`Fork at this block, ${clock(block.timestamp)}`}
-            onClick={() => fork(block)}
-            className="absolute top-1 right-1 flex size-6 items-center justify-center rounded bg-ground text-muted opacity-0 group-hover/row:opacity-100 hover:text-ink focus:opacity-100"
-          >
-            <Icon name="fork" className="size-3.5!" />
-          </button>
+            at={block.timestamp}
+            isShown={isTarget}
+            onFork={fork && depth === 0 ? () => fork(block) : undefined}
+          />
         )}
       </article>
     );

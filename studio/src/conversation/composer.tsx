@@ -1,19 +1,28 @@
 import type { Conversation } from 'holdfast/react';
-import { useRef, useState } from 'react';
+import { type Dispatch, type SetStateAction, useRef } from 'react';
 import { useCommands } from '../shell/commands.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { MOD } from '../ui/kbd.tsx';
 import type { Attempt } from '../ui/use-attempt.ts';
+import { type QueuedInput, withQueued } from './queue.tsx';
 
 /** Writes to the agent. While it works, a message waits for its turn or, as a steer, joins the work before the next request. */
 export function Composer(props: {
   readonly actions: Conversation['actions'];
   readonly attempt: Attempt;
   readonly isBusy: boolean;
+  readonly queue: readonly QueuedInput[];
+  /** What was typed and not sent. */
+  readonly text: string;
+  readonly onText: Dispatch<SetStateAction<string>>;
 }) {
-  const { actions, attempt, isBusy } = props;
-  const [text, setText] = useState('');
+  const { actions, attempt, isBusy, queue, text, onText: setText } = props;
   const field = useRef<HTMLTextAreaElement>(null);
+  /** The queue is withdrawn with it: its texts are typed again, so that a person can send them. */
+  const stop = async (): Promise<void> => {
+    if (await attempt.run(() => actions.stop())) setText((typed) => withQueued(typed, queue));
+  };
   useCommands([
     { id: 'write', title: 'Write a message', group: 'Session', keys: 'r', run: () => field.current?.focus() },
     ...(isBusy
@@ -22,7 +31,7 @@ export function Composer(props: {
             id: 'stop',
             title: 'Stop the agent',
             group: 'Session' as const,
-            run: () => void attempt.run(() => actions.stop()),
+            run: () => void stop(),
           },
         ]
       : []),
@@ -36,7 +45,8 @@ export function Composer(props: {
   };
   return (
     <form
-      className="mx-auto flex w-full max-w-4xl items-end gap-2 px-4 pt-1 pb-3 xl:px-14"
+      data-busy={isBusy || undefined}
+      className="mx-auto flex w-full max-w-4xl flex-wrap items-end justify-end gap-2 px-4 pt-1 pb-3 xl:px-14"
       onSubmit={(event) => {
         event.preventDefault();
         void submit('send');
@@ -47,7 +57,7 @@ export function Composer(props: {
         aria-label="Message"
         rows={1}
         value={text}
-        placeholder={isBusy ? 'Enter queues it for the next turn, ⌘Enter steers now' : 'Write to the agent'}
+        placeholder={isBusy ? `Enter queues, ${MOD} Enter steers now` : 'Write to the agent'}
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Escape') event.currentTarget.blur();
@@ -55,7 +65,7 @@ export function Composer(props: {
           event.preventDefault();
           void submit(isBusy && (event.metaKey || event.ctrlKey) ? 'steer' : 'send');
         }}
-        className="max-h-48 min-h-8 flex-1 resize-none rounded-md border border-strong-line bg-ground px-2.5 py-1.25 text-base [field-sizing:content] focus:border-accent focus:outline-none"
+        className="max-h-48 min-h-8 flex-1 resize-none rounded-md border border-strong-line bg-ground px-2.5 py-1.25 text-base [field-sizing:content] focus:border-accent focus:outline-none max-md:in-data-busy:basis-full"
       />
       {isBusy && (
         <Button className="h-8!" disabled={text.trim() === ''} onClick={() => void submit('steer')}>
@@ -66,7 +76,7 @@ export function Composer(props: {
         {isBusy ? 'Queue' : 'Send'}
       </Button>
       {isBusy && (
-        <Button kind="danger" className="h-8!" onClick={() => void attempt.run(() => actions.stop())}>
+        <Button kind="danger" className="h-8!" onClick={() => void stop()}>
           <Icon name="stop" className="size-3!" /> Stop
         </Button>
       )}

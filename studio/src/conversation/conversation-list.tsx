@@ -1,8 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
-import { ScrollingContext } from './markdown.tsx';
+import { chooseByTouch } from './choose-by-touch.ts';
+import { MAX_MARKDOWN, ScrollingContext } from './markdown.tsx';
 import { RowBoundary } from './row-boundary.tsx';
 import type { Row } from './rows.ts';
 
@@ -16,14 +17,17 @@ export function ConversationList(props: {
   readonly hrefOf: (key: string) => string;
   /** The row to go to: the one that the address names, or that was found. Empty: the end. */
   readonly target: string;
+  /** The log is being read for the first time. */
+  readonly isReading: boolean;
 }) {
-  const { rows, hrefOf, target } = props;
+  const { rows, hrefOf, target, isReading } = props;
   const box = useRef<HTMLDivElement>(null);
+  const getItemKey = useItemKey(rows);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
-    getItemKey: (index) => rows[index]?.key ?? index,
+    getItemKey,
     overscan: 4,
     anchorTo: 'end',
     followOnAppend: true,
@@ -31,7 +35,11 @@ export function ConversationList(props: {
     paddingStart: 16,
     paddingEnd: 24,
   });
-  useStart(rows, target, (index) => {
+  const isTouched = useRef(false);
+  const touch = (): void => {
+    isTouched.current = true;
+  };
+  useStart(rows, target, { isReading, isTouched }, (index) => {
     if (index < 0) virtualizer.scrollToEnd({ behavior: 'instant' });
     else virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
   });
@@ -40,6 +48,10 @@ export function ConversationList(props: {
     <div className="relative min-h-0 flex-1">
       <div
         ref={box}
+        onWheel={touch}
+        onTouchMove={touch}
+        onKeyDown={touch}
+        onPointerDown={touch}
         className="h-full overflow-y-auto [overflow-anchor:none]"
         tabIndex={0}
         role="log"
@@ -50,8 +62,11 @@ export function ConversationList(props: {
           {virtualizer.getVirtualItems().map(({ key, index, start }) => {
             const row = rows[index];
             return (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: j and k choose a row by keyboard
+              // biome-ignore lint/a11y/noStaticElementInteractions: the actions that it shows are buttons
               <div
                 key={key}
+                onClick={(event) => row && chooseByTouch(event, hrefOf(row.key))}
                 data-index={index}
                 ref={virtualizer.measureElement}
                 className="absolute top-0 left-0 w-full px-4 xl:px-14"
@@ -81,27 +96,53 @@ export function ConversationList(props: {
   );
 }
 
-/** Goes to the named row, or to the end, when the first rows are there, and again when the address names another row. */
-function useStart(rows: readonly Row[], target: string, show: (index: number) => void): void {
+/** The key of a row by its index. The same function while all keys are the same: for another one all rows would be measured again. */
+function useItemKey(rows: readonly Row[]): (index: number) => number | string {
+  const [keyed, setKeyed] = useState(rows);
+  const isSame = keyed === rows || (keyed.length === rows.length && keyed.every(({ key }, i) => key === rows[i]?.key));
+  if (!isSame) setKeyed(rows);
+  const current = isSame ? keyed : rows;
+  return useCallback((index: number) => current[index]?.key ?? index, [current]);
+}
+
+/**
+ * Goes to the named row, or to the end, when the first rows are there, and again when the address names another row. While the log is read, it
+ * goes to the end of what was read, unless a person has scrolled.
+ */
+function useStart(
+  rows: readonly Row[],
+  target: string,
+  { isReading, isTouched }: { readonly isReading: boolean; readonly isTouched: RefObject<boolean> },
+  show: (index: number) => void,
+): void {
   const [shown, setShown] = useState<string>();
+  const wasReading = useRef(isReading);
   const index = target === '' ? -1 : rows.findIndex(({ key }) => key === target);
   const isReady = rows.length > 0 && (target === '' || index >= 0);
   useEffect(() => {
-    if (!isReady || shown === target) return;
-    if (target !== '' || shown === undefined) show(index);
+    if (!isReady) return;
+    const isCatchingUp = wasReading.current && target === '' && !isTouched.current;
+    wasReading.current = isReading;
+    if (shown === target && !isCatchingUp) return;
+    if (target !== '' || shown === undefined || isCatchingUp) show(index);
     setShown(target);
-  }, [isReady, shown, target, index, show]);
+  }, [isReady, shown, target, index, show, isReading, isTouched]);
 }
 
-const HEIGHTS: Readonly<Partial<Record<Row['block']['type'], number>>> = { user_message: 56, assistant_text: 96 };
+const LETTERS = 95;
+const LINE = 23;
+/** Of longer texts the start is shown at first. */
+const MAX_TYPED = 2000;
 
-/** The height of a row that was not shown yet. */
+/** The height of a row that was not shown yet. A list whose guesses are good goes to a row at once. */
 function estimate(row: Row | undefined): number {
-  if (!row) return 28;
-  const { block } = row;
-  const length = 'content' in block ? block.content.length : 0;
-  if (block.type === 'user_message' || block.type === 'assistant_text') {
-    return (HEIGHTS[block.type] ?? 28) + Math.min(Math.floor(length / 110), 60) * 22;
-  }
+  const block = row?.block;
+  if (block?.type === 'user_message') return 34 + lines(Math.min(block.content.length, MAX_TYPED));
+  if (block?.type === 'assistant_text')
+    return 12 + lines(block.content.length <= MAX_MARKDOWN ? block.content.length : MAX_TYPED);
   return 28;
+}
+
+function lines(length: number): number {
+  return Math.ceil(length / LETTERS) * LINE;
 }

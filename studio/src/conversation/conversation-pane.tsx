@@ -68,7 +68,10 @@ export function ConversationPane(props: {
           hit={place.query.get('hit') ?? ''}
           onWords={(q) => setQuery({ q: q === '' ? ' ' : q, hit: '' })}
           onShow={setFound}
-          onClose={() => setQuery({ q: '', hit: '' })}
+          onClose={() => {
+            setQuery({ q: '', hit: '' });
+            document.querySelector<HTMLElement>('[role=log]')?.focus();
+          }}
         />
       )}
       {isEmpty ? (
@@ -76,7 +79,7 @@ export function ConversationPane(props: {
       ) : (
         <ContentReaderContext value={read}>
           <ForkContext value={setForked}>
-            <ConversationList rows={rows} hrefOf={hrefOf} target={target} />
+            <ConversationList rows={rows} hrefOf={hrefOf} target={target} isReading={isLoading} />
           </ForkContext>
         </ContentReaderContext>
       )}

@@ -9,6 +9,7 @@ import { PendingCalls } from '../inbox/pending-calls.tsx';
 import { sourceOf } from '../sessions/session-facts.ts';
 import { SessionHeader } from '../sessions/session-header.tsx';
 import { useCommands } from '../shell/commands.ts';
+import { NotFound } from '../shell/not-found.tsx';
 import type { Place } from '../shell/router.ts';
 import type { ViewProps } from '../shell/view-props.ts';
 import { AttemptProblem } from '../ui/attempt-problem.tsx';
@@ -20,35 +21,39 @@ import { isBusy } from './activity.ts';
 import { AgentProcessControl } from './agent-process.tsx';
 import { Composer } from './composer.tsx';
 import { ConversationPane } from './conversation-pane.tsx';
-import { Queue } from './queue.tsx';
+import { Queue, type QueuedInput, withQueued } from './queue.tsx';
 import { SessionTotals } from './session-totals.tsx';
+import { useCaughtUp } from './use-caught-up.ts';
 
 /** One session: its conversation, live, and a field to write to the agent. */
 export function ConversationView({ place }: ViewProps) {
   const [, id = ''] = place.parts;
   const { data, error } = useSessionInfo(id);
-  if (error instanceof RequestError && error.status === 404) {
-    return <Gone id={id} />;
-  }
+  const isGone = error instanceof RequestError && error.status === 404;
+  if (isGone && !data)
+    return <NotFound>{`There is no session “${id}”. It was deleted, or the address is wrong.`}</NotFound>;
   if (!data) return error ? <Problem>{sentence(error)}</Problem> : null;
   return data.summary.source ? (
-    <RecordedConversation id={id} details={data} place={place} />
+    <RecordedConversation id={id} details={data} place={place} isGone={isGone} />
   ) : (
-    <LiveConversation key={id} id={id} place={place} />
+    <LiveConversation key={id} id={id} place={place} isGone={isGone} />
   );
 }
 
-function Gone({ id }: { readonly id: string }) {
-  return <p className="p-6 text-muted">There is no session “{id}”. It was deleted, or the address is wrong.</p>;
-}
-
-function LiveConversation({ id, place }: { readonly id: string; readonly place: Place }) {
-  const { state, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
+function LiveConversation(props: { readonly id: string; readonly place: Place; readonly isGone: boolean }) {
+  const { id, place, isGone } = props;
+  const { state: newest, status, queue, pending, error, cursor, actions } = useConversation(sessionUrl(id), REQUEST);
+  const state = useCaughtUp(newest, status === 'connecting');
   const { data: details } = useSessionInfo(id, cursor);
   const attempt = useAttempt();
   const [asksToDelete, setAsksToDelete] = useState(false);
   useCommands([{ id: 'delete', title: 'Delete this session…', group: 'Session', run: () => setAsksToDelete(true) }]);
   const remove = (): Promise<object> => actJson(`sessions/${encodeURIComponent(id)}`, undefined, 'DELETE');
+  const [text, setText] = useState('');
+  const withdraw = async (input: QueuedInput): Promise<void> => {
+    const isBack = await attempt.run(() => actions.withdraw(input.id));
+    if (isBack) setText((typed) => withQueued(typed, [input])); // it can be sent again
+  };
   const isRunning =
     details?.summary.status === 'running' || (details?.summary.status === undefined && isBusy(state, 0));
   return (
@@ -57,7 +62,7 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
         {details?.processes && <AgentProcessControl id={id} attempt={attempt} />}
         <SessionTotals state={state} />
       </SessionHeader>
-      <Connection status={status} error={error} onReconnect={actions.reconnect} />
+      {isGone ? <Deleted /> : <Connection status={status} error={error} onReconnect={actions.reconnect} />}
       {details?.runner?.error && (
         <Problem>The agent cannot run. {sentence(new Error(details.runner.error.message))}</Problem>
       )}
@@ -72,10 +77,23 @@ function LiveConversation({ id, place }: { readonly id: string; readonly place: 
       />
       <ConversationPane id={id} state={state} place={place} isLoading={status === 'connecting'} />
       <PendingCalls sessionId={id} state={state} details={details} pending={pending} attempt={attempt} />
-      <Queue queue={queue} onWithdraw={(inputId) => void attempt.run(() => actions.withdraw(inputId))} />
-      {status !== 'ended' && <Composer actions={actions} attempt={attempt} isBusy={isRunning || queue.length > 0} />}
+      <Queue queue={queue} onWithdraw={(input) => void withdraw(input)} />
+      {status !== 'ended' && !isGone && (
+        <Composer
+          actions={actions}
+          attempt={attempt}
+          isBusy={isRunning || queue.length > 0}
+          queue={queue}
+          text={text}
+          onText={setText}
+        />
+      )}
     </>
   );
+}
+
+function Deleted() {
+  return <Problem>This session was deleted. What you see is what it was.</Problem>;
 }
 
 /** Says that the page is not live, and why. A connection that is being made for the first time is not worth a sentence. */
@@ -88,11 +106,7 @@ function Connection(props: {
   const action = <Button onClick={onReconnect}>Connect now</Button>;
   if (status === 'ended') {
     const isGone = error instanceof RequestError && error.code === 'SESSION_NOT_FOUND';
-    return (
-      <Problem action={action}>
-        {isGone ? 'This session was deleted. What you see is what it was.' : error && sentence(error)}
-      </Problem>
-    );
+    return isGone ? <Deleted /> : <Problem action={action}>{error && sentence(error)}</Problem>;
   }
   if (status !== 'reconnecting' && !(status === 'connecting' && error)) return null;
   return (
@@ -103,8 +117,13 @@ function Connection(props: {
 }
 
 /** The session of another agent, as it was imported. */
-function RecordedConversation(props: { readonly id: string; readonly details: SessionDetails; readonly place: Place }) {
-  const { id, details, place } = props;
+function RecordedConversation(props: {
+  readonly id: string;
+  readonly details: SessionDetails;
+  readonly place: Place;
+  readonly isGone: boolean;
+}) {
+  const { id, details, place, isGone } = props;
   const path = `sessions/${encodeURIComponent(id)}/state`;
   const { data, error, isLoading } = useRead<{ readonly state: unknown }>(path, { version: details.seq });
   const state = useMemo<SessionConversationState | undefined>(
@@ -116,7 +135,8 @@ function RecordedConversation(props: { readonly id: string; readonly details: Se
       <SessionHeader id={id} details={details} view="">
         {state && <SessionTotals state={state} />}
       </SessionHeader>
-      {error && <Problem>{sentence(error)}</Problem>}
+      {isGone && <Deleted />}
+      {error && !isGone && <Problem>{sentence(error)}</Problem>}
       {state && <ConversationPane id={id} state={state} place={place} isLoading={isLoading} />}
       <p className="border-t border-line px-4 py-2 text-muted">
         Recorded by {sourceOf(details.summary)}. Studio shows it and cannot write to it.

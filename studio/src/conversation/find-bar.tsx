@@ -1,5 +1,6 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icon.tsx';
 import { type Row, textOfRow } from './rows.ts';
 
 /** Finds words in the whole conversation, also in rows that are not on the page. */
@@ -31,7 +32,7 @@ export function FindBar(props: {
         autoFocus={hit === ''}
         aria-label="Find in this conversation"
         placeholder="Find in this conversation"
-        value={words}
+        value={words.trimStart()}
         onChange={({ target }) => {
           onWords(target.value);
           setChosen(0);
@@ -44,17 +45,27 @@ export function FindBar(props: {
         }}
         className="h-7 w-72 min-w-0 rounded-md border border-line bg-ground px-2.5 focus:border-accent focus:outline-none"
       />
-      <span role="status" className="text-muted tabular-nums">
-        {searched.trim() === '' ? '' : found.length === 0 ? 'Not here' : `${at + 1} of ${found.length}`}
+      <span role="status" className="whitespace-nowrap text-muted tabular-nums">
+        {searched.trim() === ''
+          ? ''
+          : found.length === 0
+            ? 'Not here'
+            : `${(at + 1).toLocaleString('en')} of ${found.length.toLocaleString('en')}`}
       </span>
-      <Button kind="quiet" onClick={() => step(-1)} disabled={found.length === 0}>
-        Previous
+      <Button
+        kind="quiet"
+        className="px-1.5"
+        aria-label="Previous"
+        onClick={() => step(-1)}
+        disabled={found.length === 0}
+      >
+        <Icon name="chevron" className="-rotate-90" />
       </Button>
-      <Button kind="quiet" onClick={() => step(1)} disabled={found.length === 0}>
-        Next
+      <Button kind="quiet" className="px-1.5" aria-label="Next" onClick={() => step(1)} disabled={found.length === 0}>
+        <Icon name="chevron" className="rotate-90" />
       </Button>
-      <Button kind="quiet" className="ml-auto" onClick={onClose}>
-        Close
+      <Button kind="quiet" className="ml-auto px-1.5" aria-label="Close" onClick={onClose}>
+        <Icon name="cross" />
       </Button>
     </search>
   );

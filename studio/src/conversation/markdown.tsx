@@ -19,7 +19,7 @@ import { PlainText } from './plain-text.tsx';
 import { safeImage, safeLink } from './safe-url.ts';
 
 /** Longer texts are shown as they are: parsing them would block the page. */
-const MAX_LENGTH = 120_000;
+export const MAX_MARKDOWN = 120_000;
 
 /** True where Markdown is shown as it was written: around a text that could not be rendered. */
 export const AsWrittenContext: Context<boolean> = createContext(false);
@@ -35,7 +35,7 @@ export const ScrollingContext: Context<{ readonly isScrolling: boolean } | undef
 export const Markdown = memo((props: { readonly id: string; readonly text: string; readonly isLive?: boolean }) => {
   const { id, text } = props;
   const isLive = !useIsStatic() && props.isLive === true;
-  const isAsWritten = useContext(AsWrittenContext) || text.length > MAX_LENGTH;
+  const isAsWritten = useContext(AsWrittenContext) || text.length > MAX_MARKDOWN;
   const scrolling = useContext(ScrollingContext);
   const [isHurried] = useState(() => !isLive && scrolling?.isScrolling === true);
   const isParsed = useDeferredValue(true, !isHurried);

@@ -1,3 +1,5 @@
+import { Icon } from '../ui/icon.tsx';
+
 /** A list of things to do, each with its state. */
 export function Steps({ steps }: { readonly steps: readonly { readonly text: string; readonly status: string }[] }) {
   return (
@@ -7,9 +9,10 @@ export function Steps({ steps }: { readonly steps: readonly { readonly text: str
         const isCurrent = /^(in_progress|inProgress|active)$/.test(status);
         return (
           <li key={index} className={`flex gap-2 ${isDone ? 'text-muted' : isCurrent ? 'font-medium' : ''}`}>
-            <span aria-hidden="true" className={isCurrent ? 'text-accent' : 'text-muted'}>
-              {isDone ? '☑' : isCurrent ? '▸' : '☐'}
-            </span>
+            <Icon
+              name={isDone ? 'check' : isCurrent ? 'chevron' : 'circle'}
+              className={`mt-0.5 size-3.5! ${isCurrent ? 'text-accent' : 'text-muted'}`}
+            />
             <span className={`min-w-0 break-words ${isDone ? 'line-through' : ''}`}>{text}</span>
             <span className="sr-only">({status})</span>
           </li>

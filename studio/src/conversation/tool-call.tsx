@@ -60,11 +60,7 @@ export const ToolCall = memo(
               className={hasFailed ? 'text-fails' : waitsFor ? 'text-waits' : isRunning ? 'text-accent' : 'text-muted'}
             />
             <span className="shrink-0 font-medium">{verb}</span>
-            {subject !== undefined && (
-              <code className="min-w-0 truncate font-mono text-[0.75rem] in-[details[open]>summary]:wrap-anywhere in-[details[open]>summary]:whitespace-pre-wrap">
-                {subject}
-              </code>
-            )}
+            {subject !== undefined && <Subject isCode={kind !== 'plan' && kind !== 'question'}>{subject}</Subject>}
             {detail !== undefined && <span className="min-w-0 truncate text-muted max-md:hidden">{detail}</span>}
             <Outcome block={block} result={result} waitsFor={waitsFor} />
           </>
@@ -85,6 +81,13 @@ export const ToolCall = memo(
     );
   },
 );
+
+/** What it was done to: a command, a path, an address; of a plan, how far it is. */
+function Subject({ isCode, children }: { readonly isCode: boolean; readonly children: string }) {
+  const opened = 'in-[details[open]>summary]:wrap-anywhere in-[details[open]>summary]:whitespace-pre-wrap';
+  if (!isCode) return <span className={`min-w-0 truncate text-muted ${opened}`}>{children}</span>;
+  return <code className={`min-w-0 truncate font-mono text-[0.75rem] ${opened}`}>{children}</code>;
+}
 
 /** How it ended, in a few words at the end of the heading. */
 function Outcome(props: {

@@ -2,7 +2,7 @@ import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
-import { duration } from '../ui/format.ts';
+import { roughly } from '../ui/format.ts';
 import { CallHeading } from './call-heading.tsx';
 import { approve, deny } from './decide.ts';
 import type { FormProps } from './form-props.ts';
@@ -59,13 +59,13 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
             Undo the changes
           </Button>
         )}
-        <span className="flex-1" />
+        <span className="flex-1 max-md:hidden" />
         <input
           aria-label="Reason for denying"
           placeholder="Reason, for the model"
           value={reason}
           onChange={({ target }) => setReason(target.value)}
-          className="h-7 w-52 rounded-md border border-line bg-ground px-2 focus:border-accent focus:outline-none"
+          className="h-7 min-w-0 flex-[0_1_13rem] rounded-md max-md:flex-[1_1_6rem] border border-line bg-ground px-2 focus:border-accent focus:outline-none"
         />
         <Button
           kind="danger"
@@ -82,7 +82,7 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
 function Expiry({ at }: { readonly at: string | undefined }) {
   const left = Date.parse(at ?? '') - useNow();
   if (at === undefined || Number.isNaN(left)) return null;
-  return <span className="text-waits">{left > 0 ? `expires in ${duration(left)}` : 'has expired'}</span>;
+  return <span className="text-waits">{left > 0 ? `expires in ${roughly(left)}` : 'has expired'}</span>;
 }
 
 function jsonProblem(text: string): string | undefined {

@@ -1,13 +1,16 @@
 import type { FailedItem, StoppedItem } from 'holdfast/server';
+import { useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
+import { ConfirmGiveUp } from './confirm-give-up.tsx';
 import { abandon, resume } from './decide.ts';
 import type { FormProps } from './form-props.ts';
 
 /** An evaluation that failed while further messages wait: giving it up lets them run. */
 export function FailedForm({ item, attempt, onDone }: FormProps<FailedItem>) {
   const { session, message } = item;
+  const [asks, setAsks] = useState(false);
   const go = async (): Promise<void> => {
     if (await attempt.run(() => abandon(session.id))) onDone();
   };
@@ -19,9 +22,10 @@ export function FailedForm({ item, attempt, onDone }: FormProps<FailedItem>) {
         </h2>
         <p className="break-words text-muted">{sentence(new Error(message))}</p>
       </div>
-      <Button kind="danger" disabled={attempt.isRunning} onClick={() => void go()}>
-        Give it up and continue
+      <Button kind="danger" disabled={attempt.isRunning} onClick={() => setAsks(true)}>
+        Give it up and continue…
       </Button>
+      <ConfirmGiveUp isOpen={asks} onClose={() => setAsks(false)} onConfirm={() => void go()} />
     </section>
   );
 }

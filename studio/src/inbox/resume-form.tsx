@@ -4,6 +4,7 @@ import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
+import { ConfirmGiveUp } from './confirm-give-up.tsx';
 import { abandon, type Raise, resume } from './decide.ts';
 import type { FormProps } from './form-props.ts';
 
@@ -17,15 +18,13 @@ const HEADINGS: Readonly<Record<LimitItem['reason'], string>> = {
 export function LimitForm({ item, attempt, onDone }: FormProps<LimitItem>) {
   const { session, reason, message, usage, turns } = item;
   const tokens = usage.inputTokens + usage.outputTokens;
-  const cost = usage.costUsd === undefined ? '' : ` (${money(usage.costUsd)})`;
+  const used = [count(turns, 'turn'), `${compact(tokens)} tokens`, usage.costUsd !== undefined && money(usage.costUsd)];
   const go = async (raise: Raise): Promise<void> => {
     if (await attempt.run(() => resume(session.id, raise))) onDone();
   };
   return (
     <Waiting heading={HEADINGS[reason]} message={waitSentence(reason, message)} {...{ item, attempt, onDone }}>
-      <p className="w-full text-muted">
-        It has used {compact(tokens)} tokens{cost} in {count(turns, 'turn')}.
-      </p>
+      <p className="w-full text-muted">So far: {used.filter(Boolean).join(', ')}.</p>
       {reason === 'BUDGET_EXCEEDED' && (
         <RaiseBudget item={item} isDisabled={attempt.isRunning} onResume={(raise) => void go(raise)} />
       )}
@@ -85,6 +84,7 @@ function Waiting(
   props: OfSession & { readonly heading: string; readonly message: string; readonly children: ReactNode },
 ) {
   const { item, attempt, onDone, heading, message, children } = props;
+  const [asks, setAsks] = useState(false);
   const giveUp = async (): Promise<void> => {
     if (await attempt.run(() => abandon(item.session.id))) onDone();
   };
@@ -95,10 +95,11 @@ function Waiting(
       <div className="flex flex-wrap items-center gap-2">
         {children}
         <span className="flex-1" />
-        <Button kind="danger" disabled={attempt.isRunning} onClick={() => void giveUp()}>
-          Give it up
+        <Button kind="danger" disabled={attempt.isRunning} onClick={() => setAsks(true)}>
+          Give it up…
         </Button>
       </div>
+      <ConfirmGiveUp isOpen={asks} onClose={() => setAsks(false)} onConfirm={() => void giveUp()} />
     </section>
   );
 }

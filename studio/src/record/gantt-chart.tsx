@@ -1,7 +1,9 @@
 import { type KeyboardEvent, memo, useEffect, useId, useMemo, useRef } from 'react';
-import { count, duration } from '../ui/format.ts';
+import { count, duration, roughly } from '../ui/format.ts';
+import { useScrollWindow } from '../ui/use-scroll-window.ts';
 import { useWidth } from '../ui/use-width.ts';
 import { type GanttLayout, type GanttRow, neighbourOf, type PlacedSpan, scaleOf } from './gantt-layout.ts';
+import { drawnSpans } from './gantt-window.ts';
 import { spanLabel } from './span-sentence.ts';
 import type { TimeScale } from './time-scale.ts';
 
@@ -9,7 +11,6 @@ const ROW = 22;
 const BAR = 16;
 const AXIS = 20;
 const LETTER = 6;
-const MIN_WIDTH = 3;
 
 /**
  * The rows and spans of a timeline. A list of choices for the keyboard and for screen readers: left and right move in time, up and down to the
@@ -26,10 +27,16 @@ export function GanttChart(props: {
   const { layout, zoom, chosen, describe, onChoose } = props;
   const [box, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
+  const outer = useRef<HTMLDivElement>(null);
+  const vertical = useScrollWindow(outer, 'y');
+  const horizontal = useScrollWindow(box, 'x');
   const id = useId();
   const inner = Math.max(0, width - 8) * zoom;
   const scale = useMemo(() => scaleOf(layout, inner), [layout, inner]);
   const height = AXIS + layout.rows.length * ROW + 4;
+  const firstRow = Math.max(0, Math.floor((vertical.from - AXIS) / ROW));
+  const shown = layout.rows.slice(firstRow, Math.ceil((vertical.to - AXIS) / ROW));
+  const area = { firstRow, endRow: firstRow + shown.length, left: horizontal.from, right: horizontal.to };
   const choose = (event: KeyboardEvent): void => {
     if (!/^Arrow|^Home$|^End$/.test(event.key)) return;
     const next = neighbourOf(layout.spans, chosen, event.key);
@@ -44,8 +51,8 @@ export function GanttChart(props: {
   }, [chosen, zoom]);
   const at = layout.spans.findIndex(({ key }) => key === chosen);
   return (
-    <div className="flex min-h-0 flex-1 overflow-y-auto">
-      <Labels rows={layout.rows} height={height} />
+    <div ref={outer} className="flex min-h-0 flex-1 overflow-y-auto">
+      <Labels rows={shown} firstRow={firstRow} height={height} />
       <div ref={box} className="min-w-0 flex-1 overflow-x-auto overflow-y-hidden">
         {width > 0 && (
           <svg
@@ -61,15 +68,17 @@ export function GanttChart(props: {
             className="block"
           >
             <Hatch id={`${id}-hatch`} />
-            <Ground rows={layout.rows} scale={scale} width={inner} height={height} />
-            {layout.spans.map((placed, index) => (
+            <Ground rows={shown} firstRow={firstRow} scale={scale} width={inner} height={height} />
+            {drawnSpans(layout.spans, scale, area, chosen).map(({ placed, index, x, width: wide }) => (
               <Bar
                 key={placed.key}
                 id={`${id}-${index}`}
                 hatch={`${id}-hatch`}
                 placed={placed}
-                x={scale.x(placed.from)}
-                width={Math.max(MIN_WIDTH, scale.x(placed.to) - scale.x(placed.from))}
+                position={index + 1}
+                total={layout.spans.length}
+                x={x}
+                width={wide}
                 isChosen={placed.key === chosen}
                 label={`${spanLabel(placed.span)}: ${describe(placed)}`}
                 onChoose={onChoose}
@@ -84,12 +93,18 @@ export function GanttChart(props: {
 
 const INDENTS = ['', 'pl-3', 'pl-6', 'pl-9'];
 
-function Labels({ rows, height }: { readonly rows: readonly GanttRow[]; readonly height: number }) {
+interface Rows {
+  /** Those that are near the screen. */
+  readonly rows: readonly GanttRow[];
+  readonly firstRow: number;
+}
+
+function Labels({ rows, firstRow, height }: Rows & { readonly height: number }) {
   return (
     <div
       aria-hidden="true"
       className="w-36 shrink-0 border-r border-line pl-4 max-md:w-20"
-      style={{ height, paddingTop: AXIS }}
+      style={{ height, paddingTop: AXIS + firstRow * ROW }}
     >
       {rows.map(({ key, kind, label, depth }) => (
         <div
@@ -106,13 +121,9 @@ function Labels({ rows, height }: { readonly rows: readonly GanttRow[]; readonly
 }
 
 /** The axis, lines between evaluations, and the pauses that are drawn shorter than they were. */
-function Ground(props: {
-  readonly rows: readonly GanttRow[];
-  readonly scale: TimeScale;
-  readonly width: number;
-  readonly height: number;
-}) {
-  const { rows, scale, width, height } = props;
+function Ground(props: Rows & { readonly scale: TimeScale; readonly width: number; readonly height: number }) {
+  const { rows, firstRow, scale, width, height } = props;
+  const yOf = (index: number): number => AXIS + (firstRow + index) * ROW;
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
     <g aria-hidden="true" className="fill-muted text-[10px]">
@@ -128,15 +139,15 @@ function Ground(props: {
         <g key={from}>
           <rect x={x} y={0} width={wide} height={height} className="fill-panel" />
           <text x={x + wide / 2} y={13} textAnchor="middle">
-            {`⋯ ${shortly(to - from)}`}
+            {`⋯ ${roughly(to - from)}`}
           </text>
         </g>
       ))}
       {rows.map(({ key, kind, evaluation }, index) =>
         kind === 'heading' ? (
           <g key={key}>
-            <line x1={0} x2={width + 8} y1={AXIS + index * ROW} y2={AXIS + index * ROW} className="stroke-line" />
-            <text x={Math.min(scale.x(Date.parse(evaluation.from)) + 3, width - 120)} y={AXIS + index * ROW + 15}>
+            <line x1={0} x2={width + 8} y1={yOf(index)} y2={yOf(index)} className="stroke-line" />
+            <text x={Math.min(scale.x(Date.parse(evaluation.from)) + 3, width - 120)} y={yOf(index) + 15}>
               {`${count(evaluation.turns, 'turn')}, ${evaluation.status}`}
             </text>
           </g>
@@ -144,13 +155,6 @@ function Ground(props: {
       )}
     </g>
   );
-}
-
-/** A duration of at most 6 letters. */
-function shortly(ms: number): string {
-  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
-  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
 function Hatch({ id }: { readonly id: string }) {
@@ -194,13 +198,16 @@ const Bar = memo(
     readonly id: string;
     readonly hatch: string;
     readonly placed: PlacedSpan;
+    /** Among all spans: some of them are not drawn. */
+    readonly position: number;
+    readonly total: number;
     readonly x: number;
     readonly width: number;
     readonly isChosen: boolean;
     readonly label: string;
     readonly onChoose: (key: string) => void;
   }) => {
-    const { id, hatch, placed, x, width, isChosen, label, onChoose } = props;
+    const { id, hatch, placed, position, total, x, width, isChosen, label, onChoose } = props;
     const { span, key, row, rows } = placed;
     const [bar, text] = toneOf(placed);
     const isDown = span.kind === 'down';
@@ -214,6 +221,8 @@ const Bar = memo(
         id={id}
         role="option"
         aria-selected={isChosen}
+        aria-posinset={position}
+        aria-setsize={total}
         aria-label={label}
         data-kind={span.kind}
         onClick={() => onChoose(key)}
@@ -244,7 +253,7 @@ const Bar = memo(
           <text
             x={x + 3}
             y={isDown ? y + height / 2 + 4 : y + 12}
-            className={`pointer-events-none text-[11px] ${text}`}
+            className={`pointer-events-none text-[11px] ${isDown ? 'stroke-ground stroke-4 font-medium [paint-order:stroke]' : ''} ${text}`}
           >
             {words}
           </text>

@@ -34,7 +34,7 @@ export function RequestChart(props: {
   };
   const every = Math.ceil(28 / slot);
   return (
-    <div ref={box}>
+    <div ref={box} className="overflow-x-auto">
       {width > 0 && (
         <svg
           width={AXIS + slot * requests.length}
@@ -46,7 +46,7 @@ export function RequestChart(props: {
           aria-orientation="horizontal"
           aria-activedescendant={`${id}-${chosen}`}
           onKeyDown={choose}
-          className="block max-w-full rounded"
+          className="block rounded"
         >
           <Axis most={most} scale={scale} width={width} />
           {requests.map((request, index) => (

@@ -3,7 +3,7 @@ import type { RequestDetail as Detail } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
 import { useRead } from '../api/use-read.ts';
 import { Button } from '../ui/button.tsx';
-import { count, money } from '../ui/format.ts';
+import { clock, count, money } from '../ui/format.ts';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { CacheNote } from './cache-note.tsx';
 import { tokens } from './cache-sentence.ts';
@@ -35,7 +35,7 @@ function Facts({ request }: { readonly request: RequestPoint }) {
   return (
     <div className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 text-muted">
       <h2 className="font-semibold text-ink">Turn {turn}</h2>
-      <time dateTime={at}>{new Date(at).toLocaleTimeString()}</time>
+      <time dateTime={at}>{clock(at, true)}</time>
       {model !== undefined && <span>{model}</span>}
       <span>{sent} messages sent</span>
       <span className="font-mono text-xs">{strategy}</span>

@@ -63,7 +63,7 @@ function toolSentence({ toolName, outcome, attempt, effect, isRecovered }: ToolS
 /** Where the process died, and what the next one did with its calls. */
 function downSentence({ by, attempt, kept, open }: DownSpan, took: string, nameOf: (callId: string) => string): string {
   const were = (calls: readonly string[]): string =>
-    `${listed(calls.map(nameOf))} ${calls.length === 1 ? 'was' : 'were'}`;
+    `${listed(counted(calls.map(nameOf)))} ${calls.length === 1 ? 'was' : 'were'}`;
   const parts = [
     `The process died, and ${by} resumed ${took} later (run ${attempt}).`,
     kept.length > 0 ? `${were(kept)} finished before and not repeated.` : '',
@@ -96,4 +96,11 @@ export function spanLabel(span: TimelineSpan): string {
     default:
       return span satisfies never;
   }
+}
+
+/** `read_file (3 times)` for names that occur more than once. */
+function counted(names: readonly string[]): readonly string[] {
+  return [...Map.groupBy(names, (name) => name)].map(([name, { length }]) =>
+    length === 1 ? name : `${name} (${length} times)`,
+  );
 }

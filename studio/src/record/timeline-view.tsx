@@ -8,7 +8,7 @@ import { Link } from '../shell/link.tsx';
 import { addressOf, setQuery } from '../shell/router.ts';
 import type { ViewProps } from '../shell/view-props.ts';
 import { Button } from '../ui/button.tsx';
-import { count, duration } from '../ui/format.ts';
+import { clock, count, duration } from '../ui/format.ts';
 import { Problem, sentence } from '../ui/problem.tsx';
 import { GanttChart } from './gantt-chart.tsx';
 import { ganttLayout, type PlacedSpan } from './gantt-layout.ts';
@@ -131,8 +131,10 @@ function Described({
       className="flex min-h-14 flex-wrap items-start gap-x-4 border-y border-line px-4 py-2"
     >
       <span className="w-32 shrink-0 truncate font-medium max-md:w-auto">{spanLabel(span)}</span>
-      <p className="max-w-3xl min-w-0 flex-1 basis-60 break-words">{text}</p>
-      <span className="text-muted tabular-nums">{new Date(span.from).toLocaleTimeString()}</span>
+      <p className="max-w-3xl min-w-0 flex-1 basis-60 break-words max-md:order-last max-md:basis-full">{text}</p>
+      <time dateTime={span.from} className="text-muted tabular-nums max-md:ml-auto">
+        {clock(span.from, true)}
+      </time>
       {span.kind === 'model' && span.outcome === 'response' && (
         <Link
           href={`${addressOf('sessions', sessionId, 'record')}?${child}request=${encodeURIComponent(requestName({ evaluationId: evaluation.id, turn: span.turn }))}`}

@@ -30,7 +30,13 @@ export function HitList(props: {
       </p>
       <ul aria-label="Hits" className="py-1">
         {named.map(({ id, updatedAt }) => (
-          <Entry key={id} href={addressOf('sessions', id)} at={updatedAt} kind="title" title={titles.get(id) ?? id} />
+          <Entry
+            key={id}
+            href={addressOf('sessions', id)}
+            at={updatedAt}
+            kind="title"
+            title={marked(titles.get(id) ?? id, words)}
+          />
         ))}
         {hits.map((hit, index) => (
           <Entry
@@ -45,6 +51,13 @@ export function HitList(props: {
       </ul>
     </div>
   );
+}
+
+/** A title with the words between the marks of an excerpt. */
+function marked(title: string, words: string): string {
+  const at = title.toLowerCase().indexOf(words.toLowerCase());
+  const end = at + words.length;
+  return at < 0 ? title : `${title.slice(0, at)}⟦${title.slice(at, end)}⟧${title.slice(end)}`;
 }
 
 /** The words of an excerpt without its marks, to find the block that it is from. */
@@ -65,11 +78,13 @@ function Entry(props: {
       <Link
         data-entry
         href={href}
-        className="grid grid-cols-[5rem_minmax(0,1fr)_4.5rem] gap-x-4 border-b border-line px-4 py-1.5 hover:bg-panel focus:bg-accent-ground focus:outline-none"
+        className="grid grid-cols-[5rem_minmax(0,1fr)_4.5rem] gap-x-4 max-md:grid-cols-[minmax(0,1fr)_auto] border-b border-line px-4 py-1.5 hover:bg-panel focus:bg-accent-ground focus:shadow-[inset_2px_0_var(--accent)] focus:outline-none"
       >
-        <span className="text-muted">{kind}</span>
+        <span className="text-muted capitalize max-md:hidden">{kind}</span>
         <span className="min-w-0">
-          <span className="block truncate font-medium">{title}</span>
+          <span className="block truncate font-medium">
+            <MarkedText text={title} />
+          </span>
           {excerpt !== undefined && (
             <span className="line-clamp-2 break-words text-muted">
               <MarkedText text={excerpt} />

@@ -10,7 +10,7 @@ export function SearchField(props: {
 }) {
   const { ref, value, onChange } = props;
   return (
-    <label className="flex h-7 w-72 max-w-full items-center gap-2 rounded-md border border-line px-2 text-muted focus-within:border-accent">
+    <label className="flex h-7 w-72 max-w-full items-center max-md:w-full gap-2 rounded-md border border-line px-2 text-muted focus-within:border-accent">
       <Icon name="search" />
       <input
         ref={ref}
@@ -30,7 +30,11 @@ export function SearchField(props: {
         }}
         className="min-w-0 flex-1 bg-transparent text-ink outline-none [&::-webkit-search-cancel-button]:hidden"
       />
-      {value === '' && <Kbd keys="/" />}
+      {value === '' && (
+        <span className="max-md:hidden">
+          <Kbd keys="/" />
+        </span>
+      )}
     </label>
   );
 }

@@ -8,7 +8,6 @@ import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Status } from '../ui/status.tsx';
-import { ViewHeader } from '../ui/view-header.tsx';
 import { activityOf, projectOf, sourceOf, titleOf } from './session-facts.ts';
 
 const ExportDialog = lazy(async () => ({ default: (await import('./export-dialog.tsx')).ExportDialog }));
@@ -25,9 +24,9 @@ export function SessionHeader(props: {
   const now = useNow();
   const [isExporting, setIsExporting] = useState(false);
   useCommands([
-    ...SESSION_TABS.map(([name, label], index) => ({
+    ...SESSION_TABS.map(([name, , what], index) => ({
       id: `tab-${name}`,
-      title: `${label} of this session`,
+      title: what,
       group: 'Go to' as const,
       keys: `${index + 1}`,
       run: () => navigate(tabAddress(id, name)),
@@ -43,45 +42,48 @@ export function SessionHeader(props: {
   const summary = details?.summary;
   const title = summary ? titleOf({ ...summary, id }) : id;
   return (
-    <ViewHeader title={title}>
-      {summary && (
-        <span className="flex min-w-0 items-center gap-3 text-muted">
-          <Status activity={activityOf({ ...summary, ...(details.lease && { lease: details.lease }) }, now)} />
-          <span className="truncate max-md:hidden">
-            {[sourceOf(summary), projectOf(summary)].filter(Boolean).join(' · ')}
-          </span>
-        </span>
-      )}
-      <span className="flex-1" />
-      {children}
-      <Button kind="quiet" className="max-md:px-1.5" onClick={() => setIsExporting(true)}>
-        <Icon name="export" />
-        <span className="max-md:sr-only">Export</span>
-      </Button>
+    <header className="shrink-0 border-b border-line px-4 pt-1.5">
+      <div className="flex min-h-8 items-center gap-x-3">
+        <h1 className="min-w-0 truncate font-semibold" title={title}>
+          {title}
+        </h1>
+        {summary && (
+          <>
+            <Status activity={activityOf({ ...summary, ...(details.lease && { lease: details.lease }) }, now)} />
+            <span className="min-w-0 shrink-[4] truncate text-muted max-md:hidden">
+              {[sourceOf(summary), projectOf(summary)].filter(Boolean).join(' · ')}
+            </span>
+          </>
+        )}
+        <span className="flex-1" />
+        {children}
+        <Button kind="quiet" className="max-md:px-1.5" onClick={() => setIsExporting(true)}>
+          <Icon name="export" />
+          <span className="max-md:sr-only">Export</span>
+        </Button>
+      </div>
       {isExporting && (
         <Suspense fallback={null}>
           <ExportDialog id={id} title={title} isOpen onClose={() => setIsExporting(false)} />
         </Suspense>
       )}
-      {SESSION_TABS.length > 1 && (
-        <nav
-          aria-label="Views of this session"
-          className="flex max-w-full gap-px overflow-x-auto rounded-md border border-line p-px"
-        >
-          {SESSION_TABS.map(([name, label]) => (
-            <Link
-              key={name}
-              href={tabAddress(id, name)}
-              ref={name === view ? showWhole : undefined}
-              aria-current={name === view ? 'page' : undefined}
-              className="rounded px-2 py-0.5 text-muted hover:text-ink aria-[current]:bg-raised aria-[current]:text-ink"
-            >
-              {label}
-            </Link>
-          ))}
-        </nav>
-      )}
-    </ViewHeader>
+      <nav
+        aria-label="Views of this session"
+        className="-mb-px flex gap-x-4 overflow-x-auto overflow-y-hidden [scrollbar-width:none] max-md:gap-x-2"
+      >
+        {SESSION_TABS.map(([name, label]) => (
+          <Link
+            key={name}
+            href={tabAddress(id, name)}
+            ref={name === view ? showWhole : undefined}
+            aria-current={name === view ? 'page' : undefined}
+            className="flex h-7 shrink-0 items-center text-muted hover:text-ink aria-[current]:text-ink aria-[current]:shadow-[inset_0_-2px_var(--accent)]"
+          >
+            {label}
+          </Link>
+        ))}
+      </nav>
+    </header>
   );
 }
 

@@ -60,7 +60,7 @@ const Row = memo(
         <Link
           data-entry
           href={addressOf('sessions', id)}
-          className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:outline-none max-md:py-1.5`}
+          className={`${COLUMNS} min-h-9 items-center border-b border-line hover:bg-panel focus:bg-accent-ground focus:shadow-[inset_2px_0_var(--accent)] focus:outline-none max-md:py-1.5`}
         >
           <span className={MIDDLE}>
             <Status activity={activityOf(session, now)} />
@@ -93,7 +93,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
     <p className="max-w-lg p-6 text-muted">
       {isFiltered
         ? 'No session matches these filters.'
-        : 'There are no sessions yet. Run an agent with this store, or import those of Claude Code, Codex and OpenCode.'}
+        : 'There are no sessions yet. Run an agent with this database; `holdfast studio` without one shows the sessions of Claude Code, Codex and OpenCode.'}
     </p>
   );
 }

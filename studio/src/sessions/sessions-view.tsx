@@ -18,7 +18,8 @@ export function SessionsView({ place: { query } }: ViewProps) {
   const words = query.get('q') ?? '';
   const searched = useDeferredValue(words.trim());
   const filters = readFilters(query);
-  const listed = useSessions(SERVER_URL, { ...REQUEST, ...serverFilter(filters), limit: PAGE, refreshMs: 3000 });
+  const filter = searched === '' ? serverFilter(filters) : {}; // hits are those of all sessions
+  const listed = useSessions(SERVER_URL, { ...REQUEST, ...filter, limit: PAGE, refreshMs: 3000 });
   const found = useSessions(SERVER_URL, { ...REQUEST, search: searched, limit: searched === '' ? 1 : PAGE });
   const sessions = listed.sessions.filter((session) => matchesFilters(session, filters));
   const field = useRef<HTMLInputElement>(null);
@@ -29,18 +30,18 @@ export function SessionsView({ place: { query } }: ViewProps) {
     setQuery({ find: '' });
   }, [wantsField]);
 
-  const { error } = searched === '' ? listed : found;
+  const error = searched === '' ? listed.error : (found.error ?? listed.error);
   return (
     <>
       <ViewHeader title="Sessions">
         <SearchField ref={field} value={words} onChange={(q) => setQuery({ q })} />
-        <Filters filters={filters} />
+        {searched === '' && <Filters filters={filters} />}
       </ViewHeader>
       {error && <Problem>{sentence(error)}</Problem>}
       {searched === '' ? (
         <SessionList
           sessions={sessions}
-          isLoading={listed.isLoading && listed.sessions.length === 0}
+          isLoading={listed.sessions.length === 0 && (listed.isLoading || error !== undefined)}
           isFiltered={filters.source !== '' || filters.status !== ''}
           footer={listed.hasMore && <Button onClick={() => void listed.loadMore()}>Show more</Button>}
         />

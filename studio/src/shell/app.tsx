@@ -3,6 +3,7 @@ import { InboxProvider } from '../inbox/inbox-context.tsx';
 import { Boundary } from './boundary.tsx';
 import { useCommands } from './commands.ts';
 import { Help } from './help.tsx';
+import { NotFound } from './not-found.tsx';
 import { Palette } from './palette.tsx';
 import { addressOf, navigate, usePlace } from './router.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -28,6 +29,7 @@ export function App() {
   ]);
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') setOpen((shown) => (shown === 'sidebar' ? undefined : shown));
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
       setOpen((shown) => (shown === 'palette' ? undefined : 'palette'));
@@ -52,7 +54,7 @@ export function App() {
           <main className="flex min-w-0 flex-1 flex-col max-md:pt-11">
             <Boundary key={place.parts.join('/')}>
               <Suspense fallback={null}>
-                {View ? <View place={place} /> : <p className="p-6 text-muted">There is no such page in Studio.</p>}
+                {View ? <View place={place} /> : <NotFound>There is no such page in Studio.</NotFound>}
               </Suspense>
             </Boundary>
           </main>

@@ -15,8 +15,15 @@ export class Boundary extends Component<{ readonly children: ReactNode }, { read
     if (!error) return this.props.children;
     return (
       <Problem action={<Button onClick={() => location.reload()}>Load the page again</Button>}>
-        This view could not be shown. {sentence(error)}
+        {isMissing(error)
+          ? 'This view could not be loaded: the server does not respond, or has another version of Studio now.'
+          : `This view could not be shown. ${sentence(error)}`}
       </Problem>
     );
   }
+}
+
+/** Whether a file of Studio itself could not be read. Browsers have no code for it. */
+function isMissing({ message }: Error): boolean {
+  return /dynamically imported module|module script/i.test(message);
 }

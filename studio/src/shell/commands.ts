@@ -11,7 +11,7 @@ export interface Command {
   /** What it does, as a heading: `Go to Inbox`. */
   readonly title: string;
   /** Where the palette lists it. */
-  readonly group: 'Go to' | 'Session' | 'List' | 'View';
+  readonly group: 'Go to' | 'Open' | 'Session' | 'List' | 'View';
   /** One key, or keys one after the other: `j`, `g i`. Not active while a person types. */
   readonly keys?: string;
   /** Only a key, not worth a line in the palette. */

@@ -1,5 +1,5 @@
 import { useSessions } from 'holdfast/react';
-import { useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type Ref, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
 import { REQUEST, SERVER_URL } from '../api/server.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Kbd } from '../ui/kbd.tsx';
@@ -10,14 +10,15 @@ const MAX_SHOWN = 40;
 
 /** Finds a command or a session by a few letters, and runs or opens it. */
 export function Palette({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
+  const field = useRef<HTMLInputElement>(null);
   return (
-    <Dialog isOpen={isOpen} onClose={onClose} title="Commands" isTitleHidden>
-      {isOpen && <PaletteList onClose={onClose} />}
+    <Dialog isOpen={isOpen} onClose={onClose} title="Commands" isTitleHidden initialFocus={field}>
+      <PaletteList field={field} onClose={onClose} />
     </Dialog>
   );
 }
 
-function PaletteList({ onClose }: { readonly onClose: () => void }) {
+function PaletteList({ field, onClose }: { readonly field: Ref<HTMLInputElement>; readonly onClose: () => void }) {
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState(0);
   const list = useId();
@@ -37,8 +38,7 @@ function PaletteList({ onClose }: { readonly onClose: () => void }) {
   return (
     <>
       <input
-        // biome-ignore lint/a11y/noAutofocus: a person opened the dialog to type into it
-        autoFocus
+        ref={field}
         role="combobox"
         aria-expanded="true"
         aria-controls={list}
@@ -91,7 +91,7 @@ function useFound(words: string): readonly Command[] {
     ({ id, title }): Command => ({
       id: `open-${id}`,
       title: title ?? id,
-      group: 'Go to',
+      group: 'Open',
       run: () => navigate(addressOf('sessions', id)),
     }),
   );

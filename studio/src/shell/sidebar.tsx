@@ -23,7 +23,7 @@ export function Sidebar(props: {
   const waiting = useInbox().data?.items.length ?? 0;
   return (
     <>
-      <div className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
+      <header className="fixed inset-x-0 top-0 z-20 flex h-11 items-center gap-1 border-b border-line bg-panel px-2 md:hidden">
         <button
           type="button"
           aria-expanded={isOpen}
@@ -37,20 +37,23 @@ export function Sidebar(props: {
         <Link href={addressOf('inbox')} className="flex h-8 items-center gap-1.5 rounded-md px-2 hover:bg-raised">
           Inbox <Count value={waiting} />
         </Link>
-      </div>
+      </header>
+      {isOpen && (
+        <div aria-hidden="true" onClick={onToggle} className="fixed inset-0 top-11 z-20 bg-backdrop md:hidden" />
+      )}
       <nav
         id="sidebar"
         aria-label="Studio"
         className={`flex w-58 shrink-0 flex-col border-r border-line bg-panel max-md:fixed max-md:inset-y-0 max-md:top-11 max-md:z-20 max-md:w-72 max-md:shadow-xl ${isOpen ? '' : 'max-md:hidden'}`}
       >
         <div className="px-4 pt-3.5 pb-2.5 font-semibold tracking-tight max-md:hidden">Holdfast</div>
-        <div className="flex flex-col gap-px px-2">
+        <div className="flex flex-col gap-px px-2 max-md:pt-2">
           <button
             type="button"
             onClick={onPalette}
             className="mb-1.5 flex h-7 items-center gap-2 rounded-md border border-line bg-ground px-2 text-muted hover:text-ink"
           >
-            <Icon name="search" /> <span className="flex-1 text-left">Find or do…</span> <Kbd keys="⌘ K" />
+            <Icon name="search" /> <span className="flex-1 text-left">Find or do…</span> <Kbd keys="Mod K" />
           </button>
           <Entry href={addressOf()} icon="sessions" isCurrent={view === undefined}>
             Sessions

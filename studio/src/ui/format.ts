@@ -38,10 +38,19 @@ export function ago(at: string, now: number): string {
   return date.toLocaleDateString('en', { month: 'short', ...(isThisYear ? { day: 'numeric' } : { year: 'numeric' }) });
 }
 
-/** The time of day of a block, `14:03`; empty for a time that cannot be read. */
-export function clock(at: string): string {
+/** The time of day where the person is, `14:03`, or `14:03:27`; empty for a time that cannot be read. */
+export function clock(at: string, isExact = false): string {
   const date = new Date(at);
-  return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(11, 16);
+  const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const format = isExact ? ({ ...minutes, second: '2-digit' } as const) : minutes;
+  return Number.isNaN(date.getTime()) ? '' : date.toLocaleTimeString('en', format);
+}
+
+/** A duration in at most 6 letters: `40 s`, `2 min`, `3 h`, `5 d`. */
+export function roughly(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`;
 }
 
 /** `1 block`, `3 blocks`. */

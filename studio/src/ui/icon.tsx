@@ -5,6 +5,7 @@ const PATHS = {
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.6-1.4L14 14',
   chevron: 'm6 4 4 4-4 4',
   check: 'm3 8.5 3.2 3.2L13 5',
+  circle: 'M8 12.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9Z',
   cross: 'm4 4 8 8M12 4l-8 8',
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12ZM8 5v3.2L10 10',
   terminal: 'm3 4.5 3.5 3.5L3 11.5M8 12h5',

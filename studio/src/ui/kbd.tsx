@@ -14,4 +14,10 @@ export function Kbd({ keys }: { readonly keys: string }) {
   );
 }
 
-const NAMES: Readonly<Record<string, string>> = { Enter: '↵', Escape: 'Esc', ArrowDown: '↓', ArrowUp: '↑' };
+/** Whether the command key of this machine is ⌘; elsewhere it is Ctrl. */
+const IS_APPLE = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '');
+
+/** What people call the command key: `⌘` or `Ctrl`. */
+export const MOD: string = IS_APPLE ? '⌘' : 'Ctrl';
+
+const NAMES: Readonly<Record<string, string>> = { Mod: MOD, Enter: '↵', Escape: 'Esc', ArrowDown: '↓', ArrowUp: '↑' };

@@ -10,9 +10,17 @@ export function Problem({ children, action }: { readonly children: ReactNode; re
   );
 }
 
+/** What happens to every request, in words for people: those of the server are for programs. */
+const SENTENCES: Readonly<Record<string, string>> = {
+  UNREACHABLE: 'The server does not respond; is it still running?',
+  SESSION_NOT_FOUND: 'There is no such session: it was deleted, or the address is wrong.',
+};
+
 /** An error as a sentence. */
 export function sentence(error: Error): string {
-  const { message } = error;
+  const { message, code } = error as Error & { readonly code?: unknown };
+  const known = typeof code === 'string' && Object.hasOwn(SENTENCES, code) ? SENTENCES[code] : undefined;
+  if (known !== undefined) return known;
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

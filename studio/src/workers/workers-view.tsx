@@ -50,7 +50,7 @@ function summary({ runs, backlog, sleeping }: Workers): string {
 
 /** Sessions with a lease: the process that holds it, and for how long unless it renews it. */
 function Runs({ workers: { runs, worker } }: { readonly workers: Workers }) {
-  const now = useNow();
+  const now = Date.now(); // the list is read every 2 seconds
   const own = useMemo(() => new Map(worker?.running.map((each) => [each.sessionId, each])), [worker]);
   if (runs.length === 0) return null;
   return (
