@@ -100,7 +100,7 @@ export type OnDiagnostics = (diagnostics: () => TranscriptDiagnostics) => void;
 export interface TranscriptSource {
   readonly format: TranscriptFormat;
   /** Where the agent stores its sessions unless a caller names other paths. They need not exist. */
-  defaultRoots(env: NodeJS.ProcessEnv, home: string): readonly string[];
+  defaultRoots(env: Readonly<Record<string, string | undefined>>, home: string): readonly string[];
   /** Names of folders that belong to a session and hold no sessions of their own: a search skips them. */
   readonly innerFolders: readonly string[];
   /** Returns the place of the sessions that a caller's path names; `undefined` when it is not one of the agent's. */
