@@ -15,10 +15,10 @@ export function Dialog(props: {
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => open || onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 bg-backdrop" />
+        <Base.Backdrop className="fixed inset-0 z-30 bg-backdrop" />
         <Base.Popup
           {...(initialFocus && { initialFocus })}
-          className="fixed top-[12vh] left-1/2 flex max-h-[70vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-strong-line bg-ground shadow-2xl outline-none"
+          className="fixed z-30 top-[12vh] left-1/2 flex max-h-[70vh] w-[min(36rem,calc(100vw-2rem))] -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-strong-line bg-ground shadow-2xl outline-none"
         >
           <Base.Title className={isTitleHidden ? 'sr-only' : 'border-b border-line px-4 py-2.5 font-medium'}>
             {title}
