@@ -26,7 +26,7 @@ export interface EventEnvelope {
   readonly discarded?: true;
 }
 
-/** Whether a tool may be repeated after a crash (D18): it only reads, it may be repeated, or it must run at most once. */
+/** Whether a tool may be repeated after a crash (D18): it only reads, it may be repeated, or it is repeated only when it is known not to have happened. */
 export type ToolEffect = 'read' | 'idempotent' | 'once';
 
 /** A person's decision on a call whose outcome is unknown: its result, or permission to run it again. */
