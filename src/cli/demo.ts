@@ -79,6 +79,6 @@ function adviceFor(database: string): readonly (readonly [what: string, how: str
     ['a real model', `${install}OPENAI_API_KEY=… ${run} --model openai/gpt-5`],
     ['in Studio', `${OWN_COMMAND} studio ${database}`],
     ['the requests', `${OWN_COMMAND} curate expenses --db ${database}`],
-    ['your agent', `the section "An agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
+    ['your agent', `the section "A first agent" in ${source ? 'README.md' : 'node_modules/holdfast/README.md'}`],
   ];
 }
