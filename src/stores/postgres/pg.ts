@@ -7,16 +7,14 @@ import { HoldfastError } from '../../core/errors.ts';
 /** A query of `pg`. */
 export interface PgQuery {
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  values?: any[];
+  values?: unknown[];
   name?: string;
   rowMode?: 'array';
 }
 
 /** The result of a query. */
 export interface PgResult {
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  rows: any[];
+  rows: unknown[];
   rowCount: number | null;
 }
 
@@ -24,8 +22,7 @@ export interface PgResult {
 export interface PgClient {
   query(query: PgQuery): Promise<PgResult>;
   release(destroy?: boolean): void;
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  on(event: string, listener: (...args: any[]) => void): unknown;
+  on(event: string, listener: (...args: never[]) => void): unknown;
 }
 
 /** A pool of connections: `new Pool()` of `pg`, or what offers the same. */
@@ -34,10 +31,8 @@ export interface PgPool {
   end(): Promise<void>;
   /** How many callers wait for a connection. */
   readonly waitingCount?: number;
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  on(event: 'error' | 'connect', listener: (...args: any[]) => void): unknown;
-  // biome-ignore lint/suspicious/noExplicitAny: the type that `pg` declares.
-  removeListener(event: 'error' | 'connect', listener: (...args: any[]) => void): unknown;
+  on(event: 'error' | 'connect', listener: (...args: never[]) => void): unknown;
+  removeListener(event: 'error' | 'connect', listener: (client: PgClient) => void): unknown;
 }
 
 /** A connection of its own, outside a pool. */
