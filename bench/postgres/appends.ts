@@ -9,7 +9,7 @@ const SESSIONS = 32;
 const WARM_UP = 200;
 /** Inserts and appends alternate, this many at a time: the cost of a sync drifts, the ratio does not. */
 const STRETCH = 20;
-const STRETCHES = 40;
+const STRETCHES = 200;
 
 /** The figures of appending. */
 export async function* appends(section: string, url: string): AsyncIterable<Figure> {

@@ -22,6 +22,15 @@ async function behindProxy(options: PostgresStoreOptions = {}): Promise<{ store:
   return { store, proxy };
 }
 
+/** Two stores on one schema, as two processes have them. */
+async function twoStores(): Promise<readonly [PostgresStore, PostgresStore]> {
+  const schema = newSchema();
+  cleanUps.push(() => dropSchema(schema));
+  const stores = [await openStore({ schema }), await openStore({ schema })] as const;
+  for (const store of stores) cleanUps.push(() => store.close());
+  return stores;
+}
+
 const isAppend = (statement: string): boolean => /append\d|group-/.test(statement);
 
 describe('a connection that is cut in the instant of a commit', () => {
@@ -35,6 +44,19 @@ describe('a connection that is cut in the instant of a commit', () => {
     expect(await notesOf(store, 's')).toEqual(upTo(20));
     expect(await store.check()).toMatchObject({ ok: true, events: 20 });
   });
+
+  test.for<Cut>(['before', 'after'])(
+    '%s it: an append that follows others at once is written once (D51)',
+    async (cut) => {
+      const { store, proxy } = await behindProxy();
+      for (let n = 1; n <= 30; n++) {
+        if (n % 3 === 0) proxy.arm(cut, isAppend); // the first two use the connection that the third finds free
+        await appendNotes(store, 's', n, n);
+      }
+      expect(proxy.cuts).toBe(10);
+      expect(await notesOf(store, 's')).toEqual(upTo(30));
+    },
+  );
 
   test.for(['before', 'after'] as const)('%s it: no append of a group is lost or doubled (D51)', async (cut) => {
     const { store, proxy } = await behindProxy();
@@ -266,6 +288,56 @@ describe('a database', () => {
       code: 'STORE_UNSUPPORTED',
       message: expect.stringContaining('UTF8'),
     });
+  });
+});
+
+describe('an append that follows others at once', () => {
+  test('is refused as stale when another process appended in between, and the next one is written', async () => {
+    const [store, other] = await twoStores();
+    await appendNotes(store, 's', 1, 3);
+    await other.append('s', [note('other')], { id: 'b', expectedSeq: 3 });
+    const stale = store.append('s', [note(4)], { id: 'a4', expectedSeq: 3 });
+    await expect(stale).rejects.toMatchObject({ code: 'SESSION_CONFLICT', detail: 'sequence' });
+    await appendNotes(store, 's', 5, 6);
+    expect(await notesOf(store, 's')).toEqual([1, 2, 3, 'other', 5, 6]);
+  });
+
+  test('is refused when another process took the lease', async () => {
+    const [store, other] = await twoStores();
+    await appendNotes(store, 's', 1, 2);
+    const first = await store.acquireLease('s', { holder: HOLDER, ttlMs: 1 });
+    const fence = first.lease.fence;
+    for (let n = 3; n <= 5; n++) await store.append('s', [note(n)], { id: `a${n}`, expectedSeq: n - 1, fence });
+    await other.acquireLease('s', { holder: { ...HOLDER, id: 'two' }, ttlMs: 60_000, replacing: first.lease });
+    const late = store.append('s', [note(6)], { id: 'a6', expectedSeq: 5, fence });
+    await expect(late).rejects.toMatchObject({ code: 'SESSION_CONFLICT', detail: 'fence' });
+    expect(await notesOf(store, 's')).toEqual(upTo(5));
+  });
+
+  test('returns the first result when it repeats the last one, at its position or after it', async () => {
+    const [store] = await twoStores();
+    await appendNotes(store, 's', 1, 3);
+    expect(await store.append('s', [note(3)], { id: 'a3', expectedSeq: 2 })).toEqual({ seq: 3 });
+    await appendNotes(store, 's', 4, 4);
+    expect(await store.append('s', [note(4)], { id: 'a4', expectedSeq: 4 })).toEqual({ seq: 4 });
+    expect(await notesOf(store, 's')).toEqual(upTo(4));
+  });
+
+  test('keeps its place before appends of its session that were sent after it', async () => {
+    const [store] = await twoStores();
+    await appendNotes(store, 's', 1, 2);
+    const sent = upTo(8).map((i) => store.append('s', [note(2 + i)], { id: `a${2 + i}`, expectedSeq: 1 + i }));
+    await Promise.all(sent);
+    expect(await notesOf(store, 's')).toEqual(upTo(10));
+  });
+
+  test('delays no close: the store waits for it', async () => {
+    const [store, other] = await twoStores();
+    await appendNotes(store, 's', 1, 2);
+    const last = store.append('s', [note(3)], { id: 'a3', expectedSeq: 2 });
+    await store.close();
+    expect(await last).toEqual({ seq: 3 });
+    expect(await notesOf(other, 's')).toEqual(upTo(3));
   });
 });
 

@@ -57,7 +57,7 @@ function columnsOf(append: ReadyAppend): readonly unknown[] {
 }
 
 /** Whether the append is only a few events for a session that exists: most are. */
-export function isPlain({ encoded, options }: ReadyAppend): boolean {
+export function isPlain({ encoded, options }: Pick<ReadyAppend, 'encoded' | 'options'>): boolean {
   const { expectedSeq, contents, callContents, endsDrafts } = options;
   return expectedSeq > 0 && encoded.length <= FEW && !contents?.length && !callContents && !endsDrafts?.length;
 }

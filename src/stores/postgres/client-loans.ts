@@ -1,7 +1,7 @@
 import type { PgClient, PgPool } from './pg.ts';
 
 /** A connection goes back to its pool after so many loans in a row: a pool may replace connections that are old or much used. */
-const MAX_LOANS = 100;
+const MAX_LOANS = 1000;
 
 /**
  * Borrows connections from a pool. A connection stays borrowed until the end of the event loop's turn, so that a caller that awaits one

@@ -105,6 +105,16 @@ export class PostgresDatabase implements Sql {
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect();
+    return this.#workOn(client, work, (broken) => this.#loans.giveBack(client, broken));
+  }
+
+  /** As `withClient`, for work that runs beside the calls: it takes no connection from a caller that sends one statement after the other. */
+  async aside<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const client = await this.#connectAside();
+    return this.#workOn(client, work, (broken) => client.release(broken));
+  }
+
+  async #workOn<T>(client: PgClient, work: (sql: Sql) => Promise<T>, giveBack: (broken: boolean) => void): Promise<T> {
     let broken = false;
     const send = (statement: Statement, values?: readonly unknown[]): Promise<PgResult> =>
       this.#send(client, statement, values).catch((error: unknown) => {
@@ -118,7 +128,7 @@ export class PostgresDatabase implements Sql {
         run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
       });
     } finally {
-      this.#loans.giveBack(client, broken);
+      giveBack(broken);
     }
   }
 
@@ -136,15 +146,34 @@ export class PostgresDatabase implements Sql {
     }
   }
 
+  /**
+   * Runs a statement once, on a connection that is free at this instant; undefined if there is none. Errors are those of the driver.
+   */
+  runAtOnce(statement: Statement, values: readonly unknown[]): Promise<number> | undefined {
+    const client = this.#closed ? undefined : this.#loans.take();
+    if (!client) return undefined;
+    return this.#send(client, statement, values).then(
+      ({ rowCount }) => {
+        this.#loans.giveBack(client, false);
+        return rowCount ?? 0;
+      },
+      (error: unknown) => {
+        this.#loans.giveBack(client, isBroken(error));
+        throw error;
+      },
+    );
+  }
+
   #connect(): PgClient | Promise<PgClient> {
     if (this.#closed) throw storeClosed();
-    return (
-      this.#loans.take() ??
-      this.#pool.connect().then((client) => {
-        this.#handleErrors(client); // the caller's pool may have opened it earlier
-        return client;
-      })
-    );
+    return this.#loans.take() ?? this.#connectAside();
+  }
+
+  async #connectAside(): Promise<PgClient> {
+    if (this.#closed) throw storeClosed();
+    const client = await this.#pool.connect();
+    this.#handleErrors(client); // the caller's pool may have opened it earlier
+    return client;
   }
 
   #send(client: PgClient, statement: Statement, values: readonly unknown[] = []): Promise<PgResult> {

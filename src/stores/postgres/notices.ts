@@ -11,6 +11,8 @@ const MERGE_MS = 25;
 const LOOK_MS = 1000;
 /** While they do not arrive. */
 const LOOK_WITHOUT_NOTICES_MS = 150;
+/** A crash of the server loses notices: their commit waits for no disk, and no append waits for their commit. */
+const WITHOUT_SYNC = 'SET LOCAL synchronous_commit = off';
 
 /** Listens for what other processes commit, and notifies them. */
 export interface Notified {
@@ -107,7 +109,7 @@ export class Notices {
     this.#pending = new Set();
     this.#hasWork = false;
     this.#sending = database
-      .withClient((sql) => sql.run({ text: notices.join(';') }))
+      .aside((sql) => sql.run({ text: [WITHOUT_SYNC, ...notices].join(';') }))
       .then(ignore, ignore) // other processes find out by looking
       .then(() => {
         this.#sending = undefined;
@@ -155,7 +157,7 @@ export class Notices {
 
   async #readPositions(watched: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { database } = this.#parts;
-    const rows = await database.withClient((sql) =>
+    const rows = await database.aside((sql) =>
       sql.query<{ readonly id: string; readonly position: string }>(
         {
           name: 'positions',
