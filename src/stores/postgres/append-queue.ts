@@ -187,7 +187,7 @@ export class AppendQueue {
         else this.#settle(job, append, session);
       }
       // The caller's next append can be sent alone. Those of a group wait for each other, so that the next statement has them all.
-      if (jobs.length === 1 && refused.length === 0) jobs.forEach((job) => this.#release(job));
+      if (jobs.length === 1 && refused.length === 0) this.#release(jobs[0] as Job);
       for (const job of refused) await this.#explain(job);
     } catch (error) {
       const isUnreachable = isTransient(isHoldfastError(error) ? error.cause : error);
