@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { postgresStore } from '../../src/postgres.ts';
 import { type Cell, childRunner, reportOf, runScenario } from '../crash/matrix.ts';
@@ -20,12 +21,15 @@ const CHOSEN = new Set([
 ]);
 const scenarios = process.env.HOLDFAST_ALL_SCENARIOS ? SCENARIOS : SCENARIOS.filter(({ name }) => CHOSEN.has(name));
 
+let client: pg.Client;
 let child: Awaited<ReturnType<typeof bundleScript>>;
 const all: Cell[] = [];
 
 beforeAll(async () => {
   child = await bundleScript(join(import.meta.dirname, 'support', 'crash-child.ts'), ['pg']);
   await (await postgresStore(databaseUrl(), { schema: CRASH_SCHEMA })).close();
+  client = new pg.Client({ connectionString: databaseUrl() });
+  await client.connect();
 });
 
 test('every chosen scenario exists', () => {
@@ -36,8 +40,7 @@ test.for(scenarios)(
   'I2, I3: killed at any point on PostgreSQL, "$name" ends like an uninterrupted run',
   { timeout: 600_000 },
   async (scenario) => {
-    const url = databaseUrl();
-    const cells = await runScenario(scenario, childRunner(child.path, [url]), copyWithSession(url));
+    const cells = await runScenario(scenario, childRunner(child.path, [databaseUrl()]), copyWithSession(client));
     all.push(...cells);
     console.log(`${scenario.name}: ${cells.length} cells`);
     expect(cells.filter((cell) => cell.outcome === 'WRONG')).toEqual([]);
@@ -47,6 +50,7 @@ test.for(scenarios)(
 
 afterAll(async () => {
   child.remove();
+  await client.end();
   await dropSchema(CRASH_SCHEMA);
   console.log(reportOf(all));
 });

@@ -1,6 +1,7 @@
 /** The sessions of the crash matrix: all in one schema, one for each directory, copied with it. */
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
+import type pg from 'pg';
 import type { Store } from '../../../src/ports/store.ts';
 import { idHash } from '../../../src/stores/postgres/session-rows.ts';
 import type { CopyDirectory } from '../../crash/matrix.ts';
@@ -42,31 +43,31 @@ export async function tablesWith(url: string, dir: string, texts: readonly strin
   return rows.map(({ name }) => String(name));
 }
 
-/** Copies a directory and its session with everything that belongs to it. */
-export function copyWithSession(url: string): CopyDirectory {
+/** Copies a directory and its session with everything that belongs to it, over one connection. */
+export function copyWithSession(client: Pick<pg.Client, 'query'>): CopyDirectory {
+  const text = copyStatement(client);
   return async (from, to) => {
     cpSync(from, to, { recursive: true });
-    const columns = async (table: string): Promise<string> => {
-      const rows = await queryOnce(
-        url,
-        "SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 AND column_name NOT IN ('key', 'id')",
-        [SCHEMA, table],
-      );
-      return rows.map(({ column_name }) => column_name).join(', ');
-    };
-    const [own, ...all] = await Promise.all(['sessions', ...TABLES].map(columns));
-    const copies = TABLES.map(
-      (table, i) => `, c${i} AS (INSERT INTO ${SCHEMA}.${table} (key, ${all[i]})
-        SELECT copied.key, ${all[i]} FROM ${SCHEMA}.${table} t, copied, origin WHERE t.key = origin.key)`,
-    );
-    await queryOnce(
-      url,
-      `WITH origin AS (SELECT key, incarnation FROM ${SCHEMA}.sessions WHERE id = $1),
-         copied AS (INSERT INTO ${SCHEMA}.sessions (id, ${own}) SELECT $2, ${own} FROM ${SCHEMA}.sessions WHERE id = $1 RETURNING key),
-         lived AS (INSERT INTO ${SCHEMA}.lives SELECT $3, incarnation FROM origin)
-         ${copies.join('')}
-       SELECT 1`,
-      [sessionOf(from), sessionOf(to), idHash(sessionOf(to))],
-    );
+    await client.query(await text, [sessionOf(from), sessionOf(to), idHash(sessionOf(to))]);
   };
+}
+
+async function copyStatement(client: Pick<pg.Client, 'query'>): Promise<string> {
+  const { rows } = await client.query<{ readonly table_name: string; readonly columns: string }>(
+    `SELECT table_name, string_agg(column_name, ', ') AS columns FROM information_schema.columns
+     WHERE table_schema = $1 AND column_name NOT IN ('key', 'id') GROUP BY table_name`,
+    [SCHEMA],
+  );
+  const columns = new Map(rows.map((row) => [row.table_name, row.columns]));
+  const copies = TABLES.map((table, i) => {
+    const own = columns.get(table);
+    return `, c${i} AS (INSERT INTO ${SCHEMA}.${table} (key, ${own})
+      SELECT copied.key, ${own} FROM ${SCHEMA}.${table} t, copied, origin WHERE t.key = origin.key)`;
+  });
+  const own = columns.get('sessions');
+  return `WITH origin AS (SELECT key, incarnation FROM ${SCHEMA}.sessions WHERE id = $1),
+      copied AS (INSERT INTO ${SCHEMA}.sessions (id, ${own}) SELECT $2, ${own} FROM ${SCHEMA}.sessions WHERE id = $1 RETURNING key),
+      lived AS (INSERT INTO ${SCHEMA}.lives SELECT $3, incarnation FROM origin)
+      ${copies.join('')}
+    SELECT 1`;
 }
