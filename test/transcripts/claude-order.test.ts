@@ -274,6 +274,24 @@ describe('lines that are written twice', () => {
     const [whole, torn] = [asks('p', 'Hi'), asks('q', 'Lost')].map((line) => JSON.stringify(line)) as [string, string];
     expect(shown(parse(`${whole}${torn.slice(0, 40)}\n${JSON.stringify(asks('z', 'End'))}\n`))).toEqual(['Hi', 'End']);
   });
+
+  test.for([
+    ['a whole', undefined],
+    ['a torn', -40],
+  ] as const)('a record after %s line of progress, on the same line, is read', ([, end]) => {
+    const data = { type: 'hook_progress', hookName: 'Stop' };
+    const progress = { parentUuid: 'p', sessionId: 's', type: 'progress', data, uuid: 'h', timestamp: at() };
+    const after = { parentUuid: 'p', ...asks('q', 'On the same line') };
+    const glued = `${JSON.stringify(progress).slice(0, end)}${JSON.stringify(after)}`;
+    const lines = [
+      JSON.stringify(asks('p', 'Go')),
+      JSON.stringify(progress),
+      glued,
+      JSON.stringify(asks('z', 'End')),
+    ].join('\n');
+    expect(shown(parse(`${lines}\n`))).toEqual(['Go', 'On the same line', 'End']);
+    expect(codes(`${lines}\n`)).toEqual(['glued-line 1']);
+  });
 });
 
 test('an interrupted call keeps its place: the history says that its outcome is unknown', () => {

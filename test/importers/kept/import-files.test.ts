@@ -163,6 +163,14 @@ describe.for(STORES)('importing files into a %s store (D75)', ([, open]) => {
     });
   });
 
+  test('search finds each of the records that stand on one line', async () => {
+    const store = await open();
+    const { root } = place(`${prompt('s1', 0, 'first zebra').trimEnd()}${prompt('s1', 1, 'second giraffe')}`);
+    await importTranscripts(store, { paths: [root] });
+    expect(await store.search?.('zebra')).toMatchObject([{ role: 'user', excerpt: 'first ⟦zebra⟧' }]);
+    expect(await store.search?.('giraffe')).toMatchObject([{ role: 'user', excerpt: 'second ⟦giraffe⟧' }]);
+  });
+
   test('erasing a record also erases the torn line that it was recorded from first', async () => {
     const store = await open();
     const line = prompt('s1', 1, 'the secret is xylophone and more');
