@@ -66,11 +66,15 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
   fails('A rewind to the first prompt has no parent.', order('a prompt without a parent rewinds to the first prompt')),
   {
     page,
-    fact: 'In old and cleaned files no line has a parent; they are in the order of the file.',
+    fact: 'In old and cleaned files no line has a parent: prompts are in the order of the file.',
     tests: [order('a file in which every parent is %s stays in file order')],
     before: 'handled',
     guard: 'Branches: a prompt without a parent is a rewind only in a file with parents',
   },
+  fails(
+    'In such files the lines of a subagent are in the order of the file, too.',
+    order('a subagent between the lines of such a file is one thread: every parent is %s'),
+  ),
   fails(
     'After a second compaction the next prompt has a parent before the first one; no rewind crosses a compaction.',
     order('a prompt with a parent before the newest compaction is not a rewind'),

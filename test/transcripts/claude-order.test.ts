@@ -122,6 +122,30 @@ describe('rewinds', () => {
     expect(shown(state)).toEqual(['One', 'A', 'Two', 'B']);
   });
 
+  test.for([null, undefined])(
+    'a subagent between the lines of such a file is one thread: every parent is %s',
+    (parentUuid) => {
+      const spawn = (id: string, prompt: string): Line => says(`s${id}`, `m${id}`, call(id, 'Task', { prompt }));
+      const work = (prefix: string, prompt: string): Line[] => [
+        asks(`${prefix}1`, prompt),
+        says(`${prefix}2`, `${prefix}m1`, call(`${prefix}c`)),
+        returns(`${prefix}3`, `${prefix}c`, 'listed'),
+        says(`${prefix}4`, `${prefix}m2`, text('Done')),
+      ];
+      const aside = (line: Line): Line => ({ ...line, isSidechain: true });
+      const lines = [
+        ...[asks('p', 'Go'), spawn('t1', 'One'), ...work('x', 'One').map(aside), returns('r1', 't1', 'First')],
+        ...[spawn('t2', 'Two'), ...work('y', 'Two').map(aside), returns('r2', 't2', 'Second')],
+      ];
+      const { subagents, diagnostics } = parse(lines.map((line) => ({ ...line, parentUuid })));
+      expect(subagents.map(({ toolUseId, blocks }) => [toolUseId, ...shown({ blocks, subagents: [] })])).toEqual([
+        ['t1', 'One', 'xc complete', 'listed', 'Done'],
+        ['t2', 'Two', 'yc complete', 'listed', 'Done'],
+      ]);
+      expect(diagnostics.problems).toEqual([]);
+    },
+  );
+
   test('a rewind whose new prompt follows a command supersedes the old branch', () => {
     const lines = [
       ...chain(null, asks('p1', 'One'), says('a1', 'm1', text('A')), asks('p2', 'Two'), says('a2', 'm2', text('B'))),

@@ -84,6 +84,8 @@ export class ClaudeTranscript {
   readonly #calls = new Map<string, number>();
   /** The agent of each line of old files, which hold subagents' lines between those of the main conversation. */
   readonly #sidechains = new Map<string, string>();
+  /** The agent of the newest of those lines. */
+  #sidechain: string | undefined;
   #timestamp = '';
 
   constructor(onEntry?: OnEntry) {
@@ -314,13 +316,20 @@ export class ClaudeTranscript {
     }
   }
 
-  /** The oldest files name no agent: a sidechain starts with the prompt of the call that started it. */
-  #speakerOf({ uuid, parentUuid, message }: ClaudeEntry): string {
+  /**
+   * The oldest files name no agent: a sidechain starts with the prompt of the call that started it. In files without parents its other lines
+   * follow that prompt.
+   */
+  #speakerOf(entry: ClaudeEntry): string {
+    const { uuid, parentUuid, message } = entry;
+    const isPrompt = entry.type === 'user' && resultsIn(entry).length === 0;
     const speaker =
       (parentUuid === undefined ? undefined : this.#sidechains.get(parentUuid)) ??
       this.#writer.findRunning(contentText(message?.content)) ??
+      (parentUuid === undefined && !isPrompt ? this.#sidechain : undefined) ??
       `sidechain-${uuid ?? this.#sidechains.size}`;
     if (uuid !== undefined) this.#sidechains.set(uuid, speaker);
+    this.#sidechain = speaker;
     return speaker;
   }
 
