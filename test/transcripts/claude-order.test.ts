@@ -105,6 +105,11 @@ describe('results and their calls', () => {
   });
 });
 
+const NO_PARENT = [
+  ['null', null],
+  ['missing', undefined],
+] as const;
+
 describe('rewinds', () => {
   test('a prompt without a parent rewinds to the first prompt', () => {
     const lines = [
@@ -116,15 +121,15 @@ describe('rewinds', () => {
     expect(codes(lines)).toEqual(['rewind 1', 'superseded-line 3']);
   });
 
-  test.for([null, undefined])('a file in which every parent is %s stays in file order', (parentUuid) => {
+  test.for(NO_PARENT)('a file in which every parent is %s stays in file order', ([, parentUuid]) => {
     const lines = [asks('p1', 'One'), says('a1', 'm1', text('A')), asks('p2', 'Two'), says('a2', 'm2', text('B'))];
     const state = parse(lines.map((line) => ({ ...line, parentUuid })));
     expect(shown(state)).toEqual(['One', 'A', 'Two', 'B']);
   });
 
-  test.for([null, undefined])(
+  test.for(NO_PARENT)(
     'a subagent between the lines of such a file is one thread: every parent is %s',
-    (parentUuid) => {
+    ([, parentUuid]) => {
       const spawn = (id: string, prompt: string): Line => says(`s${id}`, `m${id}`, call(id, 'Task', { prompt }));
       const work = (prefix: string, prompt: string): Line[] => [
         asks(`${prefix}1`, prompt),

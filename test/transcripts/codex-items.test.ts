@@ -92,6 +92,9 @@ describe('an item of the screen and the item of the history that it repeats', ()
       ['tool_use', 'c1', 'complete'],
       ['tool_result', 'c1', 'complete'],
     ]);
+    // The call stays as the model wrote it.
+    const input = 'input' in call ? { input: call.input } : JSON.parse(call.arguments);
+    expect(blocks[1]).toMatchObject({ toolName: expect.stringMatching(new RegExp(`${call.name}$`)), input });
     expect(messagesOf(builder)).toEqual(['user: Go', 'assistant:  [c1]', 'tool c1: out']);
   });
 
