@@ -87,6 +87,7 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
   fails(
     'A resumed session may write its lines again under other ids, with the same times and responses.',
     order('copies under other ids, with the same time and response, are shown and sent once'),
+    order('copies of attachments, notices and compactions are shown and sent once'),
     order('a prompt that follows the copy of an earlier line rewinds to that line'),
     order('copies in the file of a subagent are shown once'),
   ),
@@ -139,11 +140,13 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
   fails(
     'agent-aprompt_suggestion-* is a request of the program, no subagent.',
     threads('agent-%s', 'aprompt_suggestion-1'),
+    threads('%s between the lines of the session', 'aprompt_suggestion-1'),
     found('threads that the program starts for itself are not counted: %s'),
   ),
   fails(
     'agent-aside_question-* is a request of the program, no subagent.',
     threads('agent-%s', 'aside_question-2'),
+    threads('%s between the lines of the session', 'aside_question-2'),
     found('threads that the program starts for itself are not counted: %s'),
   ),
   fails(

@@ -259,6 +259,34 @@ describe('lines that are written twice', () => {
     expect(codes(lines)).toEqual(['repeated-line 5']);
   });
 
+  test('copies of attachments, notices and compactions are shown and sent once', () => {
+    const line = (type: string, uuid: string, fields: Line): Line => ({ type, uuid, timestamp: at(), ...fields });
+    const first = chain(
+      null,
+      asks('p', 'Go'),
+      line('attachment', 'h', { attachment: { type: 'hook_success', hookName: 'Start', content: 'Use tabs' } }),
+      says('a', 'm', text('A')),
+      line('attachment', 'q', { attachment: { type: 'queued_command', prompt: 'Also this' } }),
+      line('system', 'n', { subtype: 'informational', content: 'Notice' }),
+      line('system', 'c', { subtype: 'compact_boundary', content: 'Compacted' }),
+      asks('s', 'In short.', { isCompactSummary: true }),
+      says('b', 'm2', text('B')),
+    );
+    const lines = [...first, ...copiesOf(first), ...chain('b-copy', asks('z', 'More'))];
+    expect(shown(parse(lines))).toEqual(['Go', 'A', 'Also this', 'Notice', 'In short.', 'B', 'More']);
+    expect(outlineOf(lines)).toEqual(outlineOf([...first, ...chain('b', asks('z', 'More'))]));
+    expect(codes(lines)).toEqual(['repeated-line 8']);
+  });
+
+  test('attachments and notices of one time that differ are not copies', () => {
+    const timestamp = at();
+    const lines = ['One', 'Two'].flatMap((prompt) => [
+      { type: 'attachment', uuid: `q${prompt}`, timestamp, attachment: { type: 'queued_command', prompt } },
+      { type: 'system', subtype: 'informational', uuid: `n${prompt}`, timestamp, content: `Notice ${prompt}` },
+    ]);
+    expect(shown(parse(lines))).toEqual(['One', 'Notice One', 'Two', 'Notice Two']);
+  });
+
   test('a prompt that follows the copy of an earlier line rewinds to that line', () => {
     const first = chain(
       null,

@@ -333,12 +333,13 @@ export class ClaudeTranscript {
     return speaker;
   }
 
-  /** Whether an entry is of a thread that is not shown: the program warms up its agents with a prompt of its own. */
+  /** Whether an entry is of a thread that is not shown: a request that the program makes for itself, or the prompt that warms up an agent. */
   #isHidden(entry: ClaudeEntry): boolean {
     const { agentId } = entry;
     if (agentId === undefined) return false;
     const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
-    if (isUnlinked && !this.#seen.has(agentId) && isWarmup(entry)) this.#hidden.add(agentId);
+    const isOwn = isSideRequest(agentId) || isWarmup(entry);
+    if (isOwn && isUnlinked && !this.#seen.has(agentId)) this.#hidden.add(agentId);
     return this.#hidden.has(agentId);
   }
 
