@@ -338,7 +338,8 @@ export class ClaudeTranscript {
     const { agentId } = entry;
     if (agentId === undefined) return false;
     const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
-    const isOwn = isSideRequest(agentId) || isWarmup(entry);
+    // The file of a side request that is opened by itself shows it.
+    const isOwn = isWarmup(entry) || (isSideRequest(agentId) && this.#branches.count > 0);
     if (isOwn && isUnlinked && !this.#seen.has(agentId)) this.#hidden.add(agentId);
     return this.#hidden.has(agentId);
   }
