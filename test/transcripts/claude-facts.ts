@@ -9,9 +9,9 @@ const found = testsIn('importers/safe-reading.test.ts');
 const kept = testsIn('importers/kept/import-files.test.ts');
 const keptFound = testsIn('importers/kept/found.test.ts');
 
-const page = 'claude-code';
+const agent = 'claude-code';
 const fails = (fact: string, ...tests: readonly TestOfFact[]): TranscriptFact => ({
-  page,
+  agent,
   fact,
   tests,
   before: 'fails',
@@ -65,14 +65,14 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
   ),
   fails('A rewind to the first prompt has no parent.', order('a prompt without a parent rewinds to the first prompt')),
   {
-    page,
+    agent,
     fact: 'In old and cleaned files no line has a parent: prompts are in the order of the file.',
     tests: [order('a file in which every parent is %s stays in file order')],
     before: 'handled',
     guard: 'Branches: a prompt without a parent is a rewind only in a file with parents',
   },
   fails(
-    'In such files the lines of a subagent are in the order of the file, too.',
+    'In files without parents the lines of a subagent are in the order of the file, too.',
     order('a subagent between the lines of such a file is one thread: every parent is %s'),
   ),
   fails(
@@ -126,11 +126,11 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
   ),
   ...UNTYPED.map((tag) =>
     fails(
-      `Nobody typed <${tag}>, though it is in a line of the user.`,
+      `No user typed <${tag}>, though it is in a line of the user.`,
       texts('%s is a notice, and the model gets it', `<${tag}…`),
     ),
   ),
-  fails('Texts that nobody typed make bad titles.', found('%s is no title', ...UNTYPED.map((tag) => `<${tag}…`))),
+  fails('Texts that no user typed make bad titles.', found('%s is no title', ...UNTYPED.map((tag) => `<${tag}…`))),
 
   // Subagents
   fails(
@@ -174,7 +174,7 @@ export const CLAUDE_FACTS: readonly TranscriptFact[] = [
     fails(`Lines of the type ${type} are bookkeeping.`, bookkeeping(type)),
   ),
   fails(
-    'So are the types that others have seen.',
+    'Thirteen more types that others noted are bookkeeping.',
     bookkeeping(
       'worktree-state',
       'content-replacement',

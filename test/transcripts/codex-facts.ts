@@ -14,7 +14,7 @@ const parity = testsIn('transcripts/codex-parity.test.ts');
 
 /** Codex was not read at all before. */
 const fact = (text: string, ...tests: readonly TestOfFact[]): TranscriptFact => ({
-  page: 'codex',
+  agent: 'codex',
   fact: text,
   tests,
   before: 'fails',
@@ -198,7 +198,7 @@ export const CODEX_FACTS: readonly TranscriptFact[] = [
     ),
   ),
   fact(
-    'So have notifications about subagents.',
+    'Notifications about subagents have the role of the user.',
     agents('a notification about an agent that is not known is shown as a notice, not as a prompt'),
   ),
   fact(
@@ -271,7 +271,7 @@ export const CODEX_FACTS: readonly TranscriptFact[] = [
     agents('a nested subagent is under the subagent that started it'),
   ),
   fact(
-    'Version 1: so has its item.',
+    'Version 1: the item of spawn_agent has the id of the thread.',
     agents('the item of a call links its thread when the output of the call is missing'),
   ),
   fact(
@@ -303,7 +303,10 @@ export const CODEX_FACTS: readonly TranscriptFact[] = [
     past('a fork has the lines of its parent before an ordinal, and none after it'),
     files('a subagent that was started after the fork is not part of the fork'),
   ),
-  fact('Without that file the past is lost.', files('a fork whose parent is gone is read, and the loss is reported')),
+  fact(
+    'A fork without the file of its parent has lost its past.',
+    files('a fork whose parent is gone is read, and the loss is reported'),
+  ),
   fact(
     'A fork of the legacy layout copies its past.',
     legacy('a fork holds copies of its past, with the first line of its parent'),

@@ -14,7 +14,7 @@ function sourceOf(file: string): string {
 }
 
 describe('facts about transcripts', () => {
-  test.for(FACTS)('$page: $fact', ({ tests }) => {
+  test.for(FACTS)('$agent: $fact', ({ tests }) => {
     expect(tests).not.toEqual([]);
     expect(tests.map((one) => [one.file, missingIn(sourceOf(one.file), one)])).toEqual(
       tests.map(({ file }) => [file, []]),
@@ -22,7 +22,7 @@ describe('facts about transcripts', () => {
   });
 
   test('each is listed once', () => {
-    const facts = FACTS.map(({ page, fact }) => `${page}: ${fact}`);
+    const facts = FACTS.map(({ agent, fact }) => `${agent}: ${fact}`);
     expect(facts).toEqual([...new Set(facts)]);
   });
 });

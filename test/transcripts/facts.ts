@@ -13,7 +13,7 @@ export interface TestOfFact {
 
 /** A fact about the files of one agent. */
 export type TranscriptFact = {
-  readonly page: 'claude-code' | 'codex';
+  readonly agent: 'claude-code' | 'codex';
   readonly fact: string;
   readonly tests: readonly TestOfFact[];
 } & (
