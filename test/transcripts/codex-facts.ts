@@ -125,8 +125,8 @@ export const CODEX_FACTS: readonly TranscriptFact[] = [
     items('a message of the developer is shown as instructions, and not sent'),
   ),
   fact(
-    'A text of the assistant is a comment or the final answer.',
-    items('a text is shown and sent, whether it is a comment or the final answer'),
+    'A text of the assistant has a phase: commentary or final_answer.',
+    items('a text of either phase is shown and sent'),
   ),
   fact(
     'Reasoning has a summary, a content, or neither when it is encrypted.',
@@ -312,7 +312,7 @@ export const CODEX_FACTS: readonly TranscriptFact[] = [
     legacy('a fork holds copies of its past, with the first line of its parent'),
   ),
   fact(
-    'The summary of a compaction is a message of the assistant, and no answer.',
+    'The summary of a compaction is a message of the assistant, but no response to the user.',
     past('is one block, and its summary is no text of the assistant'),
   ),
   fact(

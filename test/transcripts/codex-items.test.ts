@@ -106,7 +106,7 @@ describe('an item of the screen and the item of the history that it repeats', ()
 });
 
 describe('items of the history', () => {
-  test('a text is shown and sent, whether it is a comment or the final answer', () => {
+  test('a text of either phase is shown and sent', () => {
     const says = (phase: string): Line => ({
       type: 'message',
       id: phase,

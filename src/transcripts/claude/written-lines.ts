@@ -71,7 +71,7 @@ function originalOf(entry: ClaudeEntry): Original | undefined {
   return { time, source: asText(entry.message?.id) ?? entry.type, digest };
 }
 
-/** The texts that tell a line from others of the same time; `undefined` for lines that hold nothing of the conversation. */
+/** The texts that distinguish a line from others of the same time; `undefined` for lines that hold nothing of the conversation. */
 function textsOf({ type, message, raw }: ClaudeEntry): readonly string[] | undefined {
   switch (type) {
     case 'assistant':
