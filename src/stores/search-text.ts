@@ -1,6 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import type { SessionEvent } from '../core/events.ts';
-import { recordText } from '../transcripts/record-text.ts';
+import { recordTexts } from '../transcripts/record-text.ts';
 import { recordedBytes } from './source-bytes.ts';
 
 /**
@@ -74,7 +74,7 @@ export function searchableTexts(
   try {
     const bytes = recordedBytes(event, contentOf);
     const lines = bytes?.toString('utf8').split('\n') ?? [];
-    return lines.flatMap((line) => recordText(line) ?? []);
+    return lines.flatMap(recordTexts);
   } catch {
     return [];
   }

@@ -2,6 +2,7 @@
  * The searchable text of one record of an imported session (D75), whichever agent wrote it. Search needs words, not a conversation: the
  * strings under the names that all agents use for text are enough, and a record of an unknown type is found, too.
  */
+import { parseGlued } from './glued-records.ts';
 import { asName, asObject, type Json, parseJson } from './json-access.ts';
 
 /** The text of a record, and who wrote it. */
@@ -56,10 +57,14 @@ const SKIPPED_FIELDS: ReadonlySet<string> = new Set([
   'usage',
 ]);
 
-/** The text of a record; `undefined` when it is not JSON, or has none. */
-export function recordText(line: string): RecordText | undefined {
+/** The texts of the records on a line: usually one. A line that is not JSON, or has no text, has none. */
+export function recordTexts(line: string): readonly RecordText[] {
   const record = asObject(parseJson(line));
-  if (record === undefined || BOOKKEEPING.has(record.type)) return undefined;
+  return (record === undefined ? parseGlued(line).records : [record]).flatMap((one) => textOf(one) ?? []);
+}
+
+function textOf(record: Json): RecordText | undefined {
+  if (BOOKKEEPING.has(record.type)) return undefined;
   const texts: string[] = [];
   collect(record, texts, false, MAX_DEPTH);
   return texts.length === 0 ? undefined : { role: roleOf(record), text: texts.join('\n') };

@@ -138,6 +138,22 @@ describe('readTranscript', () => {
     }
   });
 
+  test('records on one line are read from a file as from a text, also after a line of progress', async () => {
+    const progress = (uuid: string): string =>
+      JSON.stringify({ parentUuid: 'p', type: 'progress', data: { type: 'hook_progress' }, uuid, sessionId: 's' });
+    const [first, second, third, last] = [asks('p', 'Go'), says('a', 'm', text('A')), asks('q', 'Q'), asks('z', 'End')];
+    const lines = [
+      `${JSON.stringify(first)}${JSON.stringify(second)}`,
+      `${progress('h1')}${JSON.stringify(third)}`,
+      progress('h2'),
+      `${progress('h3')}${JSON.stringify(last)}`,
+    ];
+    const path = join(write(folder(), { 's.jsonl': `${lines.join('\n')}\n` }), 's.jsonl');
+    const { blocks } = plain(await stateOfReading(path));
+    expect(blocks.map(({ content }) => content)).toEqual(['Go', 'A', 'Q', 'End']);
+    expect((await load(path)).blocks).toEqual(blocks);
+  });
+
   test('a line over the limit is skipped and reported, and the next one is read', async () => {
     const path = join(write(folder(), { 's.jsonl': textOfLines([asks('u1', 'Before')]) }), 's.jsonl');
     truncateSync(path, 66 * 1024 * 1024); // a hole, which is fast to write

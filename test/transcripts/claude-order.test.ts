@@ -105,6 +105,11 @@ describe('results and their calls', () => {
   });
 });
 
+const NO_PARENT = [
+  ['null', null],
+  ['missing', undefined],
+] as const;
+
 describe('rewinds', () => {
   test('a prompt without a parent rewinds to the first prompt', () => {
     const lines = [
@@ -116,11 +121,35 @@ describe('rewinds', () => {
     expect(codes(lines)).toEqual(['rewind 1', 'superseded-line 3']);
   });
 
-  test.for([null, undefined])('a file in which every parent is %s stays in file order', (parentUuid) => {
+  test.for(NO_PARENT)('a file in which every parent is %s stays in file order', ([, parentUuid]) => {
     const lines = [asks('p1', 'One'), says('a1', 'm1', text('A')), asks('p2', 'Two'), says('a2', 'm2', text('B'))];
     const state = parse(lines.map((line) => ({ ...line, parentUuid })));
     expect(shown(state)).toEqual(['One', 'A', 'Two', 'B']);
   });
+
+  test.for(NO_PARENT)(
+    'a subagent between the lines of such a file is one thread: every parent is %s',
+    ([, parentUuid]) => {
+      const spawn = (id: string, prompt: string): Line => says(`s${id}`, `m${id}`, call(id, 'Task', { prompt }));
+      const work = (prefix: string, prompt: string): Line[] => [
+        asks(`${prefix}1`, prompt),
+        says(`${prefix}2`, `${prefix}m1`, call(`${prefix}c`)),
+        returns(`${prefix}3`, `${prefix}c`, 'listed'),
+        says(`${prefix}4`, `${prefix}m2`, text('Done')),
+      ];
+      const aside = (line: Line): Line => ({ ...line, isSidechain: true });
+      const lines = [
+        ...[asks('p', 'Go'), spawn('t1', 'One'), ...work('x', 'One').map(aside), returns('r1', 't1', 'First')],
+        ...[spawn('t2', 'Two'), ...work('y', 'Two').map(aside), returns('r2', 't2', 'Second')],
+      ];
+      const { subagents, diagnostics } = parse(lines.map((line) => ({ ...line, parentUuid })));
+      expect(subagents.map(({ toolUseId, blocks }) => [toolUseId, ...shown({ blocks, subagents: [] })])).toEqual([
+        ['t1', 'One', 'xc complete', 'listed', 'Done'],
+        ['t2', 'Two', 'yc complete', 'listed', 'Done'],
+      ]);
+      expect(diagnostics.problems).toEqual([]);
+    },
+  );
 
   test('a rewind whose new prompt follows a command supersedes the old branch', () => {
     const lines = [
@@ -230,6 +259,34 @@ describe('lines that are written twice', () => {
     expect(codes(lines)).toEqual(['repeated-line 5']);
   });
 
+  test('copies of attachments, notices and compactions are shown and sent once', () => {
+    const line = (type: string, uuid: string, fields: Line): Line => ({ type, uuid, timestamp: at(), ...fields });
+    const first = chain(
+      null,
+      asks('p', 'Go'),
+      line('attachment', 'h', { attachment: { type: 'hook_success', hookName: 'Start', content: 'Use tabs' } }),
+      says('a', 'm', text('A')),
+      line('attachment', 'q', { attachment: { type: 'queued_command', prompt: 'Also this' } }),
+      line('system', 'n', { subtype: 'informational', content: 'Notice' }),
+      line('system', 'c', { subtype: 'compact_boundary', content: 'Compacted' }),
+      asks('s', 'In short.', { isCompactSummary: true }),
+      says('b', 'm2', text('B')),
+    );
+    const lines = [...first, ...copiesOf(first), ...chain('b-copy', asks('z', 'More'))];
+    expect(shown(parse(lines))).toEqual(['Go', 'A', 'Also this', 'Notice', 'In short.', 'B', 'More']);
+    expect(outlineOf(lines)).toEqual(outlineOf([...first, ...chain('b', asks('z', 'More'))]));
+    expect(codes(lines)).toEqual(['repeated-line 8']);
+  });
+
+  test('attachments and notices of one time that differ are not copies', () => {
+    const timestamp = at();
+    const lines = ['One', 'Two'].flatMap((prompt) => [
+      { type: 'attachment', uuid: `q${prompt}`, timestamp, attachment: { type: 'queued_command', prompt } },
+      { type: 'system', subtype: 'informational', uuid: `n${prompt}`, timestamp, content: `Notice ${prompt}` },
+    ]);
+    expect(shown(parse(lines))).toEqual(['One', 'Notice One', 'Two', 'Notice Two']);
+  });
+
   test('a prompt that follows the copy of an earlier line rewinds to that line', () => {
     const first = chain(
       null,
@@ -273,6 +330,24 @@ describe('lines that are written twice', () => {
   test('a whole record before a torn one is read', () => {
     const [whole, torn] = [asks('p', 'Hi'), asks('q', 'Lost')].map((line) => JSON.stringify(line)) as [string, string];
     expect(shown(parse(`${whole}${torn.slice(0, 40)}\n${JSON.stringify(asks('z', 'End'))}\n`))).toEqual(['Hi', 'End']);
+  });
+
+  test.for([
+    ['a whole', undefined],
+    ['a torn', -40],
+  ] as const)('a record after %s line of progress, on the same line, is read', ([, end]) => {
+    const data = { type: 'hook_progress', hookName: 'Stop' };
+    const progress = { parentUuid: 'p', sessionId: 's', type: 'progress', data, uuid: 'h', timestamp: at() };
+    const after = { parentUuid: 'p', ...asks('q', 'On the same line') };
+    const glued = `${JSON.stringify(progress).slice(0, end)}${JSON.stringify(after)}`;
+    const lines = [
+      JSON.stringify(asks('p', 'Go')),
+      JSON.stringify(progress),
+      glued,
+      JSON.stringify(asks('z', 'End')),
+    ].join('\n');
+    expect(shown(parse(`${lines}\n`))).toEqual(['Go', 'On the same line', 'End']);
+    expect(codes(`${lines}\n`)).toEqual(['glued-line 1']);
   });
 });
 

@@ -45,6 +45,8 @@ const prompts = (lines: readonly Line[]): unknown[] =>
 describe('texts that were typed while the agent worked', () => {
   const working = [asks('p', 'Go'), says('a1', 'm1', call('c'))];
   const done = [returns('r', 'c', 'out'), says('a2', 'm2', text('Done'))];
+  /** A text that only the queue holds, in the same file. */
+  const onlyQueued = [queue('enqueue', 'Only queued'), queue('remove', 'Only queued')];
 
   test.for([
     ['with the text', 'Also this'],
@@ -66,18 +68,24 @@ describe('texts that were typed while the agent worked', () => {
     ['a user line after it', [queue('remove', 'Also this'), asks('u', [text('Also this')])]],
     ['an attachment', [queue('remove'), attachment('queued_command', { prompt: 'Also this' })]],
     ['the prompt that it becomes', [queue('dequeue'), asks('u', 'Also this')]],
-  ] as const)('a queued text that %s repeats is shown once', ([, repeated]) => {
-    const lines = [...working, queue('enqueue', 'Also this'), ...repeated, ...done];
-    expect(prompts(lines)).toEqual(['Go', 'Also this']);
-    expect(outlineOf(lines).filter((line) => line.includes('Also this'))).toHaveLength(1);
-  });
+  ] as const)(
+    'a queued text that %s repeats is shown once, and one that nothing repeats is shown, too',
+    ([, repeated]) => {
+      const lines = [...working, queue('enqueue', 'Also this'), ...repeated, ...onlyQueued, ...done];
+      expect(prompts(lines)).toEqual(['Go', 'Also this', 'Only queued']);
+      expect(outlineOf(lines).filter((line) => line.includes('Also this'))).toHaveLength(1);
+      expect(outlineOf(lines)).toContain('user: Only queued');
+    },
+  );
 
   test.for([
     ['took back', [queue('popAll')]],
     ['deleted', [queue('remove', 'Never mind', { reason: 'user_cancelled' })]],
     ['left in the queue', []],
-  ] as const)('a queued text that the user %s is no prompt', ([, operations]) => {
-    expect(prompts([...working, queue('enqueue', 'Never mind'), ...operations, ...done])).toEqual(['Go']);
+  ] as const)('a queued text that the user %s is no prompt, unlike one that the agent got', ([, operations]) => {
+    const lines = [...working, queue('enqueue', 'Never mind'), ...operations, ...onlyQueued, ...done];
+    expect(prompts(lines)).toEqual(['Go', 'Only queued']);
+    expect(outlineOf(lines).join()).not.toContain('Never mind');
   });
 
   test('a text that is queued after the user took the others back is the next one that the agent gets', () => {

@@ -53,6 +53,18 @@ describe('threads that are not subagents', () => {
     expect(session([asks('p', 'Go')], thread(id)).subagents).toEqual([]);
   });
 
+  test.for(['aprompt_suggestion-1', 'aside_question-2'])('%s between the lines of the session', (agentId) => {
+    const side = { isSidechain: true, agentId };
+    const { blocks, subagents, diagnostics } = session([
+      asks('p', 'Go'),
+      asks('w', 'Suggest', side),
+      says('v', 'n', text('Run the tests'), side),
+    ]);
+    expect(subagents).toEqual([]);
+    expect(blocks).toHaveLength(1);
+    expect(diagnostics.problems).toEqual([]);
+  });
+
   test.for([
     [
       'in a file',

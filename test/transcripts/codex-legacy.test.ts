@@ -74,6 +74,30 @@ describe('the legacy layout', () => {
     ]);
   });
 
+  test('a thought that an event repeats is shown once', () => {
+    const builder = prompt(legacy(), 'Go')
+      .event({ type: 'agent_reasoning', text: 'Hm' })
+      .item({ type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }], encrypted_content: 'x' })
+      .says('Done');
+    expect(outline(stateOf(builder).blocks)).toEqual(['user_message Go', 'thinking Hm', 'assistant_text Done']);
+  });
+
+  test('a file that a newer version resumed is still legacy, and its new prompts are prompts', () => {
+    const builder = prompt(legacy(), 'Old').says('First').event({ type: 'task_complete' });
+    // The newer version names the kinds of parts, and still writes the event of the older one.
+    builder.event({ type: 'task_started' }).line('turn_context', { model: 'gpt-5.5' });
+    builder.prompt('New').event({ type: 'user_message', message: 'New' });
+    builder.event({ type: 'agent_message', message: 'Second' }).says('Second').usage('r2');
+    expect(outline(stateOf(builder).blocks)).toEqual([
+      'user_message Old',
+      'assistant_text First',
+      'user_message New',
+      'assistant_text Second',
+    ]);
+    expect(messagesOf(builder)).toEqual(['user: Old', 'assistant: First', 'user: New', 'assistant: Second']);
+    expect(parseTranscript('codex', builder.text).diagnostics.problems).toEqual([]);
+  });
+
   test('turns that were taken back are removed and not sent', () => {
     const assistant = (text: string): Line => ({
       type: 'message',

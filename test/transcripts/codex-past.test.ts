@@ -81,3 +81,19 @@ test('an output without its call is shown and not sent', () => {
   expect(outline(stateOf(builder).blocks)).toEqual(['user_message Go', 'tool_result out', 'assistant_text Hi']);
   expect(messagesOf(builder)).toEqual(['user: Go', 'assistant: Hi']);
 });
+
+test('a resumed thread continues in its file: a torn line between two processes stays there, and is skipped', () => {
+  const builder = new RolloutBuilder()
+    .prompt('One')
+    .says('A')
+    .event({ type: 'task_started' })
+    .line('turn_context', { model: 'gpt-5.5' })
+    .prompt('Two')
+    .says('B');
+  const lines = builder.text.split('\n');
+  lines.splice(3, 0, '{"timestamp":"2026-11-16T10:00:03.000Z","ordinal":3,"type":"response_item","payl', 'not JSON');
+  const { state, diagnostics } = parseTranscript('codex', lines.join('\n'));
+  expect(plain(state)).toEqual(stateOf(builder));
+  expect(transcriptToMessages('codex', lines.join('\n'))).toHaveLength(4);
+  expect(diagnostics.problems).toMatchObject([{ code: 'malformed-line', count: 2 }]);
+});

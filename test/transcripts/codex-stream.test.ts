@@ -3,6 +3,7 @@ import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { usageTotals } from '../../src/conversation/selectors.ts';
 import { codexStreamConverter } from '../../src/conversation.ts';
 import { splitWords } from '../../src/transcripts/codex/shell-words.ts';
+import { outline } from './codex-fixtures.ts';
 import { fixture, type Line, type PlainState, plain, stateOf } from './fixtures.ts';
 
 const THREAD: Line = { type: 'thread.started', thread_id: 't1' };
@@ -56,6 +57,39 @@ describe('codex exec --json', () => {
       { id: 'ws_1', toolName: 'web_search', status: 'complete', input: { type: 'search', query: 'rain' } },
     ]);
     expect(fixture('codex-0.166.0/tools/stream.jsonl')).toMatch(/"id":"item_\d+","type":"web_search","id":"ws_/);
+  });
+
+  test.for([
+    [{ type: 'agent_message', text: 'Hi' }, ['assistant_text Hi']],
+    [{ type: 'reasoning', text: 'Hm' }, ['thinking Hm']],
+    [
+      { type: 'command_execution', command: 'ls', aggregated_output: 'a.ts', exit_code: 1, status: 'failed' },
+      ['tool_use! exec_command', 'tool_result! a.ts'],
+    ],
+    [
+      { type: 'file_change', changes: [{ path: '/a.ts', kind: 'add' }], status: 'completed' },
+      ['tool_use apply_patch', 'tool_result '],
+    ],
+    [
+      {
+        type: 'mcp_tool_call',
+        server: 'demo',
+        tool: 'echo',
+        result: { content: [{ type: 'text', text: 'hi' }] },
+        status: 'completed',
+      },
+      ['tool_use mcp__demo__echo', 'tool_result hi'],
+    ],
+    [
+      { type: 'collab_tool_call', tool: 'wait', agents_states: {}, status: 'completed' },
+      ['tool_use wait_agent', 'tool_result '],
+    ],
+    [{ type: 'web_search', query: 'rain' }, ['tool_use web_search']],
+    [{ type: 'todo_list', items: [] }, ['tool_use update_plan', 'tool_result Plan updated']],
+    [{ type: 'error', message: 'Careful' }, ['error! Careful']],
+  ] as const)('an item of each type becomes blocks: %j', ([fields, expected]) => {
+    const { state } = convert(THREAD, TURN, item('completed', { id: 'item_0', ...fields }), done(1, 1));
+    expect(outline(state.blocks)).toEqual(expected);
   });
 
   test('a command without an end is an error when its process is replaced, and when the stream ends', () => {

@@ -143,6 +143,28 @@ describe('subagents of version 1', () => {
     expect(state.blocks.filter(({ subtype }) => subtype === 'subagent_notification')).toEqual([]);
   });
 
+  test('the item of a call links its thread when the output of the call is missing', () => {
+    const item = { type: 'CollabAgentToolCall', id: 'c1', tool: 'spawnAgent', receiver_thread_ids: [CHILD] };
+    const main = new RolloutBuilder().prompt('Go').calls('c1', 'spawn_agent', { message: 'Work' }).completed(item);
+    const child = new RolloutBuilder(spawned(CHILD, MAIN_THREAD), { second: 10 }).prompt('Work').says('Working');
+    const { state, problems } = parse(main, { [CHILD]: child });
+    expect(state.subagents.map((thread) => [thread.toolUseId, thread.agentId, texts(thread)])).toEqual([
+      ['c1', CHILD, ['Work', 'Working']],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  test('a notification about an agent that is not known is shown as a notice, not as a prompt', () => {
+    const text = '<subagent_notification>{"agent_path":"gone","status":{"completed":"Result"}}</subagent_notification>';
+    const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+    const { state } = parse(new RolloutBuilder().prompt('Go').item(item).says('Fine'), {});
+    expect(state.blocks.map(({ type, subtype }) => subtype ?? type)).toEqual([
+      'user_message',
+      'subagent_notification',
+      'assistant_text',
+    ]);
+  });
+
   test('a result that a call returned is not sent again as a notification, one that it did not return is', () => {
     const notification = {
       type: 'message',

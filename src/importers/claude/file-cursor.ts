@@ -6,7 +6,7 @@ import type { ClaudeCursor } from '../../transcripts/claude/convert-in-order.ts'
 import type { ClaudeEntry } from '../../transcripts/claude/entry.ts';
 import { MIN_SKIMMED_LENGTH, parseSkimmed, RESULT_START, skimResult } from '../../transcripts/claude/skim-line.ts';
 import type { ClaudeTranscript, OpenedFile } from '../../transcripts/claude/transcript.ts';
-import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from '../../transcripts/claude/transcript-line.ts';
+import { GLUED, NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from '../../transcripts/claude/transcript-line.ts';
 import type { Json } from '../../transcripts/json-access.ts';
 import type { Chunk, ChunkReader } from '../chunk-reader.ts';
 import { NoiseHead } from './noise-head.ts';
@@ -16,6 +16,7 @@ const NEWLINE = 10;
 const MAX_LINE = 64 * 1024 * 1024;
 const BYTE_ORDER_MARK = '\uFEFF';
 const RESULT_START_BYTES = Buffer.from(RESULT_START);
+const GLUED_BYTES = GLUED.map((text) => Buffer.from(text));
 const NOTHING: Chunk = { buffer: Buffer.alloc(0), start: 0, end: 0 };
 
 export class FileCursor implements ClaudeCursor {
@@ -117,12 +118,13 @@ export class FileCursor implements ClaudeCursor {
     const { buffer } = this.#chunk;
     const last = this.#lastNoise;
     if (last?.matches(buffer, start, end)) {
+      if (this.#isGlued(start, end)) return false;
       this.#transcript.skip(this.#file, last.kind);
       return true;
     }
     const prefix = buffer.toString('latin1', start, Math.min(end, start + PREFIX_LENGTH));
     const kind = this.#noise.kindOf(prefix);
-    if (kind === undefined) return false;
+    if (kind === undefined || this.#isGlued(start, end)) return false;
     if (kind === 'agent') {
       const tail = buffer.toString('latin1', Math.max(start, end - TAIL_LENGTH), end);
       return this.#transcript.skipProgress(this.#file, tail);
@@ -130,6 +132,12 @@ export class FileCursor implements ClaudeCursor {
     this.#lastNoise = NoiseHead.of(prefix, kind.noise);
     this.#transcript.skip(this.#file, kind.noise);
     return true;
+  }
+
+  /** Whether another record follows on a line of noise. */
+  #isGlued(start: number, end: number): boolean {
+    const line = this.#chunk.buffer.subarray(start + 1, end);
+    return GLUED_BYTES.some((glue) => line.includes(glue));
   }
 
   /** Reads the last line, which has no newline. */

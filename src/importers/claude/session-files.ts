@@ -10,6 +10,7 @@ import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type { SessionFile } from '../transcript-source.ts';
+import { workflowRun } from '../workflow-run.ts';
 import { sampleSessionId } from './session-sample.ts';
 
 /** A subagent's file. */
@@ -169,7 +170,7 @@ function agentFileOf(path: string, report: ReportProblem): readonly AgentFile[] 
     report({ code: 'unreadable', path, message: messageOf(error) });
     return [];
   }
-  const runId = /[/\\]workflows[/\\](wf_[^/\\]+)[/\\]/.exec(path)?.[1];
+  const runId = workflowRun(path);
   return [{ agentId, path, ...(runId !== undefined && { runId }) }];
 }
 

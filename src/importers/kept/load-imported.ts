@@ -14,6 +14,7 @@ import { messagesToEvents } from '../../transcripts/own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../../transcripts/parse-transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import type { LoadedTranscript } from '../load-transcript.ts';
+import { workflowRun } from '../workflow-run.ts';
 import { bytesOfFile, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 
@@ -56,10 +57,12 @@ async function rawOf(log: KeptLog & { readonly source: { readonly layout: string
   for (const file of files) {
     if (file.role !== 'subagent') continue;
     const meta = metas.get(file.agentId);
+    const runId = workflowRun(file.name);
     subagents.push({
       id: file.agentId ?? file.name,
       transcript: await textOf(file),
       ...(meta && { meta: await readText(log, meta) }),
+      ...(runId !== undefined && { runId }),
     });
   }
   const text = main ? await textOf(main) : '';

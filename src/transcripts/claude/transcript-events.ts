@@ -8,7 +8,7 @@ import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { MIN_SKIMMED_LENGTH, parseSkimmed, RESULT_START, skimResult } from './skim-line.ts';
 import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
-import { NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from './transcript-line.ts';
+import { GLUED, NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from './transcript-line.ts';
 
 /** Converts all lines of a session to events. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
@@ -111,14 +111,14 @@ class LineCursor implements ClaudeCursor {
       this.#position = end + 1;
       const prefix = newline < 0 ? '' : text.slice(start, Math.min(end, start + PREFIX_LENGTH));
       const kind = this.#noise.kindOf(prefix);
-      if (kind === 'agent') {
-        const tail = text.slice(Math.max(start, end - TAIL_LENGTH), end);
-        if (this.#transcript.skipProgress(this.#file, tail)) continue;
-      } else if (kind !== undefined) {
-        this.#transcript.skip(this.#file, kind.noise);
-        continue;
-      }
       const line = text.slice(start, end);
+      if (kind !== undefined && !GLUED.some((glue) => line.includes(glue, 1))) {
+        if (kind !== 'agent') {
+          this.#transcript.skip(this.#file, kind.noise);
+          continue;
+        }
+        if (this.#transcript.skipProgress(this.#file, line.slice(-TAIL_LENGTH))) continue;
+      }
       const isTorn = newline < 0;
       const skimmed = isTorn || line.length < MIN_SKIMMED_LENGTH ? undefined : skimLine(line);
       this.head = skimmed

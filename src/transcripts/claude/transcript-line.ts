@@ -1,4 +1,5 @@
 /** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
+import { parseGlued } from '../glued-records.ts';
 import { asName, asObject, type Json, parseJson } from '../json-access.ts';
 
 /** How many characters of a line decide whether it is noise. A line with longer keys before its type is parsed. */
@@ -48,6 +49,12 @@ export class NoiseFilter {
     return true;
   }
 }
+
+/**
+ * What a line of noise contains, after its first character, when another record follows on it: a whole line, or one that a crash cut short,
+ * ended without a newline. Such a line has to be read. No other line contains these texts: in strings, quotes are escaped.
+ */
+export const GLUED = ['}{"', '{"parentUuid":'] as const;
 
 /**
  * The agent and the call of an agent's progress, from the last characters of its line: only the outermost object ends after them.
@@ -103,42 +110,15 @@ export function parseLine(text: string): ParsedLine | undefined {
     const parsed = parseLine(text.replaceAll('\0', ''));
     if (parsed) return { lines: parsed.lines, repaired: 'nul-bytes' };
   }
-  const lines = parseGlued(text);
+  const lines = parseAll(text);
   return lines.length === 0 ? undefined : { lines, repaired: 'glued-line' };
 }
 
-/** Writers that do not wait for each other glue a few lines; a line of millions of objects is hostile. */
-const MAX_GLUED = 1000;
-
 /** The objects of a line that several writers appended to: whole ones from the start on, then one after a torn one. */
-function parseGlued(text: string): readonly Json[] {
-  const lines: Json[] = [];
-  let rest = 0;
-  for (let end = endOfObject(text, 0); end > rest && lines.length < MAX_GLUED; end = endOfObject(text, rest)) {
-    const line = asObject(parseJson(text.slice(rest, end)));
-    if (line === undefined) break;
-    lines.push(line);
-    rest = end;
-  }
-  const last = rest < text.length ? parseAfterTorn(text.slice(rest)) : undefined;
-  return last === undefined ? lines : [...lines, last];
-}
-
-/** The position after the object that starts at `start`; -1 when none starts there or it does not end. */
-function endOfObject(text: string, start: number): number {
-  if (text.charCodeAt(start) !== OPEN_BRACE) return -1;
-  let depth = 0;
-  let inString = false;
-  for (let i = start; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === BACKSLASH) i++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
-    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return i + 1;
-  }
-  return -1;
+function parseAll(text: string): readonly Json[] {
+  const { records, end } = parseGlued(text);
+  const last = end < text.length ? parseAfterTorn(text.slice(end)) : undefined;
+  return last === undefined ? records : [...records, last];
 }
 
 const BEGINNINGS = ['{"parentUuid":', '{"type":"'] as const;

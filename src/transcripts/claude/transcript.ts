@@ -84,6 +84,8 @@ export class ClaudeTranscript {
   readonly #calls = new Map<string, number>();
   /** The agent of each line of old files, which hold subagents' lines between those of the main conversation. */
   readonly #sidechains = new Map<string, string>();
+  /** The agent of the newest of those lines. */
+  #sidechain: string | undefined;
   #timestamp = '';
 
   constructor(onEntry?: OnEntry) {
@@ -314,22 +316,31 @@ export class ClaudeTranscript {
     }
   }
 
-  /** The oldest files name no agent: a sidechain starts with the prompt of the call that started it. */
-  #speakerOf({ uuid, parentUuid, message }: ClaudeEntry): string {
+  /**
+   * The oldest files name no agent: a sidechain starts with the prompt of the call that started it. In files without parents its other lines
+   * follow that prompt.
+   */
+  #speakerOf(entry: ClaudeEntry): string {
+    const { uuid, parentUuid, message } = entry;
+    const isPrompt = entry.type === 'user' && resultsIn(entry).length === 0;
     const speaker =
       (parentUuid === undefined ? undefined : this.#sidechains.get(parentUuid)) ??
       this.#writer.findRunning(contentText(message?.content)) ??
+      (parentUuid === undefined && !isPrompt ? this.#sidechain : undefined) ??
       `sidechain-${uuid ?? this.#sidechains.size}`;
     if (uuid !== undefined) this.#sidechains.set(uuid, speaker);
+    this.#sidechain = speaker;
     return speaker;
   }
 
-  /** Whether an entry is of a thread that is not shown: the program warms up its agents with a prompt of its own. */
+  /** Whether an entry is of a thread that is not shown: a request that the program makes for itself, or the prompt that warms up an agent. */
   #isHidden(entry: ClaudeEntry): boolean {
     const { agentId } = entry;
     if (agentId === undefined) return false;
     const isUnlinked = this.#conversation.conversationOfAgent(agentId) === agentId;
-    if (isUnlinked && !this.#seen.has(agentId) && isWarmup(entry)) this.#hidden.add(agentId);
+    // The file of a side request that is opened by itself shows it.
+    const isOwn = isWarmup(entry) || (isSideRequest(agentId) && this.#branches.count > 0);
+    if (isOwn && isUnlinked && !this.#seen.has(agentId)) this.#hidden.add(agentId);
     return this.#hidden.has(agentId);
   }
 

@@ -5,7 +5,7 @@
  * Lines arrive almost in the order of their times, so a line that is newer than all others is new without a search. Looking every line up by a
  * text of its own took a tenth of the time of reading a session.
  */
-import { asName, asObject, asText } from '../json-access.ts';
+import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { contentBlocks } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 
@@ -27,8 +27,7 @@ export class WrittenLines {
   readonly #others = new Map<string, number>();
 
   /**
-   * Adds a line at a position; returns the position of the line that it is a copy of, if there is one. Lines without a time of their own, and those
-   * of the harness, are never copies.
+   * Adds a line at a position; returns the position of the line that it is a copy of, if there is one. Lines without a time of their own are never copies.
    */
   add(entry: ClaudeEntry, position: number): number | undefined {
     const line = originalOf(entry);
@@ -64,17 +63,36 @@ export class WrittenLines {
 }
 
 function originalOf(entry: ClaudeEntry): Original | undefined {
-  if (entry.type !== 'assistant' && entry.type !== 'user') return undefined;
   const time = asName(entry.raw.timestamp);
-  const { message } = entry;
-  if (time === undefined || message === undefined) return undefined;
+  const said = time === undefined ? undefined : textsOf(entry);
+  if (time === undefined || said === undefined) return undefined;
   let digest = 0;
-  for (const block of contentBlocks(message.content)) {
-    const id = asText(block.id) ?? asText(block.tool_use_id);
-    const text = id ?? asText(block.text) ?? asText(block.thinking) ?? asText(asObject(block.source)?.data) ?? '';
-    digest = digestOf(text, Math.imul(digest, 31) + text.length);
+  for (const text of said) digest = digestOf(text, Math.imul(digest, 31) + text.length);
+  return { time, source: asText(entry.message?.id) ?? entry.type, digest };
+}
+
+/** The texts that distinguish a line from others of the same time; `undefined` for lines that hold nothing of the conversation. */
+function textsOf({ type, message, raw }: ClaudeEntry): readonly string[] | undefined {
+  switch (type) {
+    case 'assistant':
+    case 'user':
+      return message && contentBlocks(message.content).map(blockText);
+    case 'attachment':
+      return textFields(asObject(raw.attachment));
+    case 'system':
+      return textFields({ subtype: raw.subtype, content: raw.content, toolUseID: raw.toolUseID });
+    default:
+      return undefined;
   }
-  return { time, source: asText(message.id) ?? entry.type, digest };
+}
+
+function blockText(block: Json): string {
+  const id = asText(block.id) ?? asText(block.tool_use_id);
+  return id ?? asText(block.text) ?? asText(block.thinking) ?? asText(asObject(block.source)?.data) ?? '';
+}
+
+function textFields(fields: Json | undefined): readonly string[] {
+  return Object.values(fields ?? {}).flatMap((value) => asText(value) ?? []);
 }
 
 /** A number for the start of a text. */

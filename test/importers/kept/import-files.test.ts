@@ -14,6 +14,8 @@ import {
   restoreTranscript,
   transcriptToMessages,
 } from '../../../src/transcripts.ts';
+import { call, returns, says, text } from '../../transcripts/claude-builders.ts';
+import { textOfLines } from '../../transcripts/fixtures.ts';
 import { copyOf, folder, write, writeRealSession } from '../places.ts';
 import { eventsOf, filesBelow, imported, openSqlite, prompt, STORES } from './support.ts';
 
@@ -163,6 +165,14 @@ describe.for(STORES)('importing files into a %s store (D75)', ([, open]) => {
     });
   });
 
+  test('search finds each of the records that stand on one line', async () => {
+    const store = await open();
+    const { root } = place(`${prompt('s1', 0, 'first zebra').trimEnd()}${prompt('s1', 1, 'second giraffe')}`);
+    await importTranscripts(store, { paths: [root] });
+    expect(await store.search?.('zebra')).toMatchObject([{ role: 'user', excerpt: 'first ⟦zebra⟧' }]);
+    expect(await store.search?.('giraffe')).toMatchObject([{ role: 'user', excerpt: 'second ⟦giraffe⟧' }]);
+  });
+
   test('erasing a record also erases the torn line that it was recorded from first', async () => {
     const store = await open();
     const line = prompt('s1', 1, 'the secret is xylophone and more');
@@ -247,6 +257,37 @@ test('every session of the fixtures is its source: restored files are identical,
     expect(files.length).toBe(Object.keys(source?.files ?? {}).length);
   }
   expect(filesBelow(root)).toEqual(before); // nothing was written beside the originals
+});
+
+test('the agents of a workflow end with its run, in an imported session as in its files', async () => {
+  const store = memoryStore();
+  const lines = [
+    says('a', 'm', call('w', 'Workflow', { name: 'review' })),
+    returns('r', 'w', 'ran', { toolUseResult: { runId: 'wf_1', status: 'completed' } }),
+  ];
+  const root = write(folder(), {
+    [MAIN]: textOfLines(lines),
+    's1/subagents/workflows/wf_1/agent-x1.jsonl': textOfLines([says('b', 'n', text('Reviewing'))]),
+  });
+  await importTranscripts(store, { paths: [root] });
+  const loaded = await loadTranscript(join(root, MAIN));
+  const { raw } = await loadImported(store, 'claude-sdk:s');
+  expect(raw).toEqual(loaded.raw);
+  const { state, diagnostics } = parseTranscript('claude-sdk', raw);
+  expect(state.subagents).toMatchObject([{ agentId: 'x1', status: 'success' }]);
+  expect(diagnostics.problems).toEqual([]);
+});
+
+test('lines of bookkeeping are kept and not shown', async () => {
+  const store = memoryStore();
+  const types = ['pr-link', 'bridge-session', 'agent-name', 'worktree-state', 'marble-origami-commit'];
+  const written =
+    prompt('s1', 0) + textOfLines(types.map((type) => ({ type, sessionId: 's1', url: 'https://example.com' })));
+  const { root, path } = place(written);
+  await importTranscripts(store, { paths: [root] });
+  rmSync(path);
+  expect((await conversationOf(await openSession({ store, id: 'claude-sdk:s1' }))).blocks.length).toBe(1);
+  expect((await restored(store, 'claude-sdk:s1')).toString()).toBe(written);
 });
 
 test('what else is in the folder of a session is kept with it, neither shown nor searched', async () => {
