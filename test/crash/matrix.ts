@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Scenario } from './scenario-parts.ts';
 
@@ -41,12 +41,14 @@ export type RunChild = (scenario: string, dir: string, crashAt: number) => Promi
 
 /** A child process of Node, killed by SIGKILL. `args` follow the scenario, the directory and the point. */
 export function childRunner(script: string, args: readonly string[] = []): RunChild {
+  // The children that are not killed store their compiled code, which starts the others faster.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(script), 'compiled') };
   return (scenario, dir, crashAt) =>
     new Promise((resolve, reject) => {
       execFile(
         process.execPath,
         [script, scenario, dir, String(crashAt), ...args],
-        { maxBuffer: 1 << 26 },
+        { maxBuffer: 1 << 26, env },
         (error, stdout, stderr) => {
           if (error?.signal === 'SIGKILL') resolve('killed');
           else if (error) reject(new Error(`${scenario}, crash at ${crashAt}: ${stderr || error.message}`));
