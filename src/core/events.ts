@@ -161,7 +161,8 @@ export type ToolApproved = EventEnvelope &
 export type ToolDenied = EventEnvelope &
   CallRef & { readonly type: 'tool/denied'; readonly reason?: string; readonly by?: string };
 /** A person settled a call whose outcome was unknown. */
-export type ToolSettled = EventEnvelope & CallRef & { readonly type: 'tool/settled'; readonly how: Settlement };
+export type ToolSettled = EventEnvelope &
+  CallRef & { readonly type: 'tool/settled'; readonly how: Settlement; readonly by?: string };
 /** Another process, or another call of `evaluate`, continues an evaluation (D68). */
 export type EvaluationResumed = EventEnvelope & {
   readonly type: 'evaluation/resumed';

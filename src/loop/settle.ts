@@ -14,7 +14,12 @@ import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
  */
 
 /** Settles a call whose outcome is unknown: gives its result, or allows it to run again (D18). */
-export async function settleToolCall(session: AnySession, call: CallRef, how: Settlement): Promise<void> {
+export async function settleToolCall(
+  session: AnySession,
+  call: CallRef,
+  how: Settlement,
+  options: { readonly by?: string } = {},
+): Promise<void> {
   if (!('result' in how) && how.rerun !== true) {
     throw new HoldfastError('INVALID_ARGUMENT', 'settle a call with { result } or { rerun: true }');
   }
@@ -25,7 +30,8 @@ export async function settleToolCall(session: AnySession, call: CallRef, how: Se
     throw missingArguments(before, `it cannot run again: ${MISSING}; settle it with { result }`);
   }
   const attempt = before.attempt;
-  await say(session, { type: 'tool/settled', ...ref(call), attempt, how }, (state) => {
+  const evidence = options.by === undefined ? {} : { by: options.by };
+  await say(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
     const now = openCall(session, state, { ...call, attempt });
     const { settlement } = now;
     if (settlement && isDeepStrictEqual(settlement, how)) throw new SaidAlready();

@@ -30,7 +30,7 @@ export interface ConversationActions {
   /** Denies a call; the model receives the reason. */
   deny(call: CallRef, options?: { readonly reason?: string; readonly by?: string }): Promise<void>;
   /** Settles a call whose outcome is unknown: its result, or that it may run again. */
-  settle(call: CallRef, how: Settlement): Promise<void>;
+  settle(call: CallRef, how: Settlement, options?: { readonly by?: string }): Promise<void>;
   /** Continues a suspended evaluation, with higher limits if some are given. */
   resume(options?: {
     readonly evaluationId?: string;

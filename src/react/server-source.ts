@@ -85,7 +85,7 @@ function serverActions(url: string, options: () => RequestOptions): Conversation
     stop: (given) => post('stop', given),
     approve: (call, given) => decide('approve', call, given),
     deny: (call, given) => decide('deny', call, given),
-    settle: (call, how) => decide('settle', call, how),
+    settle: (call, how, given) => decide('settle', call, { ...how, ...given }),
     resume: (given) => post('resume', given),
     abandon: (given) => post('abandon', given),
   };

@@ -54,7 +54,7 @@ function sessionActions(session: AnySession): ConversationActions {
     },
     approve: (call, options) => approveToolCall(session, call, options),
     deny: (call, { reason, ...options } = {}) => denyToolCall(session, call, reason, options),
-    settle: (call, how) => settleToolCall(session, call, how),
+    settle: (call, how, options) => settleToolCall(session, call, how, options),
     resume: (options) => resumeEvaluation(session, options),
     abandon: (options) => abandonEvaluation(session, options),
   };

@@ -118,7 +118,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
   'tool/approval-requested': { ...CALL, toolName: text, expiresAt: optional(text), problem: optional(text) },
   'tool/approved': { ...CALL, by: optional(text), note: optional(text), edited: optional((value) => value === true) },
   'tool/denied': { ...CALL, reason: optional(text), by: optional(text) },
-  'tool/settled': { ...CALL, how: settlement },
+  'tool/settled': { ...CALL, how: settlement, by: optional(text) },
   'tool/deferred': {
     ...CALL,
     toolName: text,

@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { createConversationState, messagesToEvents, reduceConversationEvents } from '../../src/conversation.ts';
 import {
   approveToolCall,
   type CallRef,
   definePrompt,
   denyToolCall,
   getPendingToolCalls,
+  type SessionEvent,
   settleToolCall,
 } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, resultText, tool } from './agent.ts';
@@ -44,6 +46,20 @@ async function unknown(runs: string[] = []): Promise<Agent & { readonly pending:
   expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
   return { ...second, pending: response.pending[0] as CallRef };
 }
+
+test.for([{ result: 'paid' }, { rerun: true }] as const)(
+  'the person who settled a call with %j is recorded, and shown in its notice (D67)',
+  async (how) => {
+    const { session, pending } = await unknown();
+    await settleToolCall(session, pending, how, { by: 'Ann' });
+    const events: SessionEvent[] = [];
+    for await (const event of session.events()) events.push(event);
+    expect(events.findLast(({ type }) => type === 'tool/settled')).toMatchObject({ how, by: 'Ann' });
+    const state = reduceConversationEvents(createConversationState(), messagesToEvents(events));
+    const notices = state.blocks.filter((block) => block.type === 'system' && block.subtype === 'settled');
+    expect(notices).toMatchObject([{ data: { by: 'Ann' } }]);
+  },
+);
 
 describe('approval', () => {
   test('siblings that need none run first; the evaluation is suspended durably', async () => {

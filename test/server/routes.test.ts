@@ -176,10 +176,17 @@ describe('acting', () => {
         '400 INVALID_ARGUMENT',
       );
     }
-    const settlement = await served.send('POST', '/sessions/a/calls/settle', { ...third, result: 'the bank did it' });
+    const settlement = await served.send('POST', '/sessions/a/calls/settle', {
+      ...third,
+      result: 'the bank did it',
+      by: 'ada',
+    });
     await described(served, 'POST /sessions/:id/calls/settle', settlement);
     await settled(served, 'a');
     expect(JSON.stringify(await served.json('/sessions/a/messages'))).toContain('the bank did it');
+    const session = await openSession({ store: served.store, id: 'a' });
+    const settledBy = await collect(session.events({ types: ['tool/settled'] }));
+    expect(settledBy).toMatchObject([{ by: 'ada' }]);
   });
 
   test('a decision that another page has made first is 409, at every later moment; a call that never was is 404', async () => {

@@ -166,14 +166,18 @@ export const ACTING_ROUTES: readonly Route[] = [
     name: 'settleCall',
     summary: 'Settles a call whose outcome is unknown: its result, or that it may run again',
     body: {
-      schema: bodyOf({ ...CALL, result: {}, isError: { type: 'boolean' }, rerun: { type: 'boolean' } }, CALL_FIELDS),
+      schema: bodyOf(
+        { ...CALL, result: {}, isError: { type: 'boolean' }, rerun: { type: 'boolean' }, by: BY },
+        CALL_FIELDS,
+      ),
     },
     response: ACCEPTED,
     errors: [409],
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);
-        return done(settleToolCall(session, call, settlementOf(rest)));
+        const { by, ...how } = rest as { readonly by?: string };
+        return done(settleToolCall(session, call, settlementOf(how), given({ by })));
       }),
   },
   {

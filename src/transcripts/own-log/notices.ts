@@ -69,7 +69,7 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
       );
     case 'tool/settled': {
       const how = 'rerun' in event.how ? 'may run again' : 'its result was supplied';
-      return notice('settled', `Settled: ${toolName}: ${how}`);
+      return notice('settled', `Settled: ${toolName}: ${how}`, evidenceOf(event));
     }
     case 'adapter/captured': {
       const { state, resumable, capturedAt, id, evaluationId } = event.snapshot;
@@ -103,7 +103,7 @@ export function noticeOf(event: Noticed, conversationId: string, toolName: strin
 }
 
 /** The person who decided, with their note and edited arguments (D67); `undefined` when none of them is recorded. */
-function evidenceOf(event: ToolApproved | ToolDenied): unknown {
+function evidenceOf(event: ToolApproved | ToolDenied | ToolSettled): unknown {
   const { by } = event;
   const { note, arguments: edited } = event.type === 'tool/approved' ? event : {};
   if (by === undefined && note === undefined && edited === undefined) return undefined;
