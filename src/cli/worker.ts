@@ -49,7 +49,7 @@ Exit codes: 0 it was stopped by a signal, 1 it could not start or stop, 2 wrong 
     console.log(`worker ${running.stats().id} is running${health ? `; its health is at ${health.url}/health` : ''}`);
     await stopped;
     const { runs, failures } = running.stats().counts;
-    console.log(`worker ${running.stats().id} has stopped after ${runs} runs and ${failures} failures`);
+    console.log(`worker ${running.stats().id} stopped; runs: ${runs}, failures: ${failures}`);
     await health?.close();
     await close();
     return 0;

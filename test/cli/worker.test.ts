@@ -43,7 +43,7 @@ test('holdfast worker runs sessions, serves its health, and after SIGTERM drains
   expect((await fetch(url.replace('/health', '/other'))).status).toBe(404);
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
-  expect(lines.slice(1)).toEqual([expect.stringContaining('has stopped after 1 runs and 0 failures'), 'closed']);
+  expect(lines.slice(1)).toEqual([expect.stringContaining('stopped; runs: 1, failures: 0'), 'closed']);
 });
 
 test.for([
