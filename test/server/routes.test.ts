@@ -176,17 +176,13 @@ describe('acting', () => {
         '400 INVALID_ARGUMENT',
       );
     }
-    const settlement = await served.send('POST', '/sessions/a/calls/settle', {
-      ...third,
-      result: 'the bank did it',
-      by: 'ada',
-    });
+    const how = { result: 'the bank did it', by: 'ada' };
+    const settlement = await served.send('POST', '/sessions/a/calls/settle', { ...third, ...how });
     await described(served, 'POST /sessions/:id/calls/settle', settlement);
     await settled(served, 'a');
     expect(JSON.stringify(await served.json('/sessions/a/messages'))).toContain('the bank did it');
     const session = await openSession({ store: served.store, id: 'a' });
-    const settledBy = await collect(session.events({ types: ['tool/settled'] }));
-    expect(settledBy).toMatchObject([{ by: 'ada' }]);
+    expect(await collect(session.events({ types: ['tool/settled'] }))).toMatchObject([{ by: 'ada' }]);
   });
 
   test('a decision that another page has made first is 409, at every later moment; a call that never was is 404', async () => {
