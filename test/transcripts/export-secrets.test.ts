@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { redactSecrets, SecretRedactor } from '../../src/transcripts/export/redact-secrets.ts';
 import { call, result, text, upsert } from '../conversation/builders.ts';
+import { COMMANDS, HARMLESS_COMMANDS } from './export-secret-commands.ts';
 import { FRESH, HOLDOUT } from './export-secret-holdout.ts';
 import { LOOK_ALIKES } from './export-secret-look-alikes.ts';
 import { alnum, hex, type SecretSample, url64 } from './export-secret-parts.ts';
@@ -40,13 +41,24 @@ describe('secrets as they occur in sessions', () => {
     expect(missed(FRESH)).toEqual(['poetry', 'cargo login']);
   });
 
-  test.for([...SECRET_SAMPLES, ...HOLDOUT, ...FRESH])('redaction keeps what is around the secret: $name', (sample) => {
-    const output = redacted(sample.given);
-    for (const kept of sample.kept) expect(holds(output, kept), `${kept} in ${output}`).toBe(true);
+  test('redaction finds the passwords that commands have as arguments', () => {
+    expect(missed(COMMANDS)).toEqual([]);
   });
 
+  test.for(HARMLESS_COMMANDS)('redaction leaves a command without a password as it is: %s', (command) => {
+    expect(redacted(command)).toBe(command);
+  });
+
+  test.for([...SECRET_SAMPLES, ...HOLDOUT, ...FRESH, ...COMMANDS])(
+    'redaction keeps what is around the secret: $name',
+    (sample) => {
+      const output = redacted(sample.given);
+      for (const kept of sample.kept) expect(holds(output, kept), `${kept} in ${output}`).toBe(true);
+    },
+  );
+
   test('redacting twice gives the result of redacting once', () => {
-    for (const { given } of [...SECRET_SAMPLES, ...HOLDOUT]) {
+    for (const { given } of [...SECRET_SAMPLES, ...HOLDOUT, ...COMMANDS]) {
       if (typeof given !== 'string') continue;
       const once = redactSecrets(given).text;
       expect(redactSecrets(once)).toEqual({ text: once, found: {} });

@@ -21,3 +21,11 @@ export function startsWord(text: string, index: number): boolean {
   if (index === 0 || !/[A-Za-z0-9_-]/.test(text[index - 1] as string)) return true;
   return LAST_OF_ESCAPE.test(text.slice(Math.max(0, index - 14), index));
 }
+
+/** A place that shows that what stands there is a secret: the group called `secret`. */
+export interface Place {
+  readonly kind: string;
+  readonly pattern: RegExp;
+  /** A text without it has no such place. */
+  readonly hint: string;
+}

@@ -1,5 +1,6 @@
 /** Secrets that their place shows: passwords in URLs, arguments of well-known commands, cookies of a jar, values of a Kubernetes secret. */
-import { type Finding, MARK } from './finding.ts';
+import { COMMAND_PLACES } from './command-passwords.ts';
+import { type Finding, MARK, type Place } from './finding.ts';
 import { isSecretValue, looksRandom } from './secret-values.ts';
 
 /** The secrets in a text that their place shows. */
@@ -29,13 +30,6 @@ function urlPasswords(text: string): Finding[] {
     findings.push({ start: from + user.length + 1, end: from + user.length + 1 + password.length, kind });
   }
   return findings;
-}
-
-interface Place {
-  readonly kind: string;
-  readonly pattern: RegExp;
-  /** A text without it has no such place. */
-  readonly hint: string;
 }
 
 /** The group called `secret`. Every repetition is bounded, and every pattern starts with what is rare. */
@@ -76,75 +70,7 @@ const PLACES: readonly Place[] = [
     pattern: /(?:AccountKey|SharedAccessKey|SharedSecretKey)=(?<secret>[A-Za-z0-9+/]{20,120}={0,2})/dg,
   },
   { kind: 'url-password', hint: '@', pattern: /[\w.-]{1,60}:(?<secret>[^\s"'`@<>$]{3,100})@(?:tcp|unix|udp)\(/dg },
-  {
-    kind: 'command-password',
-    hint: 'curl',
-    pattern:
-      /\bcurl\b[^\n]{0,500}?\s(?:-u|--user|--proxy-user)[ =]["']?[^\s:"'$]{1,100}:(?<secret>[^\s"'$<{]{3,300})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'login',
-    pattern: /\blogin\b[^\n|;]{0,300}?\s-p[ =]?["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,300})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'sshpass',
-    pattern: /\bsshpass\s{1,4}-p\s{0,4}["']?(?<secret>[^\s"'$<{][^\s"'<{]{2,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'mysql',
-    pattern: /\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p["']?(?<secret>[^\s"'$<{]{4,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'redis-cli',
-    pattern: /\bredis-cli\b[^\n|;]{0,300}?\s(?:-a|--pass)\s{1,4}["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'twine',
-    pattern: /\btwine\b[^\n|;]{0,300}?\s-p\s{1,4}["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,400})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'htpasswd',
-    pattern:
-      /\bhtpasswd\s{1,4}-\w{0,6}b\w{0,6}\s{1,4}\S{1,200}\s{1,4}\S{1,100}\s{1,4}["']?(?<secret>[^\s"'$<{]{4,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'chpasswd',
-    pattern: /\becho\s{1,4}["']?[\w.-]{1,40}:(?<secret>[^\s"'$<{]{4,200})["']?\s{0,4}\|[^\n]{0,40}chpasswd/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: ' pass:',
-    pattern: /\s-pass(?:in|out)?\s{1,4}["']?pass:(?<secret>[^\s"'$<{]{3,200})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'secret',
-    pattern:
-      /\bsecrets? (?:set|put|create|add)\b[^\n]{0,300}?(?:--body|-b|--value|--secret-string)[ =]{1,2}["']?(?<secret>[^\s"'$<{]{6,4000})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: '--from-literal',
-    pattern: /--from-literal[= ]["']?[\w.-]{1,100}=(?<secret>[^\s"'$<{]{4,4000})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'netlify',
-    pattern: /\bnetlify\b[^\n]{0,200}?--auth[ =](?<secret>[\w-]{20,100})/dg,
-  },
-  {
-    kind: 'command-password',
-    hint: 'http',
-    pattern:
-      /\bhttps?[ ][^\n]{0,200}?(?:^|\s)(?:-a|--auth)[ =](?:[\w.@-]{1,60}:)?(?<secret>[^\s"'$<{:-][^\s"'<{:]{5,400})/dg,
-  },
+  ...COMMAND_PLACES,
   {
     kind: 'database-password',
     hint: 'IDENTIFIED',

@@ -119,6 +119,7 @@ function classify(all: readonly string[]): NameStrength | undefined {
       : COUNTED.has(before) || before === 'next' || before === 'page'
         ? undefined
         : 'weak';
+  if (GLUED_TOKEN.test(last)) return 'weak';
   if (last === 'secret' && before === 'has') return undefined;
   if (STRONG.has(last) || GLUED.test(last)) return NEGATED.has(before) ? undefined : 'strong';
   if (WORD_LISTS.has(last) || (last === 'words' && WORD_LISTS.has(before))) return 'words';
@@ -130,7 +131,9 @@ function classify(all: readonly string[]): NameStrength | undefined {
 
 /** Names in which words are not set apart: `PGPASSWORD`. */
 const GLUED =
-  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|keystore)pass)$/;
+  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|store|key)pass)$/;
+/** `identitytoken`, but not `nexttoken`, which is a place in a list. */
+const GLUED_TOKEN = /^(?:identity|registry|user|login|bearer|service|device|push|id|csrf|xsrf|session)token$/;
 const STRONG_TOKENS = new Set(
   'access refresh auth api bearer session id github gitlab slack npm bot personal deploy registry security csrf xsrf'.split(
     ' ',

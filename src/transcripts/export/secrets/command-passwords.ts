@@ -1,0 +1,106 @@
+/** Passwords that are arguments of well-known commands. */
+import type { Place } from './finding.ts';
+
+/** How a command is given a password. */
+interface CommandOption {
+  /** The commands, as alternatives of a pattern. */
+  readonly commands: string;
+  /** The option and what separates it from the password. */
+  readonly option: string;
+  /** Every text with one of the commands has it. */
+  readonly hint: string;
+}
+
+const SPACED = '[ =]{1,4}';
+
+const OPTIONS: readonly CommandOption[] = [
+  { commands: 'redis-cli', option: `(?:-a|--pass)${SPACED}`, hint: 'redis-cli' },
+  { commands: 'twine', option: `-p${SPACED}`, hint: 'twine' },
+  { commands: 'sshpass', option: '-p[ =]{0,4}', hint: 'sshpass' },
+  { commands: 'mongo(?:sh|dump|restore|export|import|stat|top)?', option: `-p${SPACED}`, hint: 'mongo' },
+  { commands: 'cypher-shell|cqlsh|influx|rdesktop', option: `-p${SPACED}`, hint: '-p ' },
+  { commands: 'ldap(?:search|modify|add|delete|whoami|passwd|compare|modrdn)', option: `-w${SPACED}`, hint: 'ldap' },
+  { commands: '(?:un)?zip|sqlcmd|bcp|mosquitto_[prs]\\w{1,3}|ipmitool', option: `-P${SPACED}`, hint: '-P ' },
+  { commands: '7z[ar]?|7zz|(?:un)?rar', option: '-p', hint: ' -p' },
+  { commands: 'plink|pscp|psftp|kitty', option: `-pw${SPACED}`, hint: '-pw ' },
+  { commands: 'xfreerdp\\d?', option: '/p:', hint: '/p:' },
+  { commands: 'lftp', option: `-u${SPACED}[\\w.@-]{1,100},`, hint: 'lftp' },
+  { commands: 'smbclient|rpcclient', option: `-U${SPACED}["']?[\\w.\\\\@/-]{1,100}%`, hint: 'client' },
+  {
+    commands: 'rabbitmqctl',
+    option: '(?:add_user|change_password)[ ]{1,4}[\\w.@-]{1,100}[ ]{1,4}',
+    hint: 'rabbitmqctl',
+  },
+];
+
+/** The places of the group `secret`. Every repetition is bounded, and every pattern starts with what is rare. */
+export const COMMAND_PLACES: readonly Place[] = [
+  ...OPTIONS.map(({ commands, option, hint }) => ({
+    kind: 'command-password',
+    hint,
+    pattern: new RegExp(
+      `\\b(?:${commands})\\b(?:[^\\n|;]{0,300}?\\s|\\s)${option}["']?(?<secret>[^\\s"'$<{-][^\\s"'<{]{3,400})`,
+      'dg',
+    ),
+  })),
+  {
+    kind: 'command-password',
+    hint: 'curl',
+    pattern:
+      /\bcurl\b[^\n]{0,500}?\s(?:-u|--user|--proxy-user)[ =]["']?[^\s:"'$]{1,100}:(?<secret>[^\s"'$<{]{3,300})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'login',
+    pattern: /\blogin\b[^\n|;]{0,300}?\s-p[ =]?["']?(?<secret>[^\s"'$<{-][^\s"'<{]{4,300})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'mysql',
+    pattern: /\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,300}?\s-p["']?(?<secret>[^\s"'$<{]{4,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'htpasswd',
+    pattern:
+      /\bhtpasswd\s{1,4}-\w{0,6}b\w{0,6}\s{1,4}\S{1,200}\s{1,4}\S{1,100}\s{1,4}["']?(?<secret>[^\s"'$<{]{4,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'chpasswd',
+    pattern: /\becho\s{1,4}["']?[\w.-]{1,40}:(?<secret>[^\s"'$<{]{4,200})["']?\s{0,4}\|[^\n]{0,40}chpasswd/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: ' pass:',
+    pattern: /\s-pass(?:in|out)?\s{1,4}["']?pass:(?<secret>[^\s"'$<{]{3,200})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'secret',
+    pattern:
+      /\bsecrets? (?:set|put|create|add)\b[^\n]{0,300}?(?:--body|-b|--value|--secret-string)[ =]{1,2}["']?(?<secret>[^\s"'$<{]{6,4000})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: '--from-literal',
+    pattern: /--from-literal[= ]["']?[\w.-]{1,100}=(?<secret>[^\s"'$<{]{4,4000})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'netlify',
+    pattern: /\bnetlify\b[^\n]{0,200}?--auth[ =](?<secret>[\w-]{20,100})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'http',
+    pattern:
+      /\bhttps?[ ][^\n]{0,200}?(?:^|\s)(?:-a|--auth)[ =](?:[\w.@-]{1,60}:)?(?<secret>[^\s"'$<{:-][^\s"'<{:]{5,400})/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'ConvertTo-SecureString',
+    pattern: /\bConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?["'](?<secret>[^"'$\n]{3,300})["']/dg,
+  },
+  { kind: 'command-password', hint: '::add-mask::', pattern: /::add-mask::(?<secret>[^\s"'$<{]{4,4000})/dg },
+];
