@@ -91,6 +91,7 @@ class SessionImport {
 
   async #read(file: SessionFile, fd: number): Promise<void> {
     const stat = fstatSync(fd);
+    if (hasMoved(this.#found.described, this.#log)) this.#begin(stat);
     const known = sourceFile(this.#log.source, file.name);
     if (known?.stamp === stampOf(stat)) return;
     if (stat.size > this.#context.maxFileBytes) {
@@ -211,6 +212,11 @@ export function describedAgain(described: SourceDescribedFields, log: KeptLog): 
   const { title: _, ...rest } = described;
   const { title } = log.described ?? {};
   return title === undefined ? rest : { ...rest, title };
+}
+
+/** Whether a source is at another path than when it was imported. The next import looks for it at the recorded one. */
+export function hasMoved({ path }: SourceDescribedFields, { described }: KeptLog): boolean {
+  return described !== undefined && described.path !== path;
 }
 
 /** Whether two descriptions say the same. */

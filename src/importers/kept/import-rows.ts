@@ -3,7 +3,7 @@ import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { sourceFile } from '../../core/source-summary.ts';
 import type { FoundRows, RowsReader, SessionRows } from '../transcript-source.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
-import { describedAgain, isSame, type LocateLog, redactedBytes } from './import-files.ts';
+import { describedAgain, hasMoved, isSame, type LocateLog, redactedBytes } from './import-files.ts';
 import type { KeptLog } from './kept-log.ts';
 import { erasedKeys, readKeptRows, removedLine, rowKey } from './kept-rows.ts';
 import { RecordAppender } from './record-appender.ts';
@@ -30,6 +30,7 @@ export async function importRows(
       if (!isChanged && !isSame(again, log.described)) appender.add(again, at);
       isChanged = true;
     };
+    if (hasMoved(described, log)) begin();
     for (const [i, member] of members.entries()) {
       const { stamp } = member;
       if (stamp !== undefined && sourceFile(log.source, member.id)?.stamp === stamp) continue;

@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { memoryStore, openSession } from '../../../src/index.ts';
@@ -122,6 +122,21 @@ describe.for(STORES)('importing files into a %s store (D75)', ([, open]) => {
     await importTranscripts(store, { paths: [root] });
     expect((await imported(store)).map(({ id }) => id)).toEqual(['claude-sdk:s1']);
     expect((await imported(store))[0]?.metadata.path).toBe(join(root, 'moved', MAIN));
+  });
+
+  test('a file that moved without a change is listed at its new path, and is not read again', async () => {
+    const store = await open();
+    const { root, path } = place(prompt('s1', 0));
+    await importTranscripts(store, { paths: [root] });
+    const moved = join(root, 'moved', MAIN);
+    mkdirSync(dirname(moved));
+    renameSync(path, moved);
+    await importTranscripts(store, { paths: [root] });
+    const [session] = await imported(store);
+    expect(session).toMatchObject({ metadata: { path: moved }, source: { path: moved } });
+    expect(await importTranscripts(store, { paths: [root] })).toMatchObject({ sessions: 0, unchanged: 1 });
+    expect(await imported(store)).toEqual([session]);
+    expect(await restored(store, 'claude-sdk:s1')).toEqual(readFileSync(moved));
   });
 
   test('a subagent that is written later joins the log of its session', async () => {

@@ -1,5 +1,5 @@
 /** OpenCode's rows in a store. The tests change a copy of a real database as OpenCode does. */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -50,6 +50,19 @@ test('every session of a database is imported with its children, and views equal
       JSON.stringify(state),
     );
   }
+});
+
+test('the sessions of a database that moved without a change are listed at its new path', async () => {
+  const store = memoryStore();
+  const path = writeDatabase(folder());
+  const { sessions } = await importTranscripts(store, { paths: [path] });
+  const moved = join(folder(), 'opencode.db');
+  renameSync(path, moved);
+  await importTranscripts(store, { paths: [moved] });
+  const listed = await imported(store);
+  expect(listed.map(({ source }) => source?.path)).toEqual(Array.from({ length: sessions }, () => moved));
+  expect(await importTranscripts(store, { paths: [moved] })).toMatchObject({ sessions: 0, unchanged: sessions });
+  expect(await imported(store)).toEqual(listed);
 });
 
 test('a changed row is appended, a removed one is marked, and an unchanged database appends nothing', async () => {
