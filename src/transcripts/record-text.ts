@@ -2,7 +2,7 @@
  * The searchable text of one record of an imported session (D75), whichever agent wrote it. Search needs words, not a conversation: the
  * strings under the names that all agents use for text are enough, and a record of an unknown type is found, too.
  */
-import { parseGlued } from './glued-records.ts';
+import { parseDamaged } from './glued-records.ts';
 import { asName, asObject, type Json, parseJson } from './json-access.ts';
 
 /** The text of a record, and who wrote it. */
@@ -60,7 +60,7 @@ const SKIPPED_FIELDS: ReadonlySet<string> = new Set([
 /** The texts of the records on a line: usually one. A line that is not JSON, or has no text, has none. */
 export function recordTexts(line: string): readonly RecordText[] {
   const record = asObject(parseJson(line));
-  return (record === undefined ? parseGlued(line).records : [record]).flatMap((one) => textOf(one) ?? []);
+  return (record === undefined ? (parseDamaged(line)?.records ?? []) : [record]).flatMap((one) => textOf(one) ?? []);
 }
 
 function textOf(record: Json): RecordText | undefined {

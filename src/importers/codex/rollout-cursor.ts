@@ -20,6 +20,8 @@ export class RolloutCursor implements ThreadCursor {
   readonly #parts: readonly RolloutPart[];
   #part = 0;
   #scanner: LineScanner | undefined;
+  /** Records that stand on the same line as the current one. */
+  #glued: readonly RolloutLine[] = [];
 
   constructor(transcript: CodexTranscript, info: ThreadInfo, parts: readonly RolloutPart[]) {
     this.#transcript = transcript;
@@ -28,7 +30,8 @@ export class RolloutCursor implements ThreadCursor {
   }
 
   advance(): boolean | Promise<boolean> {
-    return this.#scan() ?? this.#readOn();
+    [this.head, ...this.#glued] = this.#glued;
+    return this.head !== undefined || (this.#scan() ?? this.#readOn());
   }
 
   async close(): Promise<void> {
@@ -56,7 +59,7 @@ export class RolloutCursor implements ThreadCursor {
       }
       const text = line.buffer.toString('utf8', line.start, line.end);
       const isMarked = opened.lineNumber === 0 && text.startsWith(BYTE_ORDER_MARK);
-      this.head = this.#transcript.read(opened, isMarked ? text.slice(1) : text, line.isTorn);
+      [this.head, ...this.#glued] = this.#transcript.read(opened, isMarked ? text.slice(1) : text, line.isTorn);
       if (this.head !== undefined) return true;
     }
     return undefined;

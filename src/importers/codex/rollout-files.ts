@@ -110,8 +110,9 @@ async function readMeta(path: string): Promise<RolloutMeta | undefined> {
     const lines = head.toString('utf8').split('\n', 6).slice(0, 5);
     const isWhole = head.length < bytes || lines.length > 1;
     for (const line of lines) {
-      const parsed = parseRolloutLine(line.replace(/^\uFEFF/, ''))?.line;
-      if (parsed?.type === 'session_meta') return rolloutMeta(parsed.payload);
+      const records = parseRolloutLine(line.replace(/^\uFEFF/, ''))?.lines ?? [];
+      const meta = records.find(({ type }) => type === 'session_meta');
+      if (meta) return rolloutMeta(meta.payload);
     }
     if (isWhole || bytes >= MAX_HEAD) return undefined;
   }

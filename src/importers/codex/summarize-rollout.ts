@@ -47,13 +47,13 @@ export async function summarizeRollout(
 /** The first thing that a person wrote. */
 async function firstPrompt(path: string): Promise<string | undefined> {
   let fallback: string | undefined;
-  for (const text of await headLines(path, HEAD_BYTES)) {
-    const line = parseRolloutLine(text)?.line;
-    if (line?.type === 'event_msg') {
+  const texts = await headLines(path, HEAD_BYTES);
+  for (const line of texts.flatMap((text) => parseRolloutLine(text)?.lines ?? [])) {
+    if (line.type === 'event_msg') {
       const item = itemOfEvent(line.payload);
       if (line.payload.type === 'user_message') return asText(line.payload.message);
       if (item?.type === 'UserMessage') return textOfParts(partsOf(item.content));
-    } else if (line?.type === 'response_item' && line.payload.role === 'user' && fallback === undefined) {
+    } else if (line.type === 'response_item' && line.payload.role === 'user' && fallback === undefined) {
       const kinds = contentKinds(line.payload);
       const parts = partsOf(line.payload.content).filter((_, i) => kinds === undefined || isUserKind(kinds[i] ?? ''));
       const prompt = textOfParts(parts);
@@ -79,9 +79,15 @@ async function countMessages(path: string, size: number): Promise<number | undef
       }
       read += line.end - line.start;
       if (read > MAX_COUNTED_BYTES) return undefined; // a compressed file is larger than its size says
-      const prefix = line.buffer.toString('latin1', line.start, Math.min(line.end, line.start + PREFIX));
-      if (SHOWN.test(prefix)) shown++;
-      else if (SAID.test(prefix)) said++;
+      const bytes = line.buffer.subarray(line.start, line.end);
+      for (let start = 0; start >= 0; ) {
+        const next = bytes.indexOf(GLUED, start + 1);
+        const end = Math.min(next < 0 ? bytes.length : next, start + PREFIX);
+        const prefix = bytes.toString('latin1', start, end);
+        if (SHOWN.test(prefix)) shown++;
+        else if (SAID.test(prefix)) said++;
+        start = next;
+      }
     }
   } finally {
     await scanner.close();
@@ -90,5 +96,7 @@ async function countMessages(path: string, size: number): Promise<number | undef
   return shown > 0 ? shown : said;
 }
 
+/** The end of a record and the start of the next one on the same line. */
+const GLUED = '}{"timestamp":"';
 const SHOWN = /"item":\{"type":"(?:User|Agent)Message"|"payload":\{"type":"(?:user|agent)_message","message"/;
 const SAID = /"payload":\{"type":"message",.*"role":"(?:user|assistant)"/;

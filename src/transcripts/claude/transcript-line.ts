@@ -1,6 +1,6 @@
 /** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
-import { parseGlued } from '../glued-records.ts';
-import { asName, asObject, type Json, parseJson } from '../json-access.ts';
+import { type LineRepair, parseDamaged } from '../glued-records.ts';
+import { asObject, type Json, parseJson } from '../json-access.ts';
 
 /** How many characters of a line decide whether it is noise. A line with longer keys before its type is parsed. */
 export const PREFIX_LENGTH = 640;
@@ -98,37 +98,13 @@ const CLOSE_BRACKET = 0x5d;
 interface ParsedLine {
   /** One object, or several that were written without a newline between them. */
   readonly lines: readonly Json[];
-  readonly repaired?: 'nul-bytes' | 'glued-line';
+  readonly repaired?: LineRepair;
 }
 
 /** Parses a line, with a repair if needed; `undefined` when it holds no object. */
 export function parseLine(text: string): ParsedLine | undefined {
   const line = asObject(parseJson(text));
   if (line !== undefined) return { lines: [line] };
-  // A crash can leave zeros where the file was being extended.
-  if (text.includes('\0')) {
-    const parsed = parseLine(text.replaceAll('\0', ''));
-    if (parsed) return { lines: parsed.lines, repaired: 'nul-bytes' };
-  }
-  const lines = parseAll(text);
-  return lines.length === 0 ? undefined : { lines, repaired: 'glued-line' };
-}
-
-/** The objects of a line that several writers appended to: whole ones from the start on, then one after a torn one. */
-function parseAll(text: string): readonly Json[] {
-  const { records, end } = parseGlued(text);
-  const last = end < text.length ? parseAfterTorn(text.slice(end)) : undefined;
-  return last === undefined ? records : [...records, last];
-}
-
-const BEGINNINGS = ['{"parentUuid":', '{"type":"'] as const;
-
-/** The whole line after one that a crash cut short: the next writer appended to the same line. */
-function parseAfterTorn(text: string): Json | undefined {
-  for (const beginning of BEGINNINGS) {
-    const at = text.lastIndexOf(beginning);
-    const line = at > 0 ? asObject(parseJson(text.slice(at))) : undefined;
-    if (asName(line?.sessionId) !== undefined && line) return line;
-  }
-  return undefined;
+  const damaged = parseDamaged(text);
+  return damaged && { lines: damaged.records, repaired: damaged.repaired };
 }

@@ -84,8 +84,9 @@ function metaOf(text: string): RolloutMeta | undefined {
   for (let lines = 0; lines < HEAD_LINES && start < text.length; lines++) {
     const newline = text.indexOf('\n', start);
     const end = newline < 0 ? text.length : newline;
-    const line = parseRolloutLine(text.slice(start, end).replace(/^\uFEFF/, ''))?.line;
-    if (line?.type === 'session_meta') return rolloutMeta(line.payload);
+    const parsed = parseRolloutLine(text.slice(start, end).replace(/^\uFEFF/, ''));
+    const meta = parsed?.lines.find(({ type }) => type === 'session_meta');
+    if (meta) return rolloutMeta(meta.payload);
     start = end + 1;
   }
   return undefined;
@@ -105,6 +106,8 @@ class TextCursor implements ThreadCursor {
   readonly #parts: readonly TextPart[];
   #part = 0;
   #position = 0;
+  /** Records that stand on the same line as the current one. */
+  #glued: readonly RolloutLine[] = [];
 
   constructor(transcript: CodexTranscript, info: ThreadInfo, parts: readonly TextPart[]) {
     this.#transcript = transcript;
@@ -113,6 +116,8 @@ class TextCursor implements ThreadCursor {
   }
 
   advance(): boolean {
+    [this.head, ...this.#glued] = this.#glued;
+    if (this.head !== undefined) return true;
     for (; this.#part < this.#parts.length; this.#part++, this.#position = 0) {
       const { text, isTorn, opened } = this.#parts[this.#part] as TextPart;
       if (this.#position === 0 && text.startsWith('\uFEFF')) this.#position = 1;
@@ -122,7 +127,7 @@ class TextCursor implements ThreadCursor {
         const end = newline < 0 ? text.length : newline;
         const line = text.slice(this.#position, end);
         this.#position = end + 1;
-        this.head = this.#transcript.read(opened, line, newline < 0);
+        [this.head, ...this.#glued] = this.#transcript.read(opened, line, newline < 0);
         if (this.head !== undefined) return true;
       }
       if (isTorn && !opened.isDone) this.#transcript.reportTorn(opened);

@@ -1,5 +1,6 @@
 /** One line of a Codex rollout: `{timestamp, ordinal?, type, payload, metadata?}`, parsed or repaired. */
 import { isCount } from '../../core/message-problem.ts';
+import { type LineRepair, parseDamaged } from '../glued-records.ts';
 import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
 
 export interface RolloutLine {
@@ -18,10 +19,11 @@ export interface RolloutLine {
   readonly raw: Json;
 }
 
-/** A line, and the repair that was needed to parse it. */
+/** The records of a line, and the repair that was needed to parse them. */
 interface ParsedLine {
-  readonly line: RolloutLine;
-  readonly repaired?: 'nul-bytes' | 'glued-line';
+  /** One, or several that were written without a newline between them. */
+  readonly lines: readonly RolloutLine[];
+  readonly repaired?: LineRepair;
 }
 
 /** The types of lines that Codex writes. */
@@ -45,16 +47,9 @@ export function isKnownType(type: string): boolean {
 /** Parses a line, with a repair if needed; `undefined` when it holds no object. */
 export function parseRolloutLine(text: string): ParsedLine | undefined {
   const object = asObject(parseJson(text));
-  if (object !== undefined) return { line: lineOf(object) };
-  // A crash can leave zeros where the file was being extended.
-  if (text.includes('\0')) {
-    const parsed = parseRolloutLine(text.replaceAll('\0', ''));
-    if (parsed) return { line: parsed.line, repaired: 'nul-bytes' };
-  }
-  // A crash can cut a line short, and the next writer may append to it.
-  const at = text.lastIndexOf('{"timestamp":"');
-  const glued = at > 0 ? asObject(parseJson(text.slice(at))) : undefined;
-  return glued && asObject(glued.payload) ? { line: lineOf(glued), repaired: 'glued-line' } : undefined;
+  if (object !== undefined) return { lines: [lineOf(object)] };
+  const damaged = parseDamaged(text);
+  return damaged && { lines: damaged.records.map(lineOf), repaired: damaged.repaired };
 }
 
 /** Whether a text starts with lines of a rollout. Its first line may be damaged. */
@@ -63,8 +58,8 @@ export function looksLikeRollout(text: string): boolean {
   for (let lines = 0; lines < 5 && start < text.length; lines++) {
     const newline = text.indexOf('\n', start);
     const end = newline < 0 ? text.length : newline;
-    const line = parseRolloutLine(text.slice(start, end))?.line;
-    if (line && isKnownType(line.type) && asObject(line.raw.payload) !== undefined) return true;
+    const { lines: records = [] } = parseRolloutLine(text.slice(start, end)) ?? {};
+    if (records.some(({ type, raw }) => isKnownType(type) && asObject(raw.payload) !== undefined)) return true;
     start = end + 1;
   }
   return false;

@@ -46,6 +46,7 @@ export interface ThreadInfo {
   readonly isOptional: boolean;
 }
 
+const NOTHING: readonly RolloutLine[] = [];
 const LAYOUTS: ReadonlySet<string | undefined> = new Set([undefined, 'legacy', 'paginated']);
 
 export class CodexTranscript {
@@ -104,20 +105,29 @@ export class CodexTranscript {
     this.#report('torn-compression', rollout);
   }
 
-  /** Reads a line; `undefined` when it holds nothing for its thread. `isTorn`: the line has no newline. */
-  read(rollout: OpenedRollout, text: string, isTorn: boolean): RolloutLine | undefined {
+  /** Reads a line: its record, or several; none when it holds nothing for its thread. `isTorn`: the line has no newline. */
+  read(rollout: OpenedRollout, text: string, isTorn: boolean): readonly RolloutLine[] {
     rollout.lineNumber++;
     const parsed = parseRolloutLine(text);
     if (parsed === undefined) {
       if (text.trim() !== '') this.#report(isTorn ? 'torn-line' : 'malformed-line', rollout);
-      return undefined;
+      return NOTHING;
     }
-    const { line } = parsed;
+    const { lines, repaired } = parsed;
+    if (repaired) this.#report(repaired, rollout);
+    const [first, ...others] = lines;
+    const line = first && this.#admit(rollout, first, text, '');
+    if (others.length === 0) return line ? [line] : NOTHING;
+    const glued = others.flatMap((other, i) => this.#admit(rollout, other, `${i} ${text}`, `.${i + 1}`) ?? []);
+    return line ? [line, ...glued] : glued;
+  }
+
+  /** A record as a line of its thread; `undefined` when it is repeated, copied or of another thread. `suffix` names its place on the line. */
+  #admit(rollout: OpenedRollout, line: RolloutLine, text: string, suffix: string): RolloutLine | undefined {
     if (line.ordinal !== undefined && rollout.endOrdinal !== undefined && line.ordinal >= rollout.endOrdinal) {
       rollout.isDone = true; // the rest belongs to the parent of the fork
       return undefined;
     }
-    if (parsed.repaired) this.#report(parsed.repaired, rollout);
     this.#diagnostics.count(line.kind);
     if (isRepeated(rollout, line, text)) {
       this.#report('repeated-line', rollout);
@@ -125,7 +135,7 @@ export class CodexTranscript {
     }
     if (line.timestamp !== '') rollout.timestamp = line.timestamp;
     if (rollout.isSubagent && isCopy(rollout, line)) return undefined;
-    const name = `${rollout.name === MAIN_CONVERSATION ? 'line' : rollout.name}:${rollout.lineNumber}`;
+    const name = `${rollout.name === MAIN_CONVERSATION ? 'line' : rollout.name}:${rollout.lineNumber}${suffix}`;
     return { ...line, name, timestamp: rollout.timestamp };
   }
 
