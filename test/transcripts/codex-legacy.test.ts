@@ -82,6 +82,46 @@ describe('the legacy layout', () => {
     expect(outline(stateOf(builder).blocks)).toEqual(['user_message Go', 'thinking Hm', 'assistant_text Done']);
   });
 
+  test('thoughts that only events hold are shown once, in either order of event and item', () => {
+    const thought = (...texts: string[]): Line => ({
+      type: 'reasoning',
+      summary: texts.map((text) => ({ type: 'summary_text', text })),
+      encrypted_content: 'x',
+    });
+    const reasoning = (text: string): Line => ({ type: 'agent_reasoning', text });
+    const builder = prompt(legacy(), 'Go')
+      .event(reasoning('First'))
+      .event(reasoning('Second'))
+      .item(thought('First', 'Second'))
+      .item(thought('Third', 'Fourth'))
+      .event(reasoning('Third'))
+      .event(reasoning('Fourth'))
+      .event(reasoning('Lost'));
+    const shown = ['user_message Go', 'thinking First\nSecond', 'thinking Third\nFourth', 'thinking Lost'];
+    expect(outline(stateOf(builder).blocks)).toEqual(shown);
+    // The next process writes to the same file.
+    builder.event({ type: 'task_started' });
+    prompt(builder, 'More').event(reasoning('First')).item(thought('First')).says('Done');
+    expect(outline(stateOf(builder).blocks)).toEqual([
+      ...shown,
+      'user_message More',
+      'thinking First',
+      'assistant_text Done',
+    ]);
+    expect(messagesOf(builder)).toEqual(['user: Go', 'user: More', 'assistant: Done']);
+  });
+
+  test.for(['task_started', 'turn_aborted'])('a text that only an event holds is shown before %s', (type) => {
+    const builder = prompt(legacy(), 'Go').event({ type: 'agent_message', message: 'Lost' }).event({ type });
+    prompt(builder, 'More').says('Done');
+    expect(outline(stateOf(builder).blocks)).toEqual([
+      'user_message Go',
+      'assistant_text Lost',
+      'user_message More',
+      'assistant_text Done',
+    ]);
+  });
+
   test('a file that a newer version resumed is still legacy, and its new prompts are prompts', () => {
     const builder = prompt(legacy(), 'Old').says('First').event({ type: 'task_complete' });
     // The newer version names the kinds of parts, and still writes the event of the older one.

@@ -17,7 +17,6 @@ const BOOKKEEPING: ReadonlySet<string> = new Set([
   'response_item/context_compaction',
   'response_item/ghost_snapshot',
   ...[
-    'agent_reasoning',
     'agent_reasoning_raw_content',
     'agent_reasoning_section_break',
     'background_event',
@@ -50,13 +49,22 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set(['turn_aborted', 'subagent_notif
 /** Returns the response that a block belongs to, when the block is written. */
 type MessageOf = () => BlockMessage;
 
+/** A text or a thought that an event holds. */
+interface Announced {
+  readonly id: string;
+  readonly type: 'assistant_text' | 'thinking';
+  readonly content: string;
+  readonly messageOf: MessageOf;
+  readonly at: string;
+}
+
 export class AsideWriter {
   readonly #shared: Shared;
   readonly #conversationId: string;
   readonly #meta: RolloutMeta | undefined;
-  /** Texts that an event announced and no item of the history repeated yet. */
-  readonly #announced = new Map<string, { readonly id: string; readonly messageOf: MessageOf; readonly at: string }>();
-  /** The texts of this turn that were shown. */
+  /** What an event announced and no item of the history repeated yet, by its type and its text. */
+  readonly #announced = new Map<string, Announced>();
+  /** What was shown in this turn, in the same way. */
   readonly #said = new Set<string>();
   /** A compaction was shown; its other lines are about the same. */
   #isCompacted = false;
@@ -71,7 +79,7 @@ export class AsideWriter {
   addText(id: string, parts: readonly Part[], messageOf: MessageOf, at: string): void {
     const content = textOfParts(parts);
     if (content.trim() === '') return;
-    if (!this.#announced.delete(content)) this.#said.add(content);
+    this.#repeat('assistant_text', content);
     this.#isCompacted = false;
     const message = messageOf();
     const known = this.#shared.writer.find(this.#conversationId, id);
@@ -80,26 +88,32 @@ export class AsideWriter {
     this.#shared.writer.upsert({ ...base, type: 'assistant_text', content });
   }
 
-  /** An event of older files that repeats a text of the history. The text is shown from the event only if no item has it. */
-  announceText(id: string, text: string, messageOf: MessageOf, at: string): void {
-    if (text.trim() === '' || this.#said.delete(text)) return;
-    this.#announced.set(text, { id, messageOf, at });
+  /** An event of older files that repeats a text or a thought of the history. It is shown from the event only if no item has it. */
+  announce(announced: Announced): void {
+    const key = `${announced.type} ${announced.content}`;
+    if (announced.content.trim() !== '' && !this.#said.delete(key)) this.#announced.set(key, announced);
   }
 
-  /** Shows the announced texts that no item repeated: the turn is over. */
+  #repeat(type: Announced['type'], content: string): void {
+    const key = `${type} ${content}`;
+    if (!this.#announced.delete(key)) this.#said.add(key);
+  }
+
+  /** Shows what was announced and no item repeated: the turn is over. */
   flush(): void {
-    const announced = [...this.#announced];
+    const announced = [...this.#announced.values()];
     this.#announced.clear();
     this.#said.clear();
-    for (const [text, { id, messageOf, at }] of announced) {
-      const base = blockBase(id, this.#conversationId, at, messageOf());
-      this.#shared.writer.upsert({ ...base, type: 'assistant_text', content: text });
+    for (const { id, type, content, messageOf, at } of announced) {
+      this.#shared.writer.upsert({ ...blockBase(id, this.#conversationId, at, messageOf()), type, content });
     }
   }
 
-  /** A thought, as an item or as part of the history. Most have no summary: they are not shown. */
-  addThought(id: string, content: string, messageOf: MessageOf, at: string): void {
+  /** A thought, as an item or as part of the history: the texts of its summary. Most have none: they are not shown. */
+  addThought(id: string, texts: readonly string[], messageOf: MessageOf, at: string): void {
+    const content = texts.join('\n');
     if (content.trim() === '') return;
+    for (const text of texts) this.#repeat('thinking', text); // each has an event of its own
     const base = blockBase(id, this.#conversationId, at, messageOf());
     const known = this.#shared.writer.find(this.#conversationId, id);
     if (known?.type === 'thinking' && known.content === content) return;

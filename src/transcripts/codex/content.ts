@@ -46,17 +46,14 @@ export function mediaIn(parts: readonly Part[]): readonly Part[] | undefined {
   return parts.some(({ type }) => type !== 'text') ? parts : undefined;
 }
 
-/** The text of a summary of reasoning, or of the reasoning itself. */
-export function reasoningText(item: Json): string {
+/** The texts of a summary of reasoning, or of the reasoning itself. */
+export function reasoningTexts(item: Json): readonly string[] {
   const summary = asList(item.summary).flatMap((part) => asText(asObject(part)?.text) ?? []);
-  const texts =
-    summary.length > 0 ? summary : asList(item.content).flatMap((part) => asText(asObject(part)?.text) ?? []);
-  return texts.join('\n');
+  return summary.length > 0 ? summary : asList(item.content).flatMap((part) => asText(asObject(part)?.text) ?? []);
 }
 
-/** The text of a thought's item. */
-export function thoughtOf(item: Json): string {
+/** The texts of a thought's item. */
+export function thoughtTexts(item: Json): readonly string[] {
   const summary = asList(item.summary_text).flatMap((text) => asText(text) ?? []);
-  const texts = summary.length > 0 ? summary : asList(item.raw_content).flatMap((text) => asText(text) ?? []);
-  return texts.join('\n');
+  return summary.length > 0 ? summary : asList(item.raw_content).flatMap((text) => asText(text) ?? []);
 }

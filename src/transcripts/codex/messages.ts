@@ -9,7 +9,7 @@ import { asList, asName, asObject, asText, type Json, keep } from '../json-acces
 import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
 import { readAgentMessage } from './asides.ts';
-import { partsOf, reasoningText, textOfParts } from './content.ts';
+import { partsOf, reasoningTexts, textOfParts } from './content.ts';
 import { itemOfEvent } from './events.ts';
 import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items.ts';
 import { liveLines } from './live-lines.ts';
@@ -107,7 +107,7 @@ class History {
     } else if (item.type === 'message') {
       if (textOfParts(partsOf(item.content)) !== '') this.#builder.leaveOut('instructions', id);
     } else if (item.type === 'reasoning') {
-      const isShown = reasoningText(item).trim() !== '';
+      const isShown = reasoningTexts(item).some((text) => text.trim() !== '');
       if (isShown) this.#response.begin(id);
       if (isShown || asName(item.encrypted_content) !== undefined) this.#builder.leaveOut('reasoning', id);
     } else if (item.type === 'web_search_call') {

@@ -121,7 +121,7 @@ class CodexStream {
         if (isCompleted) this.#asides.addText(id, textPart(item), () => this.#message(), at);
         break;
       case 'reasoning':
-        if (isCompleted) this.#asides.addThought(id, asText(item.text) ?? '', () => this.#message(), at);
+        if (isCompleted) this.#asides.addThought(id, [asText(item.text) ?? ''], () => this.#message(), at);
         break;
       case 'web_search':
         if (isCompleted) this.#calls.addSearch(id, item, this.#message(), at);

@@ -9,7 +9,7 @@ import type { BlockWriter, EndReason } from '../block-writer.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { AsideWriter } from './asides.ts';
 import { CallWriter } from './call-writer.ts';
-import { partsOf, reasoningText, thoughtOf } from './content.ts';
+import { partsOf, reasoningTexts, thoughtTexts } from './content.ts';
 import { itemOfEvent } from './events.ts';
 import { isOfCall, itemType } from './items.ts';
 import { Prompts } from './prompts.ts';
@@ -105,7 +105,7 @@ export class CodexThread {
           else this.#asides.addInstructions(id, partsOf(item.content), at);
           break;
         case 'reasoning':
-          this.#asides.addThought(id, reasoningText(item), () => this.#message(id, at), at);
+          this.#asides.addThought(id, reasoningTexts(item), () => this.#message(id, at), at);
           break;
         case 'web_search_call':
           this.#calls.addSearch(id, item, this.#message(id, at), at);
@@ -144,8 +144,10 @@ export class CodexThread {
         break;
       }
       case 'agent_message':
-        this.#prompts.flush();
-        this.#asides.announceText(id, asText(event.message) ?? '', () => this.#message(id, at), at);
+        this.#announce('assistant_text', asText(event.message), id, at);
+        break;
+      case 'agent_reasoning':
+        this.#announce('thinking', asText(event.text), id, at);
         break;
       case 'token_count':
         if (!this.#hasRecords) this.#addTotal(asObject(event.info), at);
@@ -154,6 +156,7 @@ export class CodexThread {
       case 'turn_started':
         // A turn that starts while calls are open: the previous process died.
         this.#prompts.flush();
+        this.#asides.flush();
         if (this.#shared.writer.hasOpenBlocks(this.conversationId)) this.#settle('interrupted', at);
         this.#isOver = true;
         this.#lacksUsage = false;
@@ -164,6 +167,7 @@ export class CodexThread {
         break;
       case 'turn_aborted':
         this.#prompts.flush();
+        this.#asides.flush();
         this.#settle('interrupted', at);
         this.#isOver = true;
         break;
@@ -178,6 +182,11 @@ export class CodexThread {
     }
   }
 
+  #announce(type: 'assistant_text' | 'thinking', content = '', id: string, at: string): void {
+    this.#prompts.flush();
+    this.#asides.announce({ id, type, content, messageOf: () => this.#message(id, at), at });
+  }
+
   #addItem(item: Json, lineId: string, at: string): void {
     const id = asName(item.id) ?? lineId;
     switch (itemType(item)) {
@@ -189,7 +198,7 @@ export class CodexThread {
         this.#asides.addText(id, partsOf(item.content), () => this.#message(id, at), at);
         break;
       case 'reasoning':
-        this.#asides.addThought(id, thoughtOf(item), () => this.#message(id, at), at);
+        this.#asides.addThought(id, thoughtTexts(item), () => this.#message(id, at), at);
         break;
       case 'web_search':
         this.#calls.addSearch(id, item, this.#message(id, at), at);
