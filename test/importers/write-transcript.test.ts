@@ -135,6 +135,10 @@ describe.for(TARGETS)('a session written for %s', (to) => {
   });
 });
 
+test.skipIf(!existsSync('/proc/self'))('a folder in which none can be made is refused', async () => {
+  await expect(write('codex', { configDir: '/proc/self/x' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+});
+
 test('the folder of the agent may itself be a symbolic link', async () => {
   const real = join(home, '..', 'real');
   mkdirSync(real);

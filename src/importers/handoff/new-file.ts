@@ -9,14 +9,15 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HoldfastError, isHoldfastError, messageOf } from '../../core/errors.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import { linkNewFile } from '../link-new-file.ts';
+import { makeFolder } from '../make-folder.ts';
+import { writeError } from '../write-error.ts';
 
 /** Only the owner may read a conversation. */
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 const FOR_CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const FULL: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Writes a new file and returns its path. `root` is made if it is missing, and may itself be reached through symbolic links. Throws
@@ -36,12 +37,12 @@ export async function writeNewFile(root: string, path: readonly string[], conten
     await syncFolder(folder);
     return file;
   } catch (error) {
-    throw isHoldfastError(error) ? error : writeError(root, error);
+    throw writeError(root, error);
   }
 }
 
 async function makeFolders(root: string, names: readonly string[]): Promise<string> {
-  await mkdir(root, { recursive: true, mode: PRIVATE_FOLDER });
+  await makeFolder(root, { mode: PRIVATE_FOLDER });
   let folder = await realpath(root);
   for (const name of names) {
     folder = join(folder, name);
@@ -91,13 +92,4 @@ export function existsError(where: string): HoldfastError {
     'SESSION_EXISTS',
     `${where} exists; nothing was overwritten: leave the option sessionId out, or choose another id`,
   );
-}
-
-function writeError(root: string, error: unknown): HoldfastError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (FULL.has(code)) {
-    return new HoldfastError('STORE_FULL', `${root} is full; free space and try again`, { cause: error });
-  }
-  const advice = `no transcript can be written below ${root}: ${messageOf(error)}; check it, or name another configDir`;
-  return new HoldfastError('INVALID_ARGUMENT', advice, { cause: error });
 }

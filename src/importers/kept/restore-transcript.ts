@@ -1,10 +1,12 @@
 /** Writes the original files of an imported session (D75). */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, open, rm } from 'node:fs/promises';
+import { lstat, open, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
 import { linkNewFile } from '../link-new-file.ts';
+import { makeFolder } from '../make-folder.ts';
+import { writeError } from '../write-error.ts';
 import { bytesOf, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 import { hashOf } from './record-appender.ts';
@@ -31,7 +33,7 @@ export async function restoreTranscript(store: Store, id: string, path: string):
     const temporary: string[] = [];
     for (const target of targets) {
       const folder = dirname(target.path);
-      await mkdir(folder, { recursive: true });
+      await makeFolder(folder);
       const file = join(folder, `.${basename(target.path)}.${randomUUID()}.tmp`);
       temporary.push(file);
       written.push(file);
@@ -43,9 +45,9 @@ export async function restoreTranscript(store: Store, id: string, path: string):
     }
   } catch (error) {
     for (const file of placed) await rm(file, { force: true });
-    throw error;
+    throw writeError(dirname(path), error);
   } finally {
-    for (const file of written) await rm(file, { force: true });
+    for (const file of written) await rm(file, { force: true }).catch(() => {}); // its folder may be none
   }
   return placed.toReversed();
 }
@@ -132,8 +134,7 @@ async function place(file: string, path: string): Promise<void> {
   try {
     await linkNewFile(file, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw exists(path);
-    throw new HoldfastError('INVALID_ARGUMENT', `${path} cannot be written: ${messageOf(error)}`, { cause: error });
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists(path) : error;
   }
 }
 

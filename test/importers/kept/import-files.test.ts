@@ -1,4 +1,13 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -273,6 +282,15 @@ test('every session of the fixtures is its source: restored files are identical,
   }
   expect(filesBelow(root)).toEqual(before); // nothing was written beside the originals
 });
+
+test.for(['/dev/null/x/s1.jsonl', '/dev/null/s1.jsonl', '/proc/self/x/s1.jsonl'])(
+  'restoring to %s, where nothing can be written, is a typed error',
+  async (path) => {
+    const store = memoryStore();
+    await importTranscripts(store, { paths: [place(prompt('s1', 0)).root] });
+    await expect(restoreTranscript(store, 'claude-sdk:s1', path)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  },
+);
 
 test('the agents of a workflow end with its run, in an imported session as in its files', async () => {
   const store = memoryStore();
