@@ -27,6 +27,7 @@ import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-
 import { stateMessages } from './state-messages.ts';
 import { promptTitle, transcriptFacts } from './transcript-facts.ts';
 import { uiMessages } from './ui-messages.ts';
+import { visibleControls } from './visible-controls.ts';
 
 /** What a conversation can be exported as. */
 export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | 'anthropic' | 'ai-sdk';
@@ -118,9 +119,9 @@ function write(source: Conversation, format: ExportFormat, options: DocumentOpti
   const { losses } = options;
   switch (format) {
     case 'markdown':
-      return markdown(stateOf(source), options).toWellFormed(); // half a character is no text in UTF-8
+      return visibleControls(markdown(stateOf(source), options).toWellFormed()); // half a character is no text in UTF-8
     case 'html':
-      return html(stateOf(source), options, render).toWellFormed();
+      return visibleControls(html(stateOf(source), options, render).toWellFormed());
     case 'json':
       return json(isList(source) ? source : { blocks: source.blocks, subagents: source.subagents });
     case 'jsonl':
