@@ -24,6 +24,11 @@ export const COMMANDS: readonly SecretSample[] = [
   sample('lftp', typed(), (s) => `lftp -u ci,${s} sftp://host`, 'sftp://host'),
   sample('xfreerdp', typed(), (s) => `xfreerdp /u:ci /p:${s} /v:host`, '/v:host'),
   sample('rabbitmqctl', typed(), (s) => `rabbitmqctl add_user ci ${s}`, 'add_user ci'),
+  sample('password from a pipe', typed(), (s) => `echo ${s} | docker login -u ci --password-stdin`, '-u ci'),
+  sample('token from a pipe', alnum(30), (s) => `echo "${s}" | gh auth login --with-token`, '| gh auth'),
+  sample('wpa_passphrase', typed(), (s) => `wpa_passphrase home ${s}`, 'home'),
+  sample('net use', typed(), (s) => `net use Z: \\\\nas\\share /user:ci ${s}`, '/user:ci'),
+  sample('sqlplus', typed(), (s) => `sqlplus app/${s}@db`, 'sqlplus app/'),
   sample('mask of a workflow', alnum(40), (s) => `echo "::add-mask::${s}"`, '::add-mask::'),
 ];
 
@@ -47,6 +52,11 @@ export const HARMLESS_COMMANDS: readonly string[] = [
   'keytool -list -keystore a.jks -storepass:env STORE_PASS',
   'ConvertTo-SecureString $env:PASSWORD -AsPlainText -Force',
   'echo "::add-mask::$TOKEN"',
+  'echo $CR_PAT | docker login ghcr.io -u ci --password-stdin',
+  'cat token.txt | gh auth login --with-token',
+  'sqlplus / as sysdba @/opt/scripts/run1.sql',
+  'sqlplus /nolog',
+  'net start /user:ci',
   'smbclient //nas/share -U ci',
   'sqlcmd -S db -E -Q "select 1"',
   'nexttoken: eyJwYWdlIjoyfQ12',

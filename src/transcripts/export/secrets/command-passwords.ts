@@ -31,6 +31,9 @@ const OPTIONS: readonly CommandOption[] = [
     option: '(?:add_user|change_password)[ ]{1,4}[\\w.@-]{1,100}[ ]{1,4}',
     hint: 'rabbitmqctl',
   },
+  { commands: 'wpa_passphrase', option: '\\S{1,100}[ ]{1,4}', hint: 'wpa_passphrase' },
+  { commands: 'net', option: '/user:\\S{1,100}[ ]{1,4}', hint: '/user:' },
+  { commands: 'sqlplus', option: '[\\w.-]{1,100}/', hint: 'sqlplus' },
 ];
 
 /** The places of the group `secret`. Every repetition is bounded, and every pattern starts with what is rare. */
@@ -101,6 +104,12 @@ export const COMMAND_PLACES: readonly Place[] = [
     kind: 'command-password',
     hint: 'ConvertTo-SecureString',
     pattern: /\bConvertTo-SecureString\s{1,4}(?:-String\s{1,4})?["'](?<secret>[^"'$\n]{3,300})["']/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: ' --',
+    pattern:
+      /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,4000})["']?\s{0,4}\|[^\n|]{0,200}--(?:password-stdin|with-token)/dg,
   },
   { kind: 'command-password', hint: '::add-mask::', pattern: /::add-mask::(?<secret>[^\s"'$<{]{4,4000})/dg },
 ];
