@@ -1,5 +1,6 @@
 import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
+import { BorrowedConnection, failedStatementIgnored } from './borrowed-connection.ts';
 import { ClientLoans } from './client-loans.ts';
 import type { PgClient, PgPool, PgQuery, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
@@ -88,15 +89,16 @@ export class PostgresDatabase implements Sql {
   }
 
   /** As `transaction`, once. */
-  tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.withClient(async (sql) => {
-      await sql.query({ text: 'BEGIN' });
+  async tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#workOn(await this.#connect(), this.#giveBack, async (connection) => {
+      await connection.send({ text: 'BEGIN' });
       try {
-        const value = await work(sql);
-        await sql.query({ text: 'COMMIT' });
+        const value = await work(connection);
+        const { command } = await connection.send({ text: 'COMMIT' });
+        if (command === 'ROLLBACK') throw failedStatementIgnored();
         return value;
       } catch (error) {
-        if (!isBroken(error)) await sql.query({ text: 'ROLLBACK' }).catch(ignore);
+        await connection.rollBack();
         throw error;
       }
     });
@@ -104,31 +106,26 @@ export class PostgresDatabase implements Sql {
 
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect();
-    return this.#workOn(client, work, (broken) => this.#loans.giveBack(client, broken));
+    return this.#workOn(await this.#connect(), this.#giveBack, work);
   }
 
   /** As `withClient`, for work that runs beside the calls: it takes no connection from a caller that sends one statement after the other. */
   async aside<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connectAside();
-    return this.#workOn(client, work, (broken) => client.release(broken));
+    return this.#workOn(await this.#connectAside(), release, work);
   }
 
-  async #workOn<T>(client: PgClient, work: (sql: Sql) => Promise<T>, giveBack: (broken: boolean) => void): Promise<T> {
-    let broken = false;
-    const send = (statement: Statement, values?: readonly unknown[]): Promise<PgResult> =>
-      this.#send(client, statement, values).catch((error: unknown) => {
-        broken ||= isBroken(error);
-        throw error;
-      });
+  readonly #giveBack = (client: PgClient, isBroken: boolean): void => this.#loans.giveBack(client, isBroken);
+
+  async #workOn<T>(
+    client: PgClient,
+    giveBack: (client: PgClient, isBroken: boolean) => void,
+    work: (connection: BorrowedConnection) => Promise<T>,
+  ): Promise<T> {
+    const connection = new BorrowedConnection((statement, values) => this.#send(client, statement, values));
     try {
-      return await work({
-        query: async <Row>(statement: Statement, values?: readonly unknown[]) =>
-          (await send(statement, values)).rows as Row[],
-        run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
-      });
+      return await work(connection);
     } finally {
-      giveBack(broken);
+      giveBack(client, connection.isBroken);
     }
   }
 
@@ -171,7 +168,12 @@ export class PostgresDatabase implements Sql {
 
   async #connectAside(): Promise<PgClient> {
     if (this.#closed) throw storeClosed();
-    const client = await this.#pool.connect();
+    const connecting = this.#pool.connect();
+    // The caller's pool may wait without a limit while its connections are in use.
+    const client = await this.#timeouts.limit(connecting).catch((error: unknown) => {
+      connecting.then((late) => late.release(), ignore);
+      throw error;
+    });
     this.#handleErrors(client); // the caller's pool may have opened it earlier
     return client;
   }
@@ -229,6 +231,10 @@ export class PostgresDatabase implements Sql {
 export async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
   const alive = setInterval(ignore, 60_000);
   return work().finally(() => clearInterval(alive));
+}
+
+function release(client: PgClient, isBroken: boolean): void {
+  client.release(isBroken);
 }
 
 function ignore(): void {}

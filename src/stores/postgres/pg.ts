@@ -16,6 +16,8 @@ export interface PgQuery {
 export interface PgResult {
   rows: unknown[];
   rowCount: number | null;
+  /** What the server did, such as COMMIT. */
+  command?: string;
 }
 
 /** A connection that was taken from a pool. */
@@ -31,6 +33,8 @@ export interface PgPool {
   end(): Promise<void>;
   /** How many callers wait for a connection. */
   readonly waitingCount?: number;
+  /** `max` is the largest number of connections. */
+  readonly options?: { readonly max?: number };
   on(event: 'error' | 'connect', listener: (...args: never[]) => void): unknown;
   removeListener(event: 'error' | 'connect', listener: (client: PgClient) => void): unknown;
 }

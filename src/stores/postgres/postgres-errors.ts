@@ -18,6 +18,11 @@ const SLOW: Meaning = {
   what: 'the database did not respond in time; try again, or raise timeoutMs',
   transient: true,
 };
+const EXHAUSTED: Meaning = {
+  code: 'STORE_BUSY',
+  what: 'no connection of the pool became free in time; raise maxConnections, or check that the database responds',
+  transient: true,
+};
 const FULL: Meaning = { code: 'STORE_FULL', what: "the server's disk is full; free some space, and try again" };
 const REFUSED: Meaning = {
   code: 'STORE_FAILED',
@@ -135,6 +140,7 @@ function meaningOf(error: unknown): Meaning | undefined {
   // Node tries several addresses of a host, and reports an error of each.
   if (errors?.some((each) => meaningOf(each) !== undefined)) return UNREACHABLE;
   if (message === 'Query read timeout') return SLOW;
+  if (message === 'timeout exceeded when trying to connect') return EXHAUSTED;
   // The driver's own part of logging in, such as an address without the password that the server requires.
   if (typeof message === 'string' && message.startsWith('SASL:')) return REFUSED;
   return LOST.test(`${code} ${message}`) ? UNREACHABLE : undefined;

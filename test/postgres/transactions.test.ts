@@ -1,0 +1,90 @@
+/** The connections of a store: transactions that fail, and pools that the caller passes. */
+import pg from 'pg';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type AppendJoin, type PgPool, type PostgresStore, postgresStore } from '../../src/postgres.ts';
+import { appendNotes, notesOf, upTo } from './support/logs.ts';
+import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+function schemaForTest(): string {
+  const schema = newSchema();
+  cleanUps.push(() => dropSchema(schema));
+  return schema;
+}
+
+/** A store, and another one that sees only what is committed. */
+async function twoStores(): Promise<readonly [PostgresStore, PostgresStore]> {
+  const schema = schemaForTest();
+  const stores = [await openStore({ schema }), await openStore({ schema })] as const;
+  for (const store of stores) cleanUps.push(() => store.close());
+  return stores;
+}
+
+function poolForTest(max: number): PgPool {
+  const pool = new pg.Pool({ connectionString: databaseUrl(), max });
+  cleanUps.push(() => pool.end());
+  return pool as PgPool;
+}
+
+describe('a join', () => {
+  const refusing = (run: AppendJoin['run']): AppendJoin => ({ wants: ({ sessionId }) => sessionId === 'joined', run });
+
+  test.for<readonly [string, AppendJoin['run'], string]>([
+    ['throws an error of its own', () => Promise.reject(new Error('not now')), 'not now'],
+    [
+      'ignores the error of its statement',
+      async (transaction) => void (await transaction.query('SELECT * FROM no_such_table').catch(() => [])),
+      'nothing was committed',
+    ],
+  ])('that %s rejects its append, and what is appended next is committed (I1)', async ([, run, message]) => {
+    const [store, other] = await twoStores();
+    await appendNotes(store, 's', 1, 1);
+    store.joinAppends(refusing(run));
+    const refused = appendNotes(store, 'joined', 1, 1);
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_FAILED', message: expect.stringContaining(message) });
+    await appendNotes(store, 's', 2, 6);
+    expect(await notesOf(other, 's')).toEqual(upTo(6));
+    expect(await notesOf(other, 'joined')).toEqual([]);
+  });
+});
+
+describe("a caller's pool", () => {
+  test('of one connection is refused at once', async () => {
+    await expect(postgresStore(poolForTest(1))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('max'),
+    });
+  });
+
+  test('of three connections serves a store that listens, and stores that open at once', async () => {
+    const pool = poolForTest(3);
+    const schema = schemaForTest();
+    await (await postgresStore(pool, { schema })).close();
+    const opened = await Promise.all(upTo(4).map(() => postgresStore(pool, { schema })));
+    for (const store of opened) cleanUps.push(() => store.close());
+    const [first, second] = opened as [PostgresStore, PostgresStore];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    cleanUps.push(async () => stop());
+    const stop = second.watch('s', resolve);
+    await Promise.all(upTo(10).map((n) => appendNotes(first, `s${n}`, 1, 10)));
+    await appendNotes(first, 's', 1, 20);
+    await promise;
+    expect(await notesOf(second, 's')).toEqual(upTo(20));
+  });
+
+  test('whose connections are all in use is STORE_BUSY, and works when one is free', async () => {
+    const pool = poolForTest(2);
+    const store = await postgresStore(pool, { schema: schemaForTest(), timeoutMs: 300, retryMs: 0 });
+    cleanUps.push(() => store.close());
+    await appendNotes(store, 's', 1, 1);
+    const held = [await pool.connect(), await pool.connect()];
+    await expect(appendNotes(store, 's', 2, 2)).rejects.toMatchObject({ code: 'STORE_BUSY' });
+    for (const client of held) client.release();
+    await appendNotes(store, 's', 2, 2);
+    expect(await notesOf(store, 's')).toEqual([1, 2]);
+  });
+});
