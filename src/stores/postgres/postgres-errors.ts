@@ -49,6 +49,10 @@ const OUTDATED: Meaning = {
   code: 'STORE_UNSUPPORTED',
   what: 'the tables are not those of this Holdfast; run `holdfast migrate`, or choose another schema',
 };
+const NO_TRANSACTIONS: Meaning = {
+  code: 'STORE_UNSUPPORTED',
+  what: 'the pooling proxy allows no transactions; use its mode for transactions (PgBouncer: pool_mode = transaction)',
+};
 
 /** SQLSTATE codes, and classes of two characters, that mean something to a caller. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
@@ -131,6 +135,7 @@ export function storeError(error: unknown): HoldfastError {
 function meaningOf(error: unknown): Meaning | undefined {
   if (error instanceof HoldfastError) return undefined;
   const state = sqlState(error);
+  if (state === '08P01' && /transaction blocks not allowed/.test(messageOf(error))) return NO_TRANSACTIONS;
   if (state !== undefined) return MEANINGS[state] ?? MEANINGS[state.slice(0, 2)];
   const { code, message, errors } = (error ?? {}) as {
     readonly code?: unknown;
