@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AppendJoin, type PgPool, type PostgresStore, postgresStore } from '../../src/postgres.ts';
+import { CuttingProxy } from './support/cutting-proxy.ts';
 import { appendNotes, notesOf, upTo } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
 
@@ -87,4 +88,34 @@ describe("a caller's pool", () => {
     await appendNotes(store, 's', 2, 2);
     expect(await notesOf(store, 's')).toEqual([1, 2]);
   });
+});
+
+test('an append that follows others at once and does not end in time is sent once when there is no time to retry', async () => {
+  const schema = schemaForTest();
+  const proxy = await CuttingProxy.start(databaseUrl());
+  cleanUps.push(() => proxy.stop());
+  const blocker = new pg.Client(databaseUrl());
+  await blocker.connect();
+  cleanUps.push(() => blocker.end());
+  const store = await postgresStore(proxy.urlFor(databaseUrl()), { schema, timeoutMs: 500, retryMs: 0 });
+  cleanUps.push(() => store.close());
+  const key = Math.floor(Math.random() * 2 ** 31);
+  await blocker.query(
+    `CREATE FUNCTION "${schema}".wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       PERFORM pg_advisory_xact_lock(${key}); RETURN NEW; END $$;
+     CREATE TRIGGER wait BEFORE INSERT ON "${schema}".events FOR EACH ROW WHEN (NEW.seq = 3) EXECUTE FUNCTION "${schema}".wait()`,
+  );
+  await blocker.query(`SELECT pg_advisory_lock(${key})`);
+  let sent = 0;
+  proxy.arm('before', (statement) => {
+    if (/append\d/.test(statement)) sent++;
+    return false;
+  });
+  await appendNotes(store, 's', 1, 2);
+  const before = sent;
+  await expect(appendNotes(store, 's', 3, 3)).rejects.toMatchObject({ code: 'STORE_BUSY' });
+  expect(sent - before).toBe(1);
+  await blocker.query(`SELECT pg_advisory_unlock(${key})`);
+  await appendNotes(store, 's', 3, 4);
+  expect(await notesOf(store, 's')).toEqual(upTo(4));
 });

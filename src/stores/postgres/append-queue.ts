@@ -105,7 +105,7 @@ export class AppendQueue {
 
   /**
    * Sends the next append of a session that appends alone, without the steps of the queue: they cost a tenth of the statement. If it is
-   * refused or fails, the queue sends it again and finds out why. Returns whether it is on its way.
+   * refused or fails, and there is time left, the queue sends it again and finds out why. Returns whether it is on its way.
    */
   #sendAlone(job: Job): boolean {
     const { database, joins } = this.#parts;
@@ -113,6 +113,7 @@ export class AppendQueue {
     const append = this.#prepare(job);
     if (!append || joins.want([append])) return false;
     const { statement, values } = plainAppend(database, append);
+    const since = performance.now();
     const sending = database.runAtOnce(statement, values);
     if (!sending) return false;
     this.#busy.set(job.sessionId, job);
@@ -122,7 +123,15 @@ export class AppendQueue {
       else this.#waiting.unshift(job);
       this.#end([job]);
     };
-    sending.then(end, () => end(0));
+    const fail = (error: unknown): void => {
+      if (!database.isOutOfTime(error, since)) {
+        end(0);
+        return;
+      }
+      job.reject(storeError(error));
+      this.#end([job]);
+    };
+    sending.then(end, fail);
     return true;
   }
 

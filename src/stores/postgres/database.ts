@@ -161,6 +161,11 @@ export class PostgresDatabase implements Sql {
     );
   }
 
+  /** Whether work that started at `since` may not run again after this error: the time to retry is over. */
+  isOutOfTime(error: unknown, since: number): boolean {
+    return isTransient(error) && performance.now() - since > this.#options.retryMs;
+  }
+
   #connect(): PgClient | Promise<PgClient> {
     if (this.#closed) throw storeClosed();
     return this.#loans.take() ?? this.#connectAside();

@@ -6,16 +6,38 @@ import { SLICE_BYTES, SLICE_EVENTS } from './slice.ts';
 const FIRST_DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
-/** Rows that belong to a session: their table, what identifies one, and what makes them large. */
-const BELONGINGS: readonly { readonly table: string; readonly id: string; readonly size: string }[] = [
-  { table: 'search', id: 'seq', size: '0' },
-  { table: 'event_contents', id: 'hash, seq', size: '0' },
-  { table: 'contents', id: 'hash', size: 'octet_length(text)' },
-  { table: 'call_contents', id: 'call', size: 'octet_length(text)' },
-  { table: 'drafts', id: 'fence, n', size: 'octet_length(data)' },
-  { table: 'snapshots', id: 'seq', size: 'octet_length(data)' },
-  { table: 'events', id: 'seq', size: 'octet_length(data)' },
+/** Rows that belong to a session: their table, the column that orders them, and what makes them large. */
+interface Belongings {
+  readonly table: string;
+  readonly by: string;
+  readonly size: string;
+  /** A column before `by` in the index: a slice has rows of its lowest value only. */
+  readonly within?: string;
+}
+
+const BELONGINGS: readonly Belongings[] = [
+  { table: 'search', by: 'seq', size: '0' },
+  { table: 'event_contents', by: 'seq', size: '0' },
+  { table: 'contents', by: 'hash', size: 'octet_length(text)' },
+  { table: 'call_contents', by: 'call', size: 'octet_length(text)' },
+  { table: 'drafts', by: 'n', size: 'octet_length(data)', within: 'fence' },
+  { table: 'snapshots', by: 'seq', size: 'octet_length(data)' },
+  { table: 'events', by: 'seq', size: 'octet_length(data)' },
 ];
+
+/**
+ * The statement that removes a slice: the first row, and the following ones while they fit. It deletes a range of an index. A join with the
+ * rows of the slice would take a time that grows with the square of the session, if the server does not know yet how long the session is.
+ */
+function removeSlice(database: PostgresDatabase, { table, by, size, within }: Belongings): string {
+  const rows = database.table(table);
+  const lowest = within ? ` AND ${within} = (SELECT min(${within}) FROM ${rows} WHERE key = $1)` : '';
+  return `WITH part AS (SELECT ${by} AS place, ${size}::bigint AS size FROM ${rows} WHERE key = $1${lowest} ORDER BY ${by} LIMIT ${SLICE_EVENTS}),
+      sized AS (SELECT place, size, sum(size) OVER (ORDER BY place) AS total FROM part),
+      gone AS (DELETE FROM ${rows} WHERE key = $1${lowest}
+        AND ${by} <= (SELECT max(place) FROM sized WHERE total <= ${SLICE_BYTES} OR total = size) RETURNING 1)
+    SELECT count(*)::int AS count FROM gone`;
+}
 
 /**
  * Removes what is left of deleted sessions and of forks that were not finished, in short transactions.
@@ -36,14 +58,9 @@ export class SessionRemoval {
   constructor(database: PostgresDatabase, sessions: SessionRows) {
     this.#database = database;
     this.#sessions = sessions;
-    this.#slices = BELONGINGS.map(({ table, id, size }) => ({
-      name: `remove-${table}`,
-      // The first row always goes; the others while they fit.
-      text: `WITH part AS (SELECT ${id}, ${size}::bigint AS size FROM ${database.table(table)} WHERE key = $1 ORDER BY ${id} LIMIT ${SLICE_EVENTS}),
-               sized AS (SELECT ${id}, size, sum(size) OVER (ORDER BY ${id}) AS total FROM part),
-               gone AS (DELETE FROM ${database.table(table)} WHERE key = $1 AND (${id}) IN
-                 (SELECT ${id} FROM sized WHERE total <= ${SLICE_BYTES} OR total = size) RETURNING 1)
-             SELECT count(*)::int AS count FROM gone`,
+    this.#slices = BELONGINGS.map((belongings) => ({
+      name: `remove-${belongings.table}`,
+      text: removeSlice(database, belongings),
     }));
   }
 
