@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AppendJoin, type PgPool, type PostgresStore, postgresStore } from '../../src/postgres.ts';
 import { CuttingProxy } from './support/cutting-proxy.ts';
-import { appendNotes, notesOf, upTo } from './support/logs.ts';
+import { appendNotes, note, notesOf, upTo } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -51,6 +51,31 @@ describe('a join', () => {
     expect(await notesOf(other, 's')).toEqual(upTo(6));
     expect(await notesOf(other, 'joined')).toEqual([]);
   });
+});
+
+test('a transaction whose process is silent is ended by the server, and another process appends to its session', async () => {
+  const schema = schemaForTest();
+  const silent = await openStore({ schema, timeoutMs: 1000 });
+  cleanUps.push(() => silent.close());
+  const store = await openStore({ schema });
+  cleanUps.push(() => store.close());
+  await appendNotes(store, 's', 1, 1);
+  const started = Promise.withResolvers<void>();
+  const silence = Promise.withResolvers<void>();
+  silent.joinAppends({
+    wants: () => true,
+    async run() {
+      started.resolve();
+      await silence.promise;
+    },
+  });
+  const late = silent.append('s', [note('late')], { id: 'late', expectedSeq: 1 });
+  late.catch(() => {});
+  await started.promise;
+  await appendNotes(store, 's', 2, 2);
+  silence.resolve();
+  await expect(late).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
+  expect(await notesOf(store, 's')).toEqual([1, 2]);
 });
 
 describe("a caller's pool", () => {

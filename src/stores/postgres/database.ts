@@ -43,6 +43,11 @@ export class PostgresDatabase implements Sql {
   /** The names of statements as servers know them. */
   readonly #names = new Map<string, string>();
   readonly #handled = new WeakSet<object>();
+  /**
+   * Starts a transaction that the server ends when its client is silent for too long: the locks of a machine that lost its power would
+   * stay until the server finds out that its connection is dead, which takes hours by default.
+   */
+  readonly #begin: Statement;
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
   /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
@@ -55,6 +60,7 @@ export class PostgresDatabase implements Sql {
     this.#loans = new ClientLoans(pool);
     this.#timeouts = new StatementTimeouts(options.timeoutMs);
     this.schema = options.schema;
+    this.#begin = { text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(options.timeoutMs)}` };
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
     pool.on('connect', this.#handleErrors);
   }
@@ -91,7 +97,7 @@ export class PostgresDatabase implements Sql {
   /** As `transaction`, once. */
   async tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#workOn(await this.#connect(), this.#giveBack, async (connection) => {
-      await connection.send({ text: 'BEGIN' });
+      await connection.send(this.#begin);
       try {
         const value = await work(connection);
         const { command } = await connection.send({ text: 'COMMIT' });
