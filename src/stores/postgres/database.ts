@@ -39,7 +39,7 @@ export class PostgresDatabase implements Sql {
   readonly #pool: PgPool;
   readonly #options: DatabaseOptions;
   readonly #loans: ClientLoans;
-  readonly #timeouts: StatementTimeouts;
+  readonly #timeouts: StatementTimeouts<PgClient>;
   /** The names of statements as servers know them. */
   readonly #names = new Map<string, string>();
   readonly #handled = new WeakSet<object>();
@@ -58,7 +58,7 @@ export class PostgresDatabase implements Sql {
     this.#pool = pool;
     this.#options = options;
     this.#loans = new ClientLoans(pool);
-    this.#timeouts = new StatementTimeouts(options.timeoutMs);
+    this.#timeouts = new StatementTimeouts(options.timeoutMs, (client) => void this.#cancel(client).catch(ignore));
     this.schema = options.schema;
     this.#begin = { text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(options.timeoutMs)}` };
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
@@ -190,7 +190,22 @@ export class PostgresDatabase implements Sql {
   }
 
   #send(client: PgClient, statement: Statement, values: readonly unknown[] = []): Promise<PgResult> {
-    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
+    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)), client);
+  }
+
+  /**
+   * Cancels the statement of a connection that is being closed: the server would work on it until it ends, and keep its locks. Behind a
+   * pooling proxy the connection to the server is another client's by now.
+   */
+  async #cancel({ processID }: PgClient): Promise<void> {
+    if (!processID || !this.prepares || this.#closed) return;
+    const client = await this.#connectAside();
+    const text = 'SELECT pg_cancel_backend($1)';
+    // Not cancelled itself if it takes too long.
+    await this.#timeouts.limit(client.query({ text, values: [processID] })).then(
+      () => client.release(),
+      () => client.release(true),
+    );
   }
 
   #queryOf({ name, text }: Statement, values: readonly unknown[]): PgQuery {

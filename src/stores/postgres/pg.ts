@@ -22,6 +22,8 @@ export interface PgResult {
 
 /** A connection that was taken from a pool. */
 export interface PgClient {
+  /** The server's process. */
+  readonly processID?: number | null;
   query(query: PgQuery): Promise<PgResult>;
   release(destroy?: boolean): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
