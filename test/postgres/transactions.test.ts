@@ -5,6 +5,7 @@ import { type AppendJoin, type PgPool, type PostgresStore, postgresStore } from 
 import { CuttingProxy } from './support/cutting-proxy.ts';
 import { appendNotes, note, notesOf, upTo } from './support/logs.ts';
 import { databaseUrl, dropSchema, newSchema, openStore } from './support/schemas.ts';
+import { queryOnce } from './support/server.ts';
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -76,6 +77,30 @@ test('a transaction whose process is silent is ended by the server, and another 
   silence.resolve();
   await expect(late).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
   expect(await notesOf(store, 's')).toEqual([1, 2]);
+});
+
+test('sessions whose rows are locked by another process do not delay the appends of others', async () => {
+  const schema = schemaForTest();
+  const store = await openStore({ schema, maxConnections: 10 });
+  cleanUps.push(() => store.close());
+  const locked = ['a', 'b', 'c'];
+  for (const id of [...locked, 'free']) await appendNotes(store, id, 1, 1);
+  const blocker = new pg.Client(databaseUrl());
+  await blocker.connect();
+  cleanUps.push(() => blocker.end());
+  await blocker.query('BEGIN');
+  await blocker.query(`SELECT 1 FROM "${schema}".sessions WHERE id <> 'free' FOR UPDATE`);
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%' AND pid <> pg_backend_pid()`;
+  const late: Promise<void>[] = [];
+  for (const id of locked) {
+    late.push(appendNotes(store, id, 2, 2));
+    while ((await queryOnce(databaseUrl(), waiting)).length < late.length);
+  }
+  await appendNotes(store, 'free', 2, 20);
+  await blocker.query('ROLLBACK');
+  await Promise.all(late);
+  for (const id of locked) expect(await notesOf(store, id)).toEqual([1, 2]);
+  expect(await notesOf(store, 'free')).toEqual(upTo(20));
 });
 
 describe("a caller's pool", () => {

@@ -75,6 +75,11 @@ export class PostgresDatabase implements Sql {
     client.on('error', ignore);
   };
 
+  /** How many connections the pool may have. */
+  get connections(): number {
+    return this.#pool.options?.max ?? 10; // as a pool of `pg` without the option
+  }
+
   /** The quoted name of a table. */
   table(name: string): string {
     return `"${this.schema}".${name}`;
