@@ -84,22 +84,25 @@ test('sessions whose rows are locked by another process do not delay the appends
   const store = await openStore({ schema, maxConnections: 10 });
   cleanUps.push(() => store.close());
   const locked = ['a', 'b', 'c'];
-  for (const id of [...locked, 'free']) await appendNotes(store, id, 1, 1);
+  for (const id of [...locked, 'd', 'e', 'f', 'free']) await appendNotes(store, id, 1, 1);
   const blocker = new pg.Client(databaseUrl());
   await blocker.connect();
   cleanUps.push(() => blocker.end());
   await blocker.query('BEGIN');
-  await blocker.query(`SELECT 1 FROM "${schema}".sessions WHERE id <> 'free' FOR UPDATE`);
+  await blocker.query(`SELECT 1 FROM "${schema}".sessions WHERE id IN ('a', 'b', 'c', 'd') FOR UPDATE`);
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%' AND pid <> pg_backend_pid()`;
   const late: Promise<void>[] = [];
   for (const id of locked) {
     late.push(appendNotes(store, id, 2, 2));
     while ((await queryOnce(databaseUrl(), waiting)).length < late.length);
   }
-  await appendNotes(store, 'free', 2, 20);
+  // While the first two are on their way, the others wait, and are sent together.
+  const first = ['e', 'f'].map((id) => appendNotes(store, id, 2, 2));
+  late.push(appendNotes(store, 'd', 2, 2));
+  await Promise.all([...first, appendNotes(store, 'free', 2, 20)]);
   await blocker.query('ROLLBACK');
   await Promise.all(late);
-  for (const id of locked) expect(await notesOf(store, id)).toEqual([1, 2]);
+  for (const id of [...locked, 'd']) expect(await notesOf(store, id)).toEqual([1, 2]);
   expect(await notesOf(store, 'free')).toEqual(upTo(20));
 });
 

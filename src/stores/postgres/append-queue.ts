@@ -30,6 +30,7 @@ interface Job {
   readonly read: readonly SessionEvent[];
   readonly options: AppendOptions;
   readonly characters: number;
+  /** How often it was refused without a reason. It is then sent apart from others: its row may be locked. */
   tries: number;
   readonly resolve: (appended: { readonly seq: number }) => void;
   readonly reject: (error: unknown) => void;
@@ -193,7 +194,8 @@ export class AppendQueue {
     let characters = 0;
     for (const job of this.#waiting) {
       const fits = taken.length === 0 || characters + job.characters <= MAX_BATCH_CHARACTERS;
-      if (taken.length >= MAX_BATCH || !fits || this.#busy.has(job.sessionId)) {
+      const isApart = taken.length > 0 && (job.tries > 0 || (taken[0] as Job).tries > 0);
+      if (taken.length >= MAX_BATCH || !fits || isApart || this.#busy.has(job.sessionId)) {
         left.push(job);
         continue;
       }
