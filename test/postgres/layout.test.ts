@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { postgresStore } from '../../src/postgres.ts';
 import { PostgresDatabase } from '../../src/stores/postgres/database.ts';
@@ -154,6 +154,8 @@ describe('migrating', () => {
     const store = await openStore({ schema, migrate: false });
     await appendNotes(store, 's', 1, 2);
     await store.close();
+    vi.stubEnv('DATABASE_URL', undefined); // it may name the server of the tests
+    onTestFinished(() => void vi.unstubAllEnvs());
     expect(await main(['migrate'])).toBe(1);
   });
 });

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/events.ts';
 import type { PostgresStore } from '../../src/postgres.ts';
@@ -65,6 +66,35 @@ test('forking and deleting a long session change at most a slice in each transac
   expect(deleted.events).toBeLessThanOrEqual(SLICE_EVENTS);
   expect(deleted.bytes).toBeLessThanOrEqual(SLICE_BYTES);
   expect(await store.check()).toEqual({ ok: true, problems: [], sessions: 1, events: EVENTS + 6 });
+});
+
+test('deleting a session reads each row a few times, with old statistics and while an older transaction runs', async () => {
+  // Statistics of a time when the log was as long, and this session had no rows.
+  const other = await openStore({ schema, backgroundIndexing: false });
+  const tables = ['events', 'search'];
+  for (const table of tables)
+    await queryOnce(databaseUrl(), `ALTER TABLE "${schema}".${table} SET (autovacuum_enabled = false)`);
+  await fill('other');
+  await store.search('x');
+  for (const table of tables) await queryOnce(databaseUrl(), `ANALYZE "${schema}".${table}`);
+  await fill('s');
+  const read = async (): Promise<{ readonly deleted: number; readonly entries: number }> => {
+    const text = `SELECT n_tup_del::float8 AS deleted, (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes i WHERE i.relid = t.relid)::float8
+      AS entries FROM pg_stat_user_tables t WHERE schemaname = $1 AND relname = 'events'`;
+    return (await queryOnce(databaseUrl(), text, [schema]))[0] as never;
+  };
+  await store.close(); // the server counts what a connection did at the latest when it ends
+  const before = await read();
+  const older = new pg.Client(databaseUrl()); // what it may see stays in the table and its index
+  await older.connect();
+  await older.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await older.query('SELECT 1');
+  expect(await other.deleteSession('s')).toBe(true);
+  await older.end();
+  await other.close();
+  let after = await read();
+  while (after.deleted < EVENTS) after = await read();
+  expect(after.entries - before.entries).toBeLessThan(4 * EVENTS);
 });
 
 test('appends to the session continue while an erasure folds its long log again', async () => {

@@ -30,6 +30,17 @@ test('a proxy that pools transactions is recognised, and a direct connection is 
   await dropSchema(schema);
 });
 
+test('a proxy that pools statements is refused at once, with the mode to use', async () => {
+  const statements = await PoolingProxy.start(databaseUrl(), 2);
+  statements.refusesTransactions = true;
+  const opening = postgresStore(statements.url, { schema: newSchema(), retryMs: 3_600_000 });
+  await expect(opening).rejects.toMatchObject({
+    code: 'STORE_UNSUPPORTED',
+    message: expect.stringContaining('pool_mode = transaction'),
+  });
+  await statements.stop();
+});
+
 describe('through a proxy that pools transactions', () => {
   const schemas = new WeakMap<Store, string>();
   const used: string[] = [];

@@ -15,6 +15,10 @@ const MAX_BATCH = 256;
 const MAX_BATCH_CHARACTERS = 4_000_000;
 /** One group is on its way while the next one is collected; a second one overlaps them. */
 const MAX_UNDER_WAY = 2;
+/** A statement that takes longer waits for a lock or a slow disk: it does not count, so that the other sessions continue. */
+const SLOW_MS = 250;
+/** How much of the pool statements may take, slow ones included: reads need connections, too. */
+const MAX_SHARE = 0.6;
 const MAX_KNOWN = 4096;
 /** How often an append whose check failed without a reason is tried again: another process changed the session in between. */
 const MAX_TRIES = 50;
@@ -26,6 +30,7 @@ interface Job {
   readonly read: readonly SessionEvent[];
   readonly options: AppendOptions;
   readonly characters: number;
+  /** How often it was refused without a reason. It is then sent apart from others: its row may be locked. */
   tries: number;
   readonly resolve: (appended: { readonly seq: number }) => void;
   readonly reject: (error: unknown) => void;
@@ -37,6 +42,11 @@ type Known = AppendBase & Session & { readonly seq: number };
 interface Session {
   readonly key: string;
   readonly incarnation: number;
+}
+
+/** A statement on its way. */
+interface UnderWay {
+  readonly since: number;
 }
 
 /** The sessions that were written to, by the positions of their appends. */
@@ -51,7 +61,7 @@ interface Parts {
 }
 
 /**
- * Group commit: what is appended while a statement is on its way goes with the next one. No timer is involved, and a session that
+ * Group commit: what is appended while a statement is on its way goes with the next one. No timer delays it, and a session that
  * appends alone never waits.
  *
  *     append ─▶ waiting ─▶ one statement for many sessions ─▶ each promise resolves
@@ -68,12 +78,16 @@ export class AppendQueue {
   #waiting: Job[] = [];
   /** The append of each session that is on its way: appends of a session are sent one after the other. */
   readonly #busy = new Map<string, Job>();
-  /** The number of statements on their way. */
-  #underWay = 0;
+  /** The statements on their way, with the time when they were sent. */
+  readonly #underWay = new Set<UnderWay>();
+  readonly #maxUnderWay: number;
+  /** Sends what waits when the statements on their way turn out to be slow. */
+  #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#maxUnderWay = Math.max(MAX_UNDER_WAY, Math.floor(parts.database.connections * MAX_SHARE));
   }
 
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }> {
@@ -95,7 +109,7 @@ export class AppendQueue {
 
   /** Resolves when nothing waits. */
   async idle(): Promise<void> {
-    while (this.#underWay > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (this.#underWay.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /** Forgets a session whose log was changed other than by appending. */
@@ -105,41 +119,69 @@ export class AppendQueue {
 
   /**
    * Sends the next append of a session that appends alone, without the steps of the queue: they cost a tenth of the statement. If it is
-   * refused or fails, the queue sends it again and finds out why. Returns whether it is on its way.
+   * refused or fails, and there is time left, the queue sends it again and finds out why. Returns whether it is on its way.
    */
   #sendAlone(job: Job): boolean {
     const { database, joins } = this.#parts;
-    if (this.#underWay >= MAX_UNDER_WAY || this.#busy.has(job.sessionId) || !isPlain(job)) return false;
+    if (this.#underWay.size >= MAX_UNDER_WAY || this.#busy.has(job.sessionId) || !isPlain(job)) return false;
     const append = this.#prepare(job);
     if (!append || joins.want([append])) return false;
     const { statement, values } = plainAppend(database, append);
+    const sent: UnderWay = { since: performance.now() };
     const sending = database.runAtOnce(statement, values);
     if (!sending) return false;
     this.#busy.set(job.sessionId, job);
-    this.#underWay++;
+    this.#underWay.add(sent);
     const end = (count: number): void => {
       if (count > 0) this.#settle(job, append, append.base as Session);
       else this.#waiting.unshift(job);
-      this.#end([job]);
+      this.#end(sent, [job]);
     };
-    sending.then(end, () => end(0));
+    const fail = (error: unknown): void => {
+      if (!database.isOutOfTime(error, sent.since)) {
+        end(0);
+        return;
+      }
+      job.reject(storeError(error));
+      this.#end(sent, [job]);
+    };
+    sending.then(end, fail);
     return true;
   }
 
   #send(): void {
-    while (this.#underWay < MAX_UNDER_WAY) {
+    while (!this.#isFull()) {
       const jobs = this.#take();
       if (jobs.length === 0) return;
-      this.#underWay++;
-      void this.#process(jobs).then(() => this.#end(jobs));
+      const sent: UnderWay = { since: performance.now() };
+      this.#underWay.add(sent);
+      void this.#process(jobs).then(() => this.#end(sent, jobs));
     }
+    if (this.#waiting.length === 0) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#send();
+    }, SLOW_MS).unref();
   }
 
-  #end(jobs: readonly Job[]): void {
+  /** Whether what is appended now waits for a statement to end. */
+  #isFull(): boolean {
+    const { size } = this.#underWay;
+    if (size < MAX_UNDER_WAY || size >= this.#maxUnderWay) return size >= MAX_UNDER_WAY;
+    const now = performance.now();
+    let slow = 0;
+    for (const { since } of this.#underWay) if (now - since >= SLOW_MS) slow++;
+    return size - slow >= MAX_UNDER_WAY;
+  }
+
+  #end(sent: UnderWay, jobs: readonly Job[]): void {
     for (const job of jobs) this.#release(job);
-    this.#underWay--;
+    this.#underWay.delete(sent);
     if (this.#waiting.length > 0) this.#send();
-    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#underWay.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   #release(job: Job): void {
@@ -152,7 +194,8 @@ export class AppendQueue {
     let characters = 0;
     for (const job of this.#waiting) {
       const fits = taken.length === 0 || characters + job.characters <= MAX_BATCH_CHARACTERS;
-      if (taken.length >= MAX_BATCH || !fits || this.#busy.has(job.sessionId)) {
+      const isApart = taken.length > 0 && (job.tries > 0 || (taken[0] as Job).tries > 0);
+      if (taken.length >= MAX_BATCH || !fits || isApart || this.#busy.has(job.sessionId)) {
         left.push(job);
         continue;
       }

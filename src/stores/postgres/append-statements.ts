@@ -134,7 +134,8 @@ function plainText(database: PostgresDatabase, form: PlainForm): string {
 
 /**
  * Appends of several sessions in one statement, each with its own checks: one that is refused does not disturb the others (D51). Rows
- * are locked in the order of their keys, so that two processes cannot block each other.
+ * are locked in the order of their keys, so that two processes cannot block each other. A session whose row another process has locked is
+ * refused if there are others, which would wait for it.
  */
 export function groupAppend(database: PostgresDatabase, appends: readonly ReadyAppend[]): Query {
   const columns = appends.map((append) => columnsOf(append));
@@ -155,6 +156,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
     events.map(({ type }) => type),
     events.map(({ data }) => data),
   ];
+  const others = appends.length > 1 ? ' SKIP LOCKED' : '';
   const parts: string[] = [];
   const sources = ['SELECT n, key, incarnation FROM updated'];
   let flags = '';
@@ -177,7 +179,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
         t (id, expected, incarnation, revision, append_id, fence, updated_at, summary, status, work, wake_at, has_text, count, n)
     ), locked AS (
       SELECT key, id, seq, incarnation, revision, fence, last_append FROM ${database.table('sessions')}
-      WHERE id = ANY ($1::text[]) ORDER BY key FOR NO KEY UPDATE
+      WHERE id = ANY ($1::text[]) ORDER BY key FOR NO KEY UPDATE${others}
     ), updated AS (
       UPDATE ${database.table('sessions')} s SET seq = i.expected + i.count, last_append = i.append_id, updated_at = i.updated_at,
         updated_hour = left(i.updated_at, 13), summary = coalesce(i.summary, s.summary), status = i.status, work = i.work,
@@ -195,7 +197,7 @@ export function groupAppend(database: PostgresDatabase, appends: readonly ReadyA
       FROM unnest($14::int[], $15::int[], $16::text[], $17::text[], $18::text[]) AS e (n, i, at, type, data) JOIN appended a USING (n)
     )${parts.join('')}
     SELECT n::int AS n, key::text AS key, incarnation FROM appended`;
-  return { statement: { name: `group-${flags}`, text }, values };
+  return { statement: { name: `group-${others && 's'}${flags}`, text }, values };
 }
 
 /** Creates the sessions that do not exist. The row in `lives` fails the statement when another process creates the same one. */

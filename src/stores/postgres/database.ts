@@ -1,5 +1,6 @@
 import { type HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import { storeClosed } from '../refusals.ts';
+import { BorrowedConnection, failedStatementIgnored } from './borrowed-connection.ts';
 import { ClientLoans } from './client-loans.ts';
 import type { PgClient, PgPool, PgQuery, PgResult } from './pg.ts';
 import { isBroken, isOutdated, isTransient, storeError } from './postgres-errors.ts';
@@ -38,10 +39,15 @@ export class PostgresDatabase implements Sql {
   readonly #pool: PgPool;
   readonly #options: DatabaseOptions;
   readonly #loans: ClientLoans;
-  readonly #timeouts: StatementTimeouts;
+  readonly #timeouts: StatementTimeouts<PgClient>;
   /** The names of statements as servers know them. */
   readonly #names = new Map<string, string>();
   readonly #handled = new WeakSet<object>();
+  /**
+   * Starts a transaction that the server ends when its client is silent for too long: the locks of a machine that lost its power would
+   * stay until the server finds out that its connection is dead, which takes hours by default.
+   */
+  readonly #begin: Statement;
   /** Whether statements are prepared by name; not behind a proxy that gives each transaction another connection. */
   prepares = false;
   /** Throws `STORE_TOO_NEW` when a newer Holdfast has changed the tables. */
@@ -52,8 +58,9 @@ export class PostgresDatabase implements Sql {
     this.#pool = pool;
     this.#options = options;
     this.#loans = new ClientLoans(pool);
-    this.#timeouts = new StatementTimeouts(options.timeoutMs);
+    this.#timeouts = new StatementTimeouts(options.timeoutMs, (client) => void this.#cancel(client).catch(ignore));
     this.schema = options.schema;
+    this.#begin = { text: `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(options.timeoutMs)}` };
     pool.on('error', ignore); // of an idle connection: the next statement uses another one
     pool.on('connect', this.#handleErrors);
   }
@@ -67,6 +74,11 @@ export class PostgresDatabase implements Sql {
     this.#handled.add(client);
     client.on('error', ignore);
   };
+
+  /** How many connections the pool may have. */
+  get connections(): number {
+    return this.#pool.options?.max ?? 10; // as a pool of `pg` without the option
+  }
 
   /** The quoted name of a table. */
   table(name: string): string {
@@ -88,15 +100,16 @@ export class PostgresDatabase implements Sql {
   }
 
   /** As `transaction`, once. */
-  tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.withClient(async (sql) => {
-      await sql.query({ text: 'BEGIN' });
+  async tryTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#workOn(await this.#connect(), this.#giveBack, async (connection) => {
+      await connection.send(this.#begin);
       try {
-        const value = await work(sql);
-        await sql.query({ text: 'COMMIT' });
+        const value = await work(connection);
+        const { command } = await connection.send({ text: 'COMMIT' });
+        if (command === 'ROLLBACK') throw failedStatementIgnored();
         return value;
       } catch (error) {
-        if (!isBroken(error)) await sql.query({ text: 'ROLLBACK' }).catch(ignore);
+        await connection.rollBack();
         throw error;
       }
     });
@@ -104,31 +117,26 @@ export class PostgresDatabase implements Sql {
 
   /** Runs work on one connection, once. Errors are those of the driver. */
   async withClient<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connect();
-    return this.#workOn(client, work, (broken) => this.#loans.giveBack(client, broken));
+    return this.#workOn(await this.#connect(), this.#giveBack, work);
   }
 
   /** As `withClient`, for work that runs beside the calls: it takes no connection from a caller that sends one statement after the other. */
   async aside<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const client = await this.#connectAside();
-    return this.#workOn(client, work, (broken) => client.release(broken));
+    return this.#workOn(await this.#connectAside(), release, work);
   }
 
-  async #workOn<T>(client: PgClient, work: (sql: Sql) => Promise<T>, giveBack: (broken: boolean) => void): Promise<T> {
-    let broken = false;
-    const send = (statement: Statement, values?: readonly unknown[]): Promise<PgResult> =>
-      this.#send(client, statement, values).catch((error: unknown) => {
-        broken ||= isBroken(error);
-        throw error;
-      });
+  readonly #giveBack = (client: PgClient, isBroken: boolean): void => this.#loans.giveBack(client, isBroken);
+
+  async #workOn<T>(
+    client: PgClient,
+    giveBack: (client: PgClient, isBroken: boolean) => void,
+    work: (connection: BorrowedConnection) => Promise<T>,
+  ): Promise<T> {
+    const connection = new BorrowedConnection((statement, values) => this.#send(client, statement, values));
     try {
-      return await work({
-        query: async <Row>(statement: Statement, values?: readonly unknown[]) =>
-          (await send(statement, values)).rows as Row[],
-        run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
-      });
+      return await work(connection);
     } finally {
-      giveBack(broken);
+      giveBack(client, connection.isBroken);
     }
   }
 
@@ -164,6 +172,11 @@ export class PostgresDatabase implements Sql {
     );
   }
 
+  /** Whether work that started at `since` may not run again after this error: the time to retry is over. */
+  isOutOfTime(error: unknown, since: number): boolean {
+    return isTransient(error) && performance.now() - since > this.#options.retryMs;
+  }
+
   #connect(): PgClient | Promise<PgClient> {
     if (this.#closed) throw storeClosed();
     return this.#loans.take() ?? this.#connectAside();
@@ -171,13 +184,33 @@ export class PostgresDatabase implements Sql {
 
   async #connectAside(): Promise<PgClient> {
     if (this.#closed) throw storeClosed();
-    const client = await this.#pool.connect();
+    const connecting = this.#pool.connect();
+    // The caller's pool may wait without a limit while its connections are in use.
+    const client = await this.#timeouts.limit(connecting).catch((error: unknown) => {
+      connecting.then((late) => late.release(), ignore);
+      throw error;
+    });
     this.#handleErrors(client); // the caller's pool may have opened it earlier
     return client;
   }
 
   #send(client: PgClient, statement: Statement, values: readonly unknown[] = []): Promise<PgResult> {
-    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)));
+    return this.#timeouts.limit(client.query(this.#queryOf(statement, values)), client);
+  }
+
+  /**
+   * Cancels the statement of a connection that is being closed: the server would work on it until it ends, and keep its locks. Behind a
+   * pooling proxy the connection to the server is another client's by now.
+   */
+  async #cancel({ processID }: PgClient): Promise<void> {
+    if (!processID || !this.prepares || this.#closed) return;
+    const client = await this.#connectAside();
+    const text = 'SELECT pg_cancel_backend($1)';
+    // Not cancelled itself if it takes too long.
+    await this.#timeouts.limit(client.query({ text, values: [processID] })).then(
+      () => client.release(),
+      () => client.release(true),
+    );
   }
 
   #queryOf({ name, text }: Statement, values: readonly unknown[]): PgQuery {
@@ -229,6 +262,10 @@ export class PostgresDatabase implements Sql {
 export async function keepingAlive<T>(work: () => Promise<T>): Promise<T> {
   const alive = setInterval(ignore, 60_000);
   return work().finally(() => clearInterval(alive));
+}
+
+function release(client: PgClient, isBroken: boolean): void {
+  client.release(isBroken);
 }
 
 function ignore(): void {}

@@ -29,10 +29,11 @@ export async function openDatabase(given: string | PgPool, options: PostgresStor
   const owned = typeof given === 'string';
   const config = owned ? configOf(given, options) : undefined;
   const pool = owned ? newPool(driver as PgDriver, config ?? {}, options) : given;
+  checkPool(pool);
   const database = databaseOn(pool, options);
   try {
     await prepareDatabase(database, options);
-    const pooled = await isTransactionPooled(database);
+    const pooled = await oneByOne(pool, () => isTransactionPooled(database));
     database.prepares = !pooled;
     const listenTo = options.listenUrl === undefined ? undefined : configOf(options.listenUrl, options);
     const direct = listenTo ?? (pooled ? undefined : config);
@@ -112,6 +113,21 @@ function newPool({ Pool }: PgDriver, config: object, { maxConnections }: Postgre
   } catch (cause) {
     throw invalidAddress(cause);
   }
+}
+
+/** One connection listens, and the check for a proxy takes two. */
+function checkPool({ options }: PgPool): void {
+  if ((options?.max ?? 2) >= 2) return;
+  throw new HoldfastError('INVALID_ARGUMENT', 'the pool has one connection and the store needs two; raise its `max`');
+}
+
+const CHECKS = new WeakMap<PgPool, Promise<unknown>>();
+
+/** Runs work that takes two connections of a pool alone: two stores that hold one each would wait for each other. */
+function oneByOne<T>(pool: PgPool, work: () => Promise<T>): Promise<T> {
+  const done = (CHECKS.get(pool) ?? Promise.resolve()).then(work, work);
+  CHECKS.set(pool, done);
+  return done;
 }
 
 function invalidAddress(cause?: unknown): HoldfastError {

@@ -16,10 +16,14 @@ export interface PgQuery {
 export interface PgResult {
   rows: unknown[];
   rowCount: number | null;
+  /** What the server did, such as COMMIT. */
+  command?: string;
 }
 
 /** A connection that was taken from a pool. */
 export interface PgClient {
+  /** The server's process. */
+  readonly processID?: number | null;
   query(query: PgQuery): Promise<PgResult>;
   release(destroy?: boolean): void;
   on(event: string, listener: (...args: never[]) => void): unknown;
@@ -31,6 +35,8 @@ export interface PgPool {
   end(): Promise<void>;
   /** How many callers wait for a connection. */
   readonly waitingCount?: number;
+  /** `max` is the largest number of connections. */
+  readonly options?: { readonly max?: number };
   on(event: 'error' | 'connect', listener: (...args: never[]) => void): unknown;
   removeListener(event: 'error' | 'connect', listener: (client: PgClient) => void): unknown;
 }

@@ -18,6 +18,11 @@ const SLOW: Meaning = {
   what: 'the database did not respond in time; try again, or raise timeoutMs',
   transient: true,
 };
+const EXHAUSTED: Meaning = {
+  code: 'STORE_BUSY',
+  what: 'no connection of the pool became free in time; raise maxConnections, or check that the database responds',
+  transient: true,
+};
 const FULL: Meaning = { code: 'STORE_FULL', what: "the server's disk is full; free some space, and try again" };
 const REFUSED: Meaning = {
   code: 'STORE_FAILED',
@@ -43,6 +48,10 @@ const READ_ONLY: Meaning = {
 const OUTDATED: Meaning = {
   code: 'STORE_UNSUPPORTED',
   what: 'the tables are not those of this Holdfast; run `holdfast migrate`, or choose another schema',
+};
+const NO_TRANSACTIONS: Meaning = {
+  code: 'STORE_UNSUPPORTED',
+  what: 'the pooling proxy allows no transactions; use its mode for transactions (PgBouncer: pool_mode = transaction)',
 };
 
 /** SQLSTATE codes, and classes of two characters, that mean something to a caller. */
@@ -126,6 +135,7 @@ export function storeError(error: unknown): HoldfastError {
 function meaningOf(error: unknown): Meaning | undefined {
   if (error instanceof HoldfastError) return undefined;
   const state = sqlState(error);
+  if (state === '08P01' && /transaction blocks not allowed/.test(messageOf(error))) return NO_TRANSACTIONS;
   if (state !== undefined) return MEANINGS[state] ?? MEANINGS[state.slice(0, 2)];
   const { code, message, errors } = (error ?? {}) as {
     readonly code?: unknown;
@@ -135,6 +145,7 @@ function meaningOf(error: unknown): Meaning | undefined {
   // Node tries several addresses of a host, and reports an error of each.
   if (errors?.some((each) => meaningOf(each) !== undefined)) return UNREACHABLE;
   if (message === 'Query read timeout') return SLOW;
+  if (message === 'timeout exceeded when trying to connect') return EXHAUSTED;
   // The driver's own part of logging in, such as an address without the password that the server requires.
   if (typeof message === 'string' && message.startsWith('SASL:')) return REFUSED;
   return LOST.test(`${code} ${message}`) ? UNREACHABLE : undefined;

@@ -6,16 +6,48 @@ import { SLICE_BYTES, SLICE_EVENTS } from './slice.ts';
 const FIRST_DELAY_MS = 1000;
 const RETRY_MS = 60_000;
 
-/** Rows that belong to a session: their table, what identifies one, and what makes them large. */
-const BELONGINGS: readonly { readonly table: string; readonly id: string; readonly size: string }[] = [
-  { table: 'search', id: 'seq', size: '0' },
-  { table: 'event_contents', id: 'hash, seq', size: '0' },
-  { table: 'contents', id: 'hash', size: 'octet_length(text)' },
-  { table: 'call_contents', id: 'call', size: 'octet_length(text)' },
-  { table: 'drafts', id: 'fence, n', size: 'octet_length(data)' },
-  { table: 'snapshots', id: 'seq', size: 'octet_length(data)' },
-  { table: 'events', id: 'seq', size: 'octet_length(data)' },
+/** Rows that belong to a session: their table, the column that orders them, and what makes them large. */
+interface Belongings {
+  readonly table: string;
+  readonly by: string;
+  readonly type: 'int' | 'text';
+  readonly size: string;
+  /** A column before `by` in the index: a slice has rows of its lowest value only, and begins with the first of them. */
+  readonly within?: string;
+}
+
+/** What a slice removed: how many rows, and the last of them. */
+interface Removed {
+  readonly count: number;
+  readonly place: string | number | null;
+}
+
+const BELONGINGS: readonly Belongings[] = [
+  { table: 'search', by: 'seq', type: 'int', size: '0' },
+  { table: 'event_contents', by: 'seq', type: 'int', size: '0' },
+  { table: 'contents', by: 'hash', type: 'text', size: 'octet_length(text)' },
+  { table: 'call_contents', by: 'call', type: 'text', size: 'octet_length(text)' },
+  { table: 'drafts', by: 'n', type: 'int', size: 'octet_length(data)', within: 'fence' },
+  { table: 'snapshots', by: 'seq', type: 'int', size: 'octet_length(data)' },
+  { table: 'events', by: 'seq', type: 'int', size: 'octet_length(data)' },
 ];
+
+/**
+ * The statement that removes a slice: the first row, and the following ones while they fit. It deletes a range of an index that begins
+ * where the slice before ended ($2). A join with the rows of the slice would take a time that grows with the square of the session, if the
+ * server does not know yet how long the session is; and so would reading the deleted rows again, which stay while any transaction is older.
+ */
+function removeSlice(database: PostgresDatabase, { table, by, type, size, within }: Belongings): string {
+  const rows = database.table(table);
+  const range = within
+    ? `${within} = (SELECT min(${within}) FROM ${rows} WHERE key = $1)`
+    : `${by} >= coalesce($2::${type}, ${type === 'int' ? '0' : "''"})`;
+  return `WITH part AS (SELECT ${by} AS place, ${size}::bigint AS size FROM ${rows} WHERE key = $1 AND ${range} ORDER BY ${by} LIMIT ${SLICE_EVENTS}),
+      sized AS (SELECT place, size, sum(size) OVER (ORDER BY place) AS total FROM part),
+      ending AS (SELECT max(place) AS place FROM sized WHERE total <= ${SLICE_BYTES} OR total = size),
+      gone AS (DELETE FROM ${rows} WHERE key = $1 AND ${range} AND ${by} <= (SELECT place FROM ending) RETURNING 1)
+    SELECT count(*)::int AS count, (SELECT place FROM ending) AS place FROM gone`;
+}
 
 /**
  * Removes what is left of deleted sessions and of forks that were not finished, in short transactions.
@@ -28,7 +60,7 @@ const BELONGINGS: readonly { readonly table: string; readonly id: string; readon
 export class SessionRemoval {
   readonly #database: PostgresDatabase;
   readonly #sessions: SessionRows;
-  readonly #slices: readonly Statement[];
+  readonly #slices: readonly (Statement & { readonly continues: boolean })[];
   readonly #removing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -36,14 +68,10 @@ export class SessionRemoval {
   constructor(database: PostgresDatabase, sessions: SessionRows) {
     this.#database = database;
     this.#sessions = sessions;
-    this.#slices = BELONGINGS.map(({ table, id, size }) => ({
-      name: `remove-${table}`,
-      // The first row always goes; the others while they fit.
-      text: `WITH part AS (SELECT ${id}, ${size}::bigint AS size FROM ${database.table(table)} WHERE key = $1 ORDER BY ${id} LIMIT ${SLICE_EVENTS}),
-               sized AS (SELECT ${id}, size, sum(size) OVER (ORDER BY ${id}) AS total FROM part),
-               gone AS (DELETE FROM ${database.table(table)} WHERE key = $1 AND (${id}) IN
-                 (SELECT ${id} FROM sized WHERE total <= ${SLICE_BYTES} OR total = size) RETURNING 1)
-             SELECT count(*)::int AS count FROM gone`,
+    this.#slices = BELONGINGS.map((belongings) => ({
+      name: `remove-${belongings.table}`,
+      text: removeSlice(database, belongings),
+      continues: belongings.within === undefined,
     }));
   }
 
@@ -87,9 +115,10 @@ export class SessionRemoval {
     this.#removing.add(key);
     try {
       for (const slice of this.#slices) {
-        for (let count = 1; count > 0 && !this.#stopped; ) {
-          const [row] = await this.#database.query<{ readonly count: number }>(slice, [key]);
-          count = row?.count ?? 0;
+        let last: Removed = { count: 1, place: null };
+        while (last.count > 0 && !this.#stopped) {
+          const [row] = await this.#database.query<Removed>(slice, slice.continues ? [key, last.place] : [key]);
+          last = row ?? { count: 0, place: null };
         }
       }
       if (this.#stopped) return;

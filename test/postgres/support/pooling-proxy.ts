@@ -7,6 +7,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 const READY = 0x5a; // ReadyForQuery
 const TERMINATE = 0x58;
 const IDLE = 0x49;
+const FIELDS = 'SFATAL\0VFATAL\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0';
+/** The ErrorResponse of PgBouncer for BEGIN in its mode `statement`. */
+const NO_TRANSACTIONS = `E\0\0\0${String.fromCharCode(FIELDS.length + 4)}${FIELDS}`;
 
 /** Splits a stream of messages: a type of one byte, a length of four that includes itself, and a body. */
 function messagesFrom(onMessage: (message: Buffer) => void): (chunk: Buffer) => void {
@@ -40,6 +43,8 @@ export class PoolingProxy {
   readonly #idle: ServerConnection[] = [];
   readonly #all = new Set<Socket>();
   readonly #queue: PooledClient[] = [];
+  /** Whether it refuses transactions, as PgBouncer does in its mode `statement`. */
+  refusesTransactions = false;
   /** What the server says when a connection starts: it is repeated to each client. */
   #greeting: Buffer | undefined;
 
@@ -131,6 +136,10 @@ export class PoolingProxy {
     const onMessage = messagesFrom((message) => {
       if (message[0] === TERMINATE) {
         socket.end();
+        return;
+      }
+      if (this.refusesTransactions && message.includes('BEGIN', 0, 'latin1')) {
+        socket.end(Buffer.from(NO_TRANSACTIONS, 'latin1'));
         return;
       }
       if (client.server) {

