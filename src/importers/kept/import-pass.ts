@@ -26,6 +26,7 @@ import type {
   TranscriptSource,
 } from '../transcript-source.ts';
 import { entriesOf, type TranscriptSources } from '../transcript-sources.ts';
+import { IdClaims, type Turn } from './id-claims.ts';
 import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
 import { importRows } from './import-rows.ts';
@@ -84,6 +85,7 @@ export class ImportPass {
   readonly #known: KnownSessions;
   readonly #report: ReportProblem;
   readonly #pool = new TaskPool(AT_ONCE);
+  readonly #claims = new IdClaims();
 
   /** A pass remembers what its searches read. `known` may be older than the store: that costs reading, and changes nothing else. */
   constructor(context: ImportContext, sources: TranscriptSources<string>, known: KnownSessions) {
@@ -133,7 +135,13 @@ export class ImportPass {
     }
     const folders = entries.filter((entry) => !entry.isSymbolicLink());
     const item: FileOrFolder = { kind: 'folder', path: folder, subfolders: subfoldersOf(folders) };
-    if ((await this.#visitRows(item)) || (await this.#search(item))) return;
+    if (await this.#visitRows(item)) return;
+    const turn = this.#claims.enter();
+    try {
+      if (await this.#search(item, turn)) return;
+    } finally {
+      turn.leave();
+    }
     for (const entry of entries) {
       const path = join(folder, entry.name);
       if (entry.isSymbolicLink()) {
@@ -152,16 +160,29 @@ export class ImportPass {
   async #visitFile(path: string, isNamed = false): Promise<void> {
     if (await this.#visitRows({ kind: 'file', path })) return;
     const stat = statOf(path);
-    await this.#pool.start(Math.min(stat?.size ?? 0, HEAVIEST), async () => {
+    await this.#inTurn(Math.min(stat?.size ?? 0, HEAVIEST), async (turn) => {
       const known = this.#known.get(path);
       const searched = known && this.#sources.find(({ architecture }) => architecture === known.source.architecture);
-      if (known && searched && stat) await this.#attempt(path, () => this.#importKnown(known, searched, stat));
-      else await this.#attempt(path, () => this.#searchFile(path, isNamed));
+      if (known && searched && stat) {
+        turn.leave(); // it has its id
+        await this.#attempt(path, () => this.#importKnown(known, searched, stat));
+      } else await this.#attempt(path, () => this.#searchFile(path, isNamed, turn));
     });
   }
 
-  async #searchFile(path: string, isNamed: boolean): Promise<void> {
-    const isFound = await this.#search({ kind: 'file', path });
+  /** Runs a task beside others; `turn` is its place in the order of the walk. */
+  async #inTurn(weight: number, task: (turn: Turn) => Promise<void>): Promise<void> {
+    const turn = this.#claims.enter();
+    try {
+      await this.#pool.start(weight, () => task(turn).finally(turn.leave));
+    } catch (error) {
+      turn.leave();
+      throw error;
+    }
+  }
+
+  async #searchFile(path: string, isNamed: boolean, turn: Turn): Promise<void> {
+    const isFound = await this.#search({ kind: 'file', path }, turn);
     if (isFound || !isNamed || this.#context.hasProblem(path)) return;
     const why =
       'no session of a known agent was found in it; name a main file of a session, or the folder that holds it';
@@ -187,11 +208,12 @@ export class ImportPass {
   }
 
   /** Imports the sessions that a source finds in a file or a folder; false when none does. */
-  async #search(item: FileOrFolder): Promise<boolean> {
+  async #search(item: FileOrFolder, turn: Turn): Promise<boolean> {
     for (const searched of this.#sources) {
       const found = await searched.find(item);
       if (found === undefined) continue;
       this.#context.opened(item.path);
+      await turn.claim(found.map(({ sessionId }) => plainId(searched.architecture, sessionId)));
       for (const session of found) {
         await this.#attempt(item.path, async () => {
           const locate = (): Promise<KeptLog> => this.#locate(searched.architecture, session);
@@ -225,7 +247,9 @@ export class ImportPass {
     try {
       for (const rows of reader.list()) {
         const { path } = rows.found;
-        await this.#pool.start(HEAVIEST, () => this.#attempt(path, () => this.#importRows(architecture, rows, reader)));
+        await this.#inTurn(HEAVIEST, (turn) =>
+          this.#attempt(path, () => this.#importRows(architecture, rows, reader, turn)),
+        );
       }
     } finally {
       await this.#pool.settle(); // the tasks read from the reader
@@ -233,12 +257,14 @@ export class ImportPass {
     }
   }
 
-  async #importRows(architecture: string, rows: FoundRows, reader: RowsReader): Promise<void> {
+  async #importRows(architecture: string, rows: FoundRows, reader: RowsReader, turn: Turn): Promise<void> {
     const known = this.#known.get(rowsPlace(rows.found));
     if (known && rows.members.every((member) => isUnchangedMember(member, known.source))) {
       this.#context.ended('unchanged');
       return;
     }
+    if (known) turn.leave();
+    else await turn.claim([plainId(architecture, rows.found.sessionId)]);
     const locate = (): Promise<KeptLog> =>
       known ? readKeptLog(this.#context.store, known.id) : this.#locate(architecture, rows.found);
     const described = this.#describe(architecture, 'rows', rows.found);
@@ -274,10 +300,7 @@ export class ImportPass {
    * of another file that is still there, the id also names the path. Another importer may take an id at any time, so every attempt looks again.
    */
   async #locate(architecture: string, { sessionId, path }: FoundSession): Promise<KeptLog> {
-    const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
-    const named = sessionId.length > MAX_ID_LENGTH ? hash(sessionId) : sessionId;
-    const safe = named.replace(UNSAFE, '_');
-    const plain = `${architecture}:${safe === named ? named : `${safe}-${hash(sessionId)}`}`;
+    const plain = plainId(architecture, sessionId);
     for (const id of [plain, `${plain}@${hash(path)}`]) {
       const log = await readKeptLog(this.#context.store, id);
       const { source, seq } = log;
@@ -306,6 +329,17 @@ export class ImportPass {
     else if (isStoreFailure(error)) throw error;
     else this.#context.problem(isSystemError(error) ? 'unreadable' : 'failed', path, error);
   }
+}
+
+/** The id that names the agent and the agent's own id. */
+function plainId(architecture: string, sessionId: string): string {
+  const named = sessionId.length > MAX_ID_LENGTH ? hash(sessionId) : sessionId;
+  const safe = named.replace(UNSAFE, '_');
+  return `${architecture}:${safe === named ? named : `${safe}-${hash(sessionId)}`}`;
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
 /** The state of a file; `undefined` when it is not there or cannot be looked at, which reading it reports. */

@@ -2,10 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { importWith } from '../../../src/importers/kept/import-transcripts.ts';
 import { readLoaded, type TranscriptSource } from '../../../src/importers/transcript-source.ts';
-import { memoryStore, openSession } from '../../../src/index.ts';
+import { memoryStore, openSession, type Store } from '../../../src/index.ts';
 import { claudeFormat } from '../../../src/transcripts/claude/claude-format.ts';
 import { importTranscripts, loadImported, restoreTranscript } from '../../../src/transcripts.ts';
 import { folder, write, writeDatabase } from '../places.ts';
@@ -63,6 +64,23 @@ test('a session of our own that has the id of an imported one is left alone, and
   const [session] = await imported(store);
   expect(session?.id).toMatch(/^claude-sdk:s1@[0-9a-f]{12}$/);
   expect(await importTranscripts(store, { paths: [root] })).toMatchObject({ sessions: 0, unchanged: 1 });
+});
+
+test('of two files of one session id the first by path gets it, although the second could be written earlier', async () => {
+  const root = write(folder(), { 'a/s1.jsonl': prompt('s1', 0, 'in a'), 'b/s1.jsonl': prompt('s1', 0, 'in b') });
+  const first = join(root, 'a/s1.jsonl');
+  const store = memoryStore();
+  const slow: Store = {
+    ...store,
+    async append(id, events, options) {
+      const isFirst = events.some((event) => event.type === 'source/described' && event.path === first);
+      for (let turns = 0; isFirst && turns < 100; turns++) await setImmediate();
+      return store.append(id, events, options);
+    },
+  };
+  await importTranscripts(slow, { paths: [root] });
+  const paths = new Map((await imported(store)).map(({ id, source }) => [id, source?.path]));
+  expect([paths.size, paths.get('claude-sdk:s1')]).toEqual([2, first]);
 });
 
 test('two files of one session id are two sessions', async () => {
