@@ -61,11 +61,18 @@ export function childRunner(script: string, args: readonly string[] = []): RunCh
 /** Copies a directory with everything that the processes in it have stored, also outside it. */
 export type CopyDirectory = (from: string, to: string) => Promise<void>;
 
+/** How a scenario is run. */
+export interface RunOptions {
+  readonly copyDirectory?: CopyDirectory;
+  /** Whether processes are also killed while they resume. */
+  readonly killsResumes?: boolean;
+}
+
 /** Runs every cell of a scenario. */
 export async function runScenario(
   scenario: Scenario,
   run: RunChild,
-  copyDirectory: CopyDirectory = async (from, to) => cpSync(from, to, { recursive: true }),
+  { copyDirectory = async (from, to) => cpSync(from, to, { recursive: true }), killsResumes = true }: RunOptions = {},
 ): Promise<readonly Cell[]> {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   try {
@@ -82,6 +89,7 @@ export async function runScenario(
       return { cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
     });
     for (const { cell } of first) cells.push(cell);
+    if (!killsResumes) return cells;
     // Kills during the resume: of the runs that were killed inside an effect, and of the middle one.
     const bases = new Set([expected.points.indexOf('after effect'), expected.points.length >> 1]);
     for (const i of bases) {
