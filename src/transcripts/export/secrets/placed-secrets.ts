@@ -1,15 +1,26 @@
 /** Secrets that their place shows: passwords in URLs, arguments of well-known commands, cookies of a jar, values of a Kubernetes secret. */
+
+import { CODE_PLACES } from './code-arguments.ts';
 import { COMMAND_PLACES } from './command-passwords.ts';
+import { COOKIE_HINT, commandCookies } from './cookies.ts';
 import { type Finding, MARK, type Place } from './finding.ts';
 import { isSecretValue, looksRandom } from './secret-values.ts';
 
 /** The secrets in a text that their place shows. */
 export function placedSecrets(text: string): Finding[] {
-  return [...urlPasswords(text), ...PLACES.flatMap((place) => inPlace(text, place)), ...kubernetesSecrets(text)];
+  return [
+    ...urlPasswords(text),
+    ...PLACES.flatMap((place) => inPlace(text, place)),
+    ...commandCookies(text),
+    ...kubernetesSecrets(text),
+  ];
 }
 
 const AUTHORITY = /([^\s:/?#@"'`<>{}\\]{0,200}):(?!\d{1,5}(?:[/?#\s]|$))([^\s"'`<>\\]{1,300})@(?=[A-Za-z0-9[(])/y;
 const USER = /([^\s:/?#@"'`<>{}\\]{20,300})@(?=[A-Za-z0-9[])/y;
+
+/** What the form of a URL is explained with. */
+const TEMPLATE = /^(?:password|passwd|pass|pwd|secret|token|(?:your|my|some)[-_]?(?:password|token))$/i;
 
 /** `scheme://user:password@host`. A key may also be the user. */
 function urlPasswords(text: string): Finding[] {
@@ -27,6 +38,7 @@ function urlPasswords(text: string): Finding[] {
     // Not over the path: `https://host:x/y@z` has no password, unless what is before the `@` has no end of an authority.
     if (!found || password.startsWith(MARK) || /^(?:\$|<|\{|%7B|\*+$)/.test(password) || password.includes('://'))
       continue;
+    if (TEMPLATE.test(password)) continue;
     findings.push({ start: from + user.length + 1, end: from + user.length + 1 + password.length, kind });
   }
   return findings;
@@ -71,15 +83,11 @@ const PLACES: readonly Place[] = [
   },
   { kind: 'url-password', hint: '@', pattern: /[\w.-]{1,60}:(?<secret>[^\s"'`@<>$]{3,100})@(?:tcp|unix|udp)\(/dg },
   ...COMMAND_PLACES,
+  ...CODE_PLACES,
   {
     kind: 'database-password',
     hint: 'IDENTIFIED',
     pattern: /\bIDENTIFIED (?:WITH \w{1,40} )?BY ['"](?<secret>[^'"\n]{3,200})['"]/dg,
-  },
-  {
-    kind: 'cookie',
-    hint: 'curl',
-    pattern: /\bcurl\b[^\n]{0,500}?\s(?:-b|--cookie)[ =]["']?[\w.%-]{1,100}=(?<secret>[^\s"';$<{]{8,4000})/dg,
   },
   {
     kind: 'cookie',
@@ -117,6 +125,32 @@ const PLACES: readonly Place[] = [
     hint: 'AWS4-HMAC-SHA256',
     pattern: /AWS4-HMAC-SHA256[^\n]{0,400}?Signature=(?<secret>[0-9a-f]{64})/dg,
   },
+  // An id and its secret next to each other, as in a table or a list of arguments.
+  ...['AKIA', 'ASIA'].map((hint) => ({
+    kind: 'aws-secret-key',
+    hint,
+    pattern: new RegExp(
+      `${hint}[A-Z2-7]{16}["'\`]?[\\s,;:|/]{1,8}["'\`]?(?<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])`,
+      'dg',
+    ),
+  })),
+  {
+    kind: 'twilio-key',
+    hint: 'AC',
+    pattern: /\bAC[0-9a-f]{32}["'`]?[\s,:|]{1,8}["'`]?(?<secret>[0-9a-f]{32})(?![0-9a-f])/dg,
+  },
+  {
+    kind: 'login',
+    hint: ' / ',
+    pattern:
+      /\b(?:credentials?|creds|log-?in|zugangsdaten)\b[^\n:/]{0,40}:[*_]{0,2}\s{1,4}[`"']?[\w.@+-]{2,80}[`"']? \/ [`"']?(?<secret>(?=[^\s/]{0,60}[0-9])[^\s/`"'$<{][^\s/`"'<{]{5,100})/dgi,
+  },
+  {
+    kind: 'password-input',
+    hint: '<input',
+    pattern:
+      /<input\b(?=[^>\n]{0,400}?\btype=\\?["']password\b)[^>\n]{0,400}?\bvalue=\\?["'](?<secret>[^"'\\\n{}$<]{4,300})\\?["']/dg,
+  },
   { kind: 'shared-access-signature', hint: 'sig=', pattern: /[?&;]sig=(?<secret>[A-Za-z0-9%+/=_-]{20,200})/dg },
   {
     kind: 'app-key',
@@ -127,8 +161,8 @@ const PLACES: readonly Place[] = [
 
 /** A pattern that every text with such a secret matches. */
 export const PLACE_HINT: string = [
-  ...new Set(PLACES.map(({ hint }) => hint.replace(/[.]/g, '\\.'))),
-  ...[':\\/\\/', '[MNO][A-Za-z0-9]{22}', 'kind:'],
+  ...new Set(PLACES.map(({ hint }) => hint.replace(/[.()|$>]/g, '\\$&'))),
+  ...[':\\/\\/', '[MNO][A-Za-z0-9]{22}', 'kind:', COOKIE_HINT],
 ]
   .filter((hint) => hint !== '')
   .join('|');

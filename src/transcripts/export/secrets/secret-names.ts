@@ -10,12 +10,12 @@
 export type NameStrength = 'strong' | 'weak' | 'code' | 'vendor' | 'words';
 
 const STRONG = new Set(
-  'password passwd passwort kennwort senha motdepasse wachtwoord haslo parola contrasena passphrase passcode pwd secret credential authorization apikey apisecret apitoken privatekey secretkey accesskey accesstoken refreshtoken clientsecret authtoken'.split(
+  'password passwd passwort kennwort senha motdepasse wachtwoord haslo parola contrasena passphrase passe passcode pwd pw psk requirepass masterauth secret credential authorization apikey apisecret apitoken privatekey secretkey accesskey accesstoken refreshtoken clientsecret authtoken'.split(
     ' ',
   ),
 );
 const WEAK = new Set(
-  'token pass auth cookie jwt bearer sid sessionid phpsessid jsessionid csrf xsrf psk oauth sessiontoken authkey signature sig dsn mac'.split(
+  'token pass auth cookie jwt bearer sid sessionid phpsessid jsessionid csrf xsrf oauth sessiontoken authkey creds signature sig dsn mac'.split(
     ' ',
   ),
 );
@@ -30,7 +30,7 @@ const KEYS = new Set(
 );
 /** Keys that are names or public. */
 const PLAIN_KEYS = new Set(
-  'primary foreign partition sort cache public row group shift hot map lookup index object natural surrogate unique composite join translation message i18n config storage react list item menu arrow shortcut keyboard idempotency dedupe routing publishable site bundle store host known query registry tree'.split(
+  'primary foreign partition sort cache public row group shift hot map lookup index object natural surrogate unique composite join translation message i18n config storage react list item menu arrow shortcut keyboard idempotency dedupe routing publishable site bundle store host known query registry tree recv send'.split(
     ' ',
   ),
 );
@@ -79,7 +79,8 @@ function meaningOf(name: string): Meaning {
 /** Whether a name is that of something to type, which may be a number. */
 export function isTypedName(name: string): boolean {
   return (
-    /^(?:password|passwd|passcode|passwort|pwd|secret)$/.test(words(name).at(-1) ?? '') || nameStrength(name) === 'code'
+    /^(?:password|passwd|passcode|passwort|kennwort|pwd|pw|secret)$/.test(words(name).at(-1) ?? '') ||
+    nameStrength(name) === 'code'
   );
 }
 
@@ -116,7 +117,7 @@ function classify(all: readonly string[]): NameStrength | undefined {
   if (last === 'token')
     return STRONG_TOKENS.has(before)
       ? 'strong'
-      : COUNTED.has(before) || before === 'next' || before === 'page'
+      : COUNTED.has(before) || before === 'next' || before === 'page' || before === 'public'
         ? undefined
         : 'weak';
   if (GLUED_TOKEN.test(last)) return 'weak';
@@ -131,7 +132,7 @@ function classify(all: readonly string[]): NameStrength | undefined {
 
 /** Names in which words are not set apart: `PGPASSWORD`. */
 const GLUED =
-  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|store|key)pass)$/;
+  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|store|key)pass|(?:user|db|root|admin|bind|smtp|mail)pw)$/;
 /** `identitytoken`, but not `nexttoken`, which is a place in a list. */
 const GLUED_TOKEN = /^(?:identity|registry|user|login|bearer|service|device|push|id|csrf|xsrf|session)token$/;
 const STRONG_TOKENS = new Set(
