@@ -17,7 +17,7 @@ import { endOf, MAX_VALUE, matchAt, trimmed } from './value-bounds.ts';
 
 /** A pattern that every text with such a value matches, in capitals or not. */
 export const NAME_HINT: string =
-  'pass|secret|token|pwd|pw(?![a-z])|passwd|cookie|cred|auth|jwt|key|psk|csrf|sig=|code=|_pin|otp|kennwort|senha|contrasena|parola|mnemonic|seed|phrase|recovery';
+  'pass|secret|token|pwd|pw(?![a-z])|passwd|cookie|cred|auth|jwt|key|psk|csrf|sig=|code=|_pin|otp|kennwort|senha|contrasena|contraseña|пароль|密码|密碼|パスワード|비밀번호|parola|mnemonic|seed|phrase|recovery';
 const TERM = new RegExp(NAME_HINT, 'gi');
 const NAME_CHARACTER = /[A-Za-z0-9_.-]/;
 const MAX_NAME = 80;
@@ -27,7 +27,7 @@ const QUOTE = `(?:\\\\{0,8}["'\`]|%22|&quot;|&#34;|\\\\u0022)`;
 const TYPE = "(?:string|String|str|any|Optional\\[str\\]|SecretStr|&?(?:'static )?str)(?:[ \\t]*\\|[ \\t]*\\w{1,20})?";
 /** Between a name and its value, at the end of the name. */
 const ASSIGNED = new RegExp(
-  `${NOISE}{0,3}(?:\\[[0-9]{1,6}\\])?${QUOTE}?\\]?${NOISE}{0,3}[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,2}(=>|:=|=|:[ \\t]{0,4}${TYPE}[ \\t]{0,4}=|:(?!\\?)|%3[DA]|\\\\u003d)(?![=>~])[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,3}(?:(?:&|!!)\\w{1,40}[ \\t]{1,4})?`,
+  `${NOISE}{0,3}(?:\\[[0-9]{1,6}\\]|[ ][[(][^\\])\\n]{0,40}[\\])](?=:))?${QUOTE}?\\]?${NOISE}{0,3}[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,2}(=>|:=|=|:[ \\t]{0,4}${TYPE}[ \\t]{0,4}=|:(?!\\?)|%3[DA]|：|是|\\\\u003d)(?![=>~])[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,3}(?:(?:&|!!)\\w{1,40}[ \\t]{1,4})?`,
   'iy',
 );
 /** `name: X` and its value on the next line or in the next attribute. */
@@ -36,9 +36,9 @@ const NAMED_VALUE = new RegExp(
   'iy',
 );
 /** `define('X', 'value')`, `["X", "value"]`, `'X', 'value'`. */
-const LISTED = /["'][ \t]{0,8},[ \t]{0,40}(?=["'])/y;
+const LISTED = /["'][ \t]{0,8},[ \t]{0,40}(?:default[ ]?=[ ]?)?(?=["'])/y;
 /** `<key>X</key><string>value</string>`. */
-const PAIRED = /<\/\w{1,40}>\s{0,40}<(?:string|value)>(?=[^<\n]{1,1000}<\/)/y;
+const PAIRED = /(?:<\/\w{1,40})?>\s{0,40}<(?:string|value)>(?=[^<\n]{1,1000}<\/)/iy;
 /** `setApiKey('value')`. */
 const CALLED = /\([ \t]{0,4}(?=["'`])/y;
 const READS =
@@ -47,9 +47,9 @@ const READS =
 const OTHERWISE = /[\w.$[\]"'()]{1,120}[ \t]{1,4}(?:\?\?|\|\||or)[ \t]{1,4}(?=["'`])/y;
 /** `| password | value |`, but not `(user|password|token)`. */
 const CELL = /(?:[ \t]{1,40}\|[ \t]{0,40}|\|[ \t]{1,40})(?=[^\s|])/y;
-/** `the password of the database is value`. */
+/** `the password of the database is value`, `the token for the API: value`. */
 const SAID =
-  /(?:[ \t]+[a-z]{1,20}){0,6}[ \t]+(?:is|was|are|ist|war|lautet|est|es|era)[ \t]*:?[ \t]+[`"'*]{0,2}|[ \t]{1,4}[`"']?(?=[A-Za-z0-9])/y;
+  /(?:[ \t]+(?!commit|hash|sha|digest|checksum|id\b)[A-Za-z]{1,20}){1,6}:[ \t]+[`"'*]{0,2}|(?:[ \t]+[a-z]{1,20}){0,6}[ \t]+(?:is|was|are|ist|war|lautet|est|es|era|é|è)[ \t]*:?[ \t]+[`"'*]{0,2}|[ \t]{1,4}[`"']?(?=[A-Za-z0-9])/y;
 const ELEMENT = />(?=[^<\n]{1,1000}<\/)/y;
 const SPACE = /[ \t]{1,20}(?=\S)/y;
 const BLOCK = /[|>][+-]?[ \t]*\r?\n([ \t]+)(?=\S)/y;
@@ -130,9 +130,9 @@ class ValueReader {
     const connection = this.#connection(start, end);
     // The user of a URL is no name: `https://access-token:…@host`. Nor is the type of a resource: `arn:aws:…:secret:prod/db`.
     if (!connection || text.slice(start - 3, start) === '://') return [];
-    if (text[start - 1] === ':' && /\barn:[\w:-]{1,100}$/.test(text.slice(Math.max(0, start - 110), start))) return [];
+    if (text[start - 1] === ':' && /\barn:[\w:*-]{1,100}$/.test(text.slice(Math.max(0, start - 110), start))) return [];
     const kind = kindOf(name, connection);
-    if (/cookie$/i.test(name) && connection.by === 'assignment') return this.#cookies(connection.at, end);
+    if (/cookie$/i.test(name) && /^(?:assignment|value)$/.test(connection.by)) return this.#cookies(connection.at, end);
     if (/authorization$/i.test(name)) return this.#authorization(connection, kind);
     const block = connection.sign === ':' ? matchAt(BLOCK, text, connection.at) : undefined;
     if (block) return this.#lines(connection.at + block[0].length, (block[1] as string).length, strength, kind);
@@ -333,7 +333,7 @@ function isArgument(text: string, start: number, end: number): boolean {
   if (text[start - 1] === '-') return true;
   const before = text.slice(Math.max(0, start - 60), start);
   if (
-    /\b(?:set|setx|setenv|configure set)[ \t]+(?:-\w+[ \t]+)*(?:\/\/\S+:)?$/.test(before) ||
+    /\b(?:set|setx|setenv|configure set)[ \t]+(?:-\w+[ \t]+)*(?:\/\/\S+:)?$/i.test(before) ||
     /\blogin\s+\S+\s+$/.test(before)
   )
     return true;

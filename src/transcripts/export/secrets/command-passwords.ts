@@ -36,6 +36,7 @@ const OPTIONS: readonly CommandOption[] = [
   { commands: 'wpa_passphrase', option: '\\S{1,100}[ ]{1,4}', hint: 'wpa_passphrase' },
   { commands: 'net', option: '/user:\\S{1,100}[ ]{1,4}', hint: '/user:' },
   { commands: 'net', option: 'user[ ]{1,4}\\S{1,100}[ ]{1,4}(?=\\S{1,100}[ ]{1,4}/)', hint: 'net user' },
+  { commands: 'mc', option: 'alias set (?:\\S{1,300} ){2}\\S{3,100} ', hint: 'mc alias' },
   { commands: 'sqlplus', option: '[\\w.-]{1,100}/', hint: 'sqlplus' },
 ];
 
@@ -143,6 +144,11 @@ export const COMMAND_PLACES: readonly Place[] = [
     hint: 'AUTH ',
     pattern:
       /(?:^|> ?)AUTH[ ]{1,4}(?:[\w.-]{1,60}[ ]{1,4})?["']?(?<secret>(?=[^\s"']{0,200}[0-9])[^\s"'$<{]{6,400})["']?[ ]{0,4}\r?$/dgm,
+  },
+  {
+    kind: 'command-password',
+    hint: 'SETUSER',
+    pattern: /\bSETUSER\s{1,4}\S{1,100}(?:\s{1,4}[^\s>]{1,100}){0,20}\s{1,4}>(?<secret>[^\s"'$<{]{4,400})/dg,
   },
   ...PRINTING.map(({ command, hint }) => ({
     kind: 'printed-secret',

@@ -168,6 +168,7 @@ const ISSUED: readonly IssuedKey[] = [
   ...keys('amazon-token', 'amzn1.oa2-cs.v1.', `${HEX}{60,70}`),
   ...keys('bitbucket-token', 'BBDC-', `[A-Za-z0-9+/=_-]{40,50}`),
   ...keys('paseto', 'v1.local. v2.local. v3.local. v4.local.', `${WORD}{40,4000}(?:\\.${WORD}{1,1000})?`),
+  ...keys('nats-seed', 'SUA SUB SUC SUD SAA SAB SAC SAD SOA SOB', '[A-Z2-7]{55}'),
   ...keys('wandb-key', 'wandb_v1_', `${WORD}{40,100}`),
   ...keys('backblaze-key', 'K000 K001 K002 K003 K004 K005', '[A-Za-z0-9+/]{27}', { mixed: true }),
   ...keys('api-key', 'sk_prod_ sk_dev_ cal_live_', `${ALNUM}{20,100}`, { mixed: true }),

@@ -56,6 +56,9 @@ interface Meaning {
   readonly each: NameStrength | undefined;
 }
 
+/** `password` in scripts that have no words of Latin letters. */
+const OTHER_SCRIPT = /(?:пароль|密码|密碼|パスワード|비밀번호)$/i;
+
 /** Names repeat: the same few occur thousands of times in a session. */
 const meanings = new Map<string, Meaning>();
 const NO_MEANING: Meaning = { own: undefined, each: undefined };
@@ -65,7 +68,7 @@ function meaningOf(name: string): Meaning {
   const known = meanings.get(name);
   if (known) return known;
   if (meanings.size >= 5000) meanings.clear();
-  const parts = words(name);
+  const parts = OTHER_SCRIPT.test(name) ? ['password'] : words(name);
   const last = parts.at(-1) ?? '';
   const isPlural = /s$/i.test(name) && !(last === 'tokens' && parts.length === 1);
   const meaning = {
@@ -79,8 +82,9 @@ function meaningOf(name: string): Meaning {
 /** Whether a name is that of something to type, which may be a number. */
 export function isTypedName(name: string): boolean {
   return (
-    /^(?:password|passwd|passcode|passwort|kennwort|pwd|pw|secret)$/.test(words(name).at(-1) ?? '') ||
-    nameStrength(name) === 'code'
+    /^(?:password|passwd|passcode|passwort|kennwort|passe|contrasena|senha|parola|pwd|pw|secret)$/.test(
+      words(name).at(-1) ?? '',
+    ) || nameStrength(name) === 'code'
   );
 }
 
@@ -92,6 +96,8 @@ const COUNTED = new Set(
 
 function words(name: string): string[] {
   return name
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
@@ -123,6 +129,7 @@ function classify(all: readonly string[]): NameStrength | undefined {
   if (GLUED_TOKEN.test(last)) return 'weak';
   if (last === 'secret' && before === 'has') return undefined;
   if (STRONG.has(last) || GLUED.test(last)) return NEGATED.has(before) ? undefined : 'strong';
+  if (before === 'pass' && /^(?:phrase|word|wd|code)$/.test(last)) return 'strong';
   if (WORD_LISTS.has(last) || (last === 'words' && WORD_LISTS.has(before))) return 'words';
   if (CODES.has(last) || (last === 'code' && (before === 'mfa' || before === 'verification' || before === 'otp')))
     return 'code';

@@ -39,7 +39,7 @@ const PATTERN = /\[\^|\[[A-Za-z0-9]-[A-Za-z0-9]|\(\?[:=!<]|\\[dws][+*{]/;
 const CALL = /^[A-Za-z_$][\w$.:>-]*[([{]/;
 const DOTTED = /^[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*)+$/;
 /** A step of a scale, as design tokens are named: `color.brand.500`. */
-const STEP = /^[a-z]+(?:[.-][a-z]+)*[.-]\d{1,4}$/i;
+const STEP = /^[a-z][a-zA-Z]*(?:[.-][a-zA-Z]+)*[.-]\d{1,4}$/;
 const LETTERS = /^[A-Za-z_$-]+$/;
 const URL = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ]|$)/;
@@ -131,7 +131,8 @@ export function isStrikingPhrase(value: string): boolean {
   const examined = value.slice(0, EXAMINED).replace(ALGORITHM, '');
   return (
     examined.length >= 8 &&
-    /^[\w!@#$%^&*?+-]+$/.test(examined) &&
+    /^[\w!@#$%^&*?+.-]+$/.test(examined) &&
+    !/\.[a-z]{1,4}$/.test(examined) &&
     /[A-Z]/.test(examined) &&
     /[a-z]/.test(examined) &&
     /[0-9]/.test(examined)
