@@ -42,6 +42,7 @@ export const base64 = (length: number): string => {
   const body = pick(`${LOWER}${LOWER.toUpperCase()}${DIGITS}+/`, length - 3);
   return `${body.slice(0, 5)}/${body.slice(5)}+${alnum(1)}`;
 };
+export const uuid = (): string => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`;
 /** What a person types. */
 export const typed = (): string =>
   `${pick(LOWER, 4).replace(/^./, (c) => c.toUpperCase())}${digits(2)}!${pick(LOWER, 3)}`;

@@ -3,11 +3,21 @@ import { exportConversation } from '../../src/importers/export-conversation.ts';
 import { redactSecrets, SecretRedactor } from '../../src/transcripts/export/redact-secrets.ts';
 import { call, result, text, upsert } from '../conversation/builders.ts';
 import { COMMANDS, HARMLESS_COMMANDS } from './export-secret-commands.ts';
+import { FILE_SECRETS } from './export-secret-files.ts';
+import { HARMLESS } from './export-secret-harmless.ts';
+import { HARMLESS_CODE } from './export-secret-harmless-code.ts';
 import { FRESH, HOLDOUT } from './export-secret-holdout.ts';
 import { LOOK_ALIKES } from './export-secret-look-alikes.ts';
+import { ODD_FORMS } from './export-secret-odd-forms.ts';
+import { ORDINARY } from './export-secret-ordinary.ts';
 import { alnum, hex, type SecretSample, url64 } from './export-secret-parts.ts';
+import { REQUEST_SECRETS } from './export-secret-requests.ts';
 import { SECRET_SAMPLES } from './export-secret-samples.ts';
+import { SOURCE_SECRETS } from './export-secret-source.ts';
+import { VENDOR_KEYS } from './export-secret-vendors.ts';
 import { stateOf } from './own-log-builders.ts';
+
+const UNSEEN = [...VENDOR_KEYS, ...FILE_SECRETS, ...REQUEST_SECRETS, ...SOURCE_SECRETS, ...ODD_FORMS, ...ORDINARY];
 
 /** A text, or data as JSON, without its secrets. */
 function redacted(given: unknown): string {
@@ -37,8 +47,17 @@ describe('secrets as they occur in sessions', () => {
   });
 
   test('redaction finds the samples that were written against the rules, but for those that no rule can see', () => {
-    expect(missed(HOLDOUT)).toEqual(['constructor argument']);
+    expect(missed(HOLDOUT)).toEqual([]);
     expect(missed(FRESH)).toEqual(['poetry', 'cargo login']);
+  });
+
+  test('redaction finds the samples that were written without reading the rules, but for those that nothing marks', () => {
+    expect(missed([...VENDOR_KEYS, ...FILE_SECRETS, ...REQUEST_SECRETS, ...SOURCE_SECRETS])).toEqual([
+      'terraform state',
+      'js jwt.sign',
+    ]);
+    expect(missed(ODD_FORMS)).toEqual(['bundle config', 'solana style key']);
+    expect(missed(ORDINARY)).toEqual([]);
   });
 
   test('redaction finds the passwords that commands have as arguments', () => {
@@ -58,7 +77,7 @@ describe('secrets as they occur in sessions', () => {
   );
 
   test('redacting twice gives the result of redacting once', () => {
-    for (const { given } of [...SECRET_SAMPLES, ...HOLDOUT, ...COMMANDS]) {
+    for (const { given } of [...SECRET_SAMPLES, ...HOLDOUT, ...COMMANDS, ...UNSEEN]) {
       if (typeof given !== 'string') continue;
       const once = redactSecrets(given).text;
       expect(redactSecrets(once)).toEqual({ text: once, found: {} });
@@ -81,11 +100,14 @@ describe('secrets as they occur in sessions', () => {
 });
 
 describe('what only looks like a secret', () => {
-  test.for(LOOK_ALIKES.map((given) => ({ given })))('$given stays as it is', ({ given }) => {
-    const redactor = new SecretRedactor();
-    expect(typeof given === 'string' ? redactor.text(given) : redactor.data(given)).toBe(given);
-    expect(redactor.counts).toEqual({});
-  });
+  test.for([...LOOK_ALIKES, ...HARMLESS, ...HARMLESS_CODE].map((given) => ({ given })))(
+    '$given stays as it is',
+    ({ given }) => {
+      const redactor = new SecretRedactor();
+      expect(typeof given === 'string' ? redactor.text(given) : redactor.data(given)).toBe(given);
+      expect(redactor.counts).toEqual({});
+    },
+  );
 });
 
 describe('data', () => {
@@ -107,6 +129,21 @@ describe('data', () => {
     const redactor = new SecretRedactor();
     expect(redactor.data({ token: `glpat-${url64(20)}` })).toEqual({ token: '[redacted gitlab-token]' });
     expect(redactor.counts).toEqual({ 'gitlab-token': 1 });
+  });
+
+  test('a value that is described, and cookies as a browser and a recording store them', () => {
+    const secret = alnum(32);
+    const data = {
+      outputs: { db_password: { sensitive: true, type: 'string', value: secret }, region: { value: 'eu-west-1' } },
+      cookies: [{ name: 'session', value: secret, domain: '.acme.dev', path: '/' }],
+      headers: [{ name: 'cookie', value: `theme=dark; sid=${secret}` }],
+    };
+    const redacted = '[redacted secret-field]';
+    expect(new SecretRedactor().data(data)).toEqual({
+      outputs: { db_password: { sensitive: true, type: 'string', value: redacted }, region: { value: 'eu-west-1' } },
+      cookies: [{ name: 'session', value: redacted, domain: '.acme.dev', path: '/' }],
+      headers: [{ name: 'cookie', value: redacted }],
+    });
   });
 
   test('lists of flags and values, and numbers that people type', () => {
@@ -181,6 +218,23 @@ const HOSTILE = [
     '%22token%22%3A%22',
     '11111111:AA',
     '{"a":"',
+  ],
+  ...[
+    'curl \\\n -u a',
+    'curl -b "a=1; ',
+    'cat a.key\n',
+    'jwt.sign({a}, ',
+    'getConnection("a", ',
+    'The password is:\n',
+    'new password a: ',
+    '"name":"a","value":"',
+    '"sensitive": true, ',
+    '<input type="password" ',
+    'SETUSER a b ',
+    'login: a / ',
+    'AKIAAAAAAAAAAAAAAAAA,',
+    'password (',
+    '$6$a$',
   ],
   ...['-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n', 'x:5432:a:b:', 'a1', ' ', '\n'],
 ];

@@ -5,6 +5,7 @@
 
 import { TOO_DEEP } from '../json-access.ts';
 import { assignedSecrets, NAME_HINT } from './secrets/assignments.ts';
+import { cookiesIn } from './secrets/cookies.ts';
 import { type Finding, MARK } from './secrets/finding.ts';
 import { ISSUED_HINT, issuedKeys } from './secrets/issued-keys.ts';
 import { PLACE_HINT, placedSecrets } from './secrets/placed-secrets.ts';
@@ -97,6 +98,8 @@ export class SecretRedactor {
       if (OPAQUE_FIELDS.has(name) || (isMedia && name === 'data' && isEncoded(field))) return [name, field];
       let context: Named = nameStrength(name) || containerStrength(name) ? { name } : inner;
       if (label && label.value === name) context = { name: label.name };
+      // A value that is described: `"db_password": { "sensitive": true, "value": "…" }`.
+      else if (named && !named.isInside && /^value$/i.test(name) && nameStrength(named.name)) context = named;
       if (isJwk && JWK_SECRETS.has(name)) context = { name: 'secret' };
       if (isSecret && /^(?:data|stringData)$/.test(name)) context = { name: 'secrets' };
       return [this.text(name), this.#value(field, depth + 1, context)];
@@ -125,8 +128,9 @@ export class SecretRedactor {
     // What the text itself shows is the more exact kind, unless something of the value is left.
     if (!named || text.includes(MARK) || value === '') return text;
     const strength = nameStrength(named.name);
+    const isCookies = /cookie$/i.test(named.name) && cookiesIn(value, 0).length > 0;
     const isSecret = strength && !named.isInside ? isSecretValue(value, strength, 'quoted') : looksSecret(value);
-    return isSecret ? this.#mark('secret-field') : text;
+    return isSecret || isCookies ? this.#mark('secret-field') : text;
   }
 
   /** JSON in a text, such as the arguments of a call, has fields whose names indicate secrets. */
@@ -203,6 +207,9 @@ function labelOf(
   const label = entries.find(
     ([name, text]) => LABELS.test(name) && typeof text === 'string' && nameStrength(text),
   )?.[1];
+  // A cookie as browsers store it.
+  if (value?.[0] === 'value' && ['name', 'domain', 'path'].every((field) => entries.some(([name]) => name === field)))
+    return { name: 'cookie', value: 'value' };
   if (!value || typeof label !== 'string') return undefined;
   const isClear = /^value$/i.test(value[0]) || (typeof value[1] === 'string' && isStriking(value[1]));
   return isClear ? { name: label, value: value[0] } : undefined;

@@ -2,13 +2,22 @@
  * Secrets that the name before them shows: `API_KEY=…`, `"token": "…"`, `--password …`, `<password>…`, `name: TOKEN, value: …`. A pattern
  * finds the words that such names end in; the name around the word and the value after it are read by hand, at a bounded cost.
  */
+import { cookiesIn } from './cookies.ts';
 import { COLOUR, type Finding } from './finding.ts';
-import { containerStrength, type NameStrength, nameStrength } from './secret-names.ts';
-import { isSecretValue, isStriking, looksRandom, type ValueStyle } from './secret-values.ts';
+import { containerStrength, isTypedName, type NameStrength, nameStrength } from './secret-names.ts';
+import {
+  isSecretValue,
+  isStriking,
+  isStrikingPhrase,
+  looksRandom,
+  switchesCase,
+  type ValueStyle,
+} from './secret-values.ts';
+import { endOf, MAX_VALUE, matchAt, trimmed } from './value-bounds.ts';
 
 /** A pattern that every text with such a value matches, in capitals or not. */
 export const NAME_HINT: string =
-  'pass|secret|token|pwd|passwd|cookie|credential|auth|jwt|key|psk|csrf|sig=|code=|_pin|otp|kennwort|senha|contrasena|parola|mnemonic|seed|phrase|recovery';
+  'pass|secret|token|pwd|pw(?![a-z])|passwd|cookie|cred|auth|jwt|key|psk|csrf|sig=|code=|_pin|otp|kennwort|senha|contrasena|contraseña|пароль|密码|密碼|パスワード|비밀번호|parola|mnemonic|seed|phrase|recovery';
 const TERM = new RegExp(NAME_HINT, 'gi');
 const NAME_CHARACTER = /[A-Za-z0-9_.-]/;
 const MAX_NAME = 80;
@@ -18,7 +27,7 @@ const QUOTE = `(?:\\\\{0,8}["'\`]|%22|&quot;|&#34;|\\\\u0022)`;
 const TYPE = "(?:string|String|str|any|Optional\\[str\\]|SecretStr|&?(?:'static )?str)(?:[ \\t]*\\|[ \\t]*\\w{1,20})?";
 /** Between a name and its value, at the end of the name. */
 const ASSIGNED = new RegExp(
-  `${NOISE}{0,3}(?:\\[[0-9]{1,6}\\])?${QUOTE}?\\]?${NOISE}{0,3}[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,2}(=>|:=|=|:[ \\t]{0,4}${TYPE}[ \\t]{0,4}=|:|%3[DA]|\\\\u003d)(?![=>~])[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,3}`,
+  `${NOISE}{0,3}(?:\\[[0-9]{1,6}\\]|[ ][[(][^\\])\\n]{0,40}[\\])](?=:))?${QUOTE}?\\]?${NOISE}{0,3}[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,2}(=>|:=|=|:[ \\t]{0,4}${TYPE}[ \\t]{0,4}=|:(?!\\?)|%3[DA]|：|是|\\\\u003d)(?![=>~])[*_]{0,2}[ \\t]{0,40}(?:${NOISE}[ \\t]{0,4}){0,3}(?:(?:&|!!)\\w{1,40}[ \\t]{1,4})?`,
   'iy',
 );
 /** `name: X` and its value on the next line or in the next attribute. */
@@ -27,22 +36,25 @@ const NAMED_VALUE = new RegExp(
   'iy',
 );
 /** `define('X', 'value')`, `["X", "value"]`, `'X', 'value'`. */
-const LISTED = /["'][ \t]{0,8},[ \t]{0,8}(?=["'])/y;
+const LISTED = /["'][ \t]{0,8},[ \t]{0,40}(?:default[ ]?=[ ]?)?(?=["'])/y;
+/** `<key>X</key><string>value</string>`. */
+const PAIRED = /(?:<\/\w{1,40})?>\s{0,40}<(?:string|value)>(?=[^<\n]{1,1000}<\/)/iy;
 /** `setApiKey('value')`. */
 const CALLED = /\([ \t]{0,4}(?=["'`])/y;
 const READS =
   /^(?:get|read|find|fetch|load|has|is|parse|verify|decode|create|generate|use|validate|check|require|delete|remove|list)(?=[A-Z_])/;
 /** What is used if a variable is not set: `process.env.TOKEN ?? 'value'`. */
 const OTHERWISE = /[\w.$[\]"'()]{1,120}[ \t]{1,4}(?:\?\?|\|\||or)[ \t]{1,4}(?=["'`])/y;
-/** `| password | value |`. */
-const CELL = /[ \t]{0,40}\|[ \t]{0,40}(?=[^\s|])/y;
-/** `the password of the database is value`. */
-const SAID = /(?:[ \t]+[a-z]{1,20}){0,6}[ \t]+(?:is|was|are)[ \t]*:?[ \t]+[`"'*]{0,2}|[ \t]{1,4}[`"']?(?=[A-Za-z0-9])/y;
+/** `| password | value |`, but not `(user|password|token)`. */
+const CELL = /(?:[ \t]{1,40}\|[ \t]{0,40}|\|[ \t]{1,40})(?=[^\s|])/y;
+/** `the password of the database is value`, `the token for the API: value`. */
+const SAID =
+  /(?:[ \t]+(?!commit|hash|sha|digest|checksum|id\b)[A-Za-z]{1,20}){1,6}:[ \t]+[`"'*]{0,2}|(?:[ \t]+[a-z]{1,20}){0,6}[ \t]+(?:is|was|are|ist|war|lautet|est|es|era|é|è)[ \t]*:?[ \t]+[`"'*]{0,2}|[ \t]{1,4}[`"']?(?=[A-Za-z0-9])/y;
 const ELEMENT = />(?=[^<\n]{1,1000}<\/)/y;
 const SPACE = /[ \t]{1,20}(?=\S)/y;
 const BLOCK = /[|>][+-]?[ \t]*\r?\n([ \t]+)(?=\S)/y;
 
-const OPENING = new RegExp(`(?:[bruf]{1,2}(?=["']))?(${QUOTE})`, 'iy');
+const OPENING = new RegExp(`(?:(?:[brufn]{1,2}|@)(?=["']))?(${QUOTE})`, 'iy');
 /** Where a value without quotes ends: before white space, quotes, colour codes, escapes, and before the next field. */
 const BARE_END = new RegExp(
   `[\\s"'\`<>]|${COLOUR}|\\\\[nrt"'\\\\u]|[,;&](?=\\s|$|["'}\\])]|[\\w .-]{1,40}[=:])|&&|\\|(?=\\s|$)|%(?:26|22|7D|2C)`,
@@ -51,7 +63,6 @@ const BARE_END = new RegExp(
 const AUTH_SCHEME =
   /(?:Bearer|Basic|Token|ApiKey|Api-Key|Negotiate|GenieKey|Splunk|SSWS|DSN|FlyV1|PRIVATE-TOKEN|OAuth|Key)(?: |%20|\+){1,5}/iy;
 const OTHER_SCHEME = /(?:Digest|AWS4-HMAC-SHA256|Signature|Hawk|Hmac|OAuth)\s/iy;
-const MAX_VALUE = 10_000;
 
 /** The values in a text that are assigned to names of secrets. */
 export function assignedSecrets(text: string): Finding[] {
@@ -95,6 +106,8 @@ interface Connection {
   readonly at: number;
   readonly by: 'assignment' | 'value' | 'list' | 'element' | 'space' | 'said';
   readonly sign?: string;
+  /** A verb connects them: `the password is value`. */
+  readonly isStated?: boolean;
 }
 
 class ValueReader {
@@ -115,10 +128,11 @@ class ValueReader {
     const strength = nameStrength(name) ?? containerStrength(name) ?? queryStrength(text, start, name);
     if (!strength) return [];
     const connection = this.#connection(start, end);
-    // The user of a URL is no name: `https://access-token:…@host`.
+    // The user of a URL is no name: `https://access-token:…@host`. Nor is the type of a resource: `arn:aws:…:secret:prod/db`.
     if (!connection || text.slice(start - 3, start) === '://') return [];
+    if (text[start - 1] === ':' && /\barn:[\w:*-]{1,100}$/.test(text.slice(Math.max(0, start - 110), start))) return [];
     const kind = kindOf(name, connection);
-    if (/cookie$/i.test(name) && connection.by === 'assignment') return this.#cookies(connection.at, end);
+    if (/cookie$/i.test(name) && /^(?:assignment|value)$/.test(connection.by)) return this.#cookies(connection.at, end);
     if (/authorization$/i.test(name)) return this.#authorization(connection, kind);
     const block = connection.sign === ':' ? matchAt(BLOCK, text, connection.at) : undefined;
     if (block) return this.#lines(connection.at + block[0].length, (block[1] as string).length, strength, kind);
@@ -134,6 +148,8 @@ class ValueReader {
     if (text[start - 1] === '<' && matchAt(ELEMENT, text, end)) return { at: end + 1, by: 'element' };
     const named = matchAt(NAMED_VALUE, text, end);
     if (named) return { at: end + named[0].length, by: 'value' };
+    const paired = matchAt(PAIRED, text, end);
+    if (paired) return { at: end + paired[0].length, by: 'element' };
     const listed = matchAt(LISTED, text, end);
     if (listed) return { at: end + listed[0].length, by: 'list' };
     const called = READS.test(text.slice(start, end).replace(/^.*\./, '')) ? undefined : matchAt(CALLED, text, end);
@@ -147,7 +163,7 @@ class ValueReader {
       return { at: end + space[0].length, by: text[start - 1] === '-' ? 'space' : 'list' };
     if (space && isArgument(text, start, end)) return { at: end + space[0].length, by: 'space' };
     const said = matchAt(SAID, text, end);
-    return said ? { at: end + said[0].length, by: 'said' } : undefined;
+    return said ? { at: end + said[0].length, by: 'said', isStated: /[a-z]/.test(said[0]) } : undefined;
   }
 
   #value(connection: Connection, name: string, strength: NameStrength): Omit<Finding, 'kind'> | undefined {
@@ -158,7 +174,10 @@ class ValueReader {
     if (by === 'said') {
       const bare = trimmed(text, at, this.#bareEnd(at));
       const value = text.slice(bare.start, bare.end);
-      return isStriking(value) && isSecretValue(value, 'weak', 'bare') ? bare : undefined;
+      // `single-pass parser2Mode` is no pass.
+      if (!connection.isStated && strength === 'weak' && /(?:pass|auth|cookie)$/i.test(name)) return undefined;
+      const isClear = isStriking(value) || (connection.isStated && isTypedName(name) && isStrikingPhrase(value));
+      return isClear && isSecretValue(value, 'weak', 'bare') ? bare : undefined;
     }
     const quoted = this.#quoted(at);
     if (quoted) {
@@ -178,7 +197,10 @@ class ValueReader {
     const style = styleOf(text, bare, connection, name);
     if (
       by === 'space' &&
-      !(hasShape(value, strength) || (strength === 'strong' && /[^A-Za-z]/.test(value) && value.length >= 6))
+      !(
+        hasShape(value, strength) ||
+        (strength === 'strong' && (/[^A-Za-z]/.test(value) ? value.length >= 6 : switchesCase(value)))
+      )
     )
       return undefined;
     if (value.startsWith('-') && by === 'space') return undefined;
@@ -244,26 +266,21 @@ class ValueReader {
     const isCommand = /^\s/.test(text.slice(nameEnd, nameEnd + 1));
     const end = quoted?.end ?? Math.min(endOf(text, '\n', at), endOf(text, '"', at), endOf(text, "'", at));
     const start = quoted?.start ?? at;
-    const kind = 'cookie';
-    const findings: Finding[] = [];
     const written = text.slice(start, Math.min(end, start + MAX_VALUE));
     this.#cookiesEnd = start + written.length;
-    for (const { index, 1: before = '', 2: value = '' } of written.matchAll(/([\w.$%-]{1,100}=)([^;\s,]{8,8000})/g)) {
-      if (
-        /^(?:path|domain|expires|max-age|samesite)=$/i.test(before) ||
-        value.startsWith('[redacted') ||
-        /^[$<{]/.test(value)
-      )
-        continue;
-      const from = start + index + before.length;
-      findings.push({ start: from, end: from + value.length, kind });
-    }
+    const findings = cookiesIn(written, start);
     const whole = written.trim();
-    if (findings.length === 0 && !isCommand && !whole.includes('=') && hasShape(whole, 'weak'))
+    if (
+      findings.length === 0 &&
+      !isCommand &&
+      !whole.includes('=') &&
+      hasShape(whole, 'weak') &&
+      isSecretValue(whole, 'weak', 'bare')
+    )
       findings.push({
         start: start + written.indexOf(whole),
         end: start + written.indexOf(whole) + whole.length,
-        kind,
+        kind: 'cookie',
       });
     return findings;
   }
@@ -316,7 +333,7 @@ function isArgument(text: string, start: number, end: number): boolean {
   if (text[start - 1] === '-') return true;
   const before = text.slice(Math.max(0, start - 60), start);
   if (
-    /\b(?:set|setx|setenv|configure set)[ \t]+(?:-\w+[ \t]+)*(?:\/\/\S+:)?$/.test(before) ||
+    /\b(?:set|setx|setenv|configure set)[ \t]+(?:-\w+[ \t]+)*(?:\/\/\S+:)?$/i.test(before) ||
     /\blogin\s+\S+\s+$/.test(before)
   )
     return true;
@@ -338,11 +355,16 @@ function styleOf(
   if (by === 'element') return 'quoted';
   if (sign === '=' && /^[A-Z][A-Z0-9_]+$/.test(name) && text[start - 1] === '=') return 'environment';
   const rest = text.slice(end, end + 40);
+  // `?user=ada&password=value`, `user=ada password=value dbname=shop`.
+  const isPair = text[start - 1] === '=' && /^(?:&[\w.-]{1,30}=|[ ][a-z_]{2,20}=)/i.test(rest);
+  if (isPair || (sign === '=' && /[?&]/.test(text[start - name.length - 2] ?? ''))) return 'line';
   return /^[ \t]*(?:\r?\n|$|#)/.test(rest) || /^\\[nr"]/.test(rest) ? 'line' : 'bare';
 }
 
 /** Whether a value in code is a variable: `password=password2)`, `token = accessToken2;`. */
 function isVariable(value: string, name: string, text: string, end: number, style: ValueStyle): boolean {
+  // An anchor or a comment, and a type with parameters: `[token]: #token`, `key: Key<Type>`.
+  if (style !== 'environment' && (/^#[a-z-]*$/.test(value) || /^<[A-Z]/.test(text.slice(end, end + 2)))) return true;
   if (style === 'environment' || !/^[A-Za-z_$][\w$]*$/.test(value)) return false;
   const follows = text[end] ?? '';
   if (value.toLowerCase() === name.toLowerCase()) return true;
@@ -370,30 +392,4 @@ function kindOf(name: string, { sign }: Connection): string {
   if (/^(?:x-)?(?:[a-z]+-)?(?:api-?key|auth-token|api-token)$/i.test(name) && sign === ':') return 'api-key-header';
   if (/^[A-Z][A-Z0-9_]*$/.test(name) && sign === '=') return 'environment-secret';
   return 'secret-field';
-}
-
-/** Without white space around it, and without the signs that end a sentence or close what was opened before. */
-function trimmed(text: string, from: number, to: number): { readonly start: number; readonly end: number } {
-  let [start, end] = [from, to];
-  while (start < end && /\s/.test(text[start] as string)) start++;
-  while (end > start && /[\s,;]/.test(text[end - 1] as string)) end--;
-  if (end > start && text[end - 1] === '.') end--;
-  const value = text.slice(start, Math.min(end, start + 300));
-  // The end of a parameter: `secret: Secret): Result`.
-  const closing = /^[^([{]*?(?=[)\]}](?:[:;,{]|$))/.exec(value)?.[0].length;
-  if (closing !== undefined && closing > 0) return { start, end: start + closing };
-  if (end > start && ')]}'.includes(text[end - 1] as string) && !/[([{]/.test(value)) {
-    while (end > start && ')]};'.includes(text[end - 1] as string)) end--;
-  }
-  return { start, end };
-}
-
-function endOf(text: string, sign: string, from: number): number {
-  const end = text.slice(from, from + MAX_VALUE).indexOf(sign);
-  return end < 0 ? Math.min(text.length, from + MAX_VALUE) : from + end;
-}
-
-function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text) ?? undefined;
 }

@@ -12,6 +12,8 @@ interface CommandOption {
 }
 
 const SPACED = '[ =]{1,4}';
+/** What is between a command and its option, also in lines that a backslash continues. */
+const BETWEEN = '(?:[^\\n|;]|\\\\\\r?\\n)';
 
 const OPTIONS: readonly CommandOption[] = [
   { commands: 'redis-cli', option: `(?:-a|--pass)${SPACED}`, hint: 'redis-cli' },
@@ -33,7 +35,21 @@ const OPTIONS: readonly CommandOption[] = [
   },
   { commands: 'wpa_passphrase', option: '\\S{1,100}[ ]{1,4}', hint: 'wpa_passphrase' },
   { commands: 'net', option: '/user:\\S{1,100}[ ]{1,4}', hint: '/user:' },
+  { commands: 'net', option: 'user[ ]{1,4}\\S{1,100}[ ]{1,4}(?=\\S{1,100}[ ]{1,4}/)', hint: 'net user' },
+  { commands: 'mc', option: 'alias set (?:\\S{1,300} ){2}\\S{3,100} ', hint: 'mc alias' },
   { commands: 'sqlplus', option: '[\\w.-]{1,100}/', hint: 'sqlplus' },
+];
+
+/** Commands whose output is a secret and nothing else. */
+const PRINTING: readonly { readonly command: string; readonly hint: string }[] = [
+  { command: 'cat [^\\n]{0,200}(?:key|token|secret|password|passwd|\\.pass)(?:\\.\\w{1,5})?', hint: 'cat ' },
+  { command: 'openssl rand [^\\n]{1,60}', hint: 'openssl rand' },
+  { command: 'pwgen\\b[^\\n]{0,60}', hint: 'pwgen' },
+  { command: '(?:gh|gcloud|heroku|fly|flyctl) auth[: ][^\\n]{0,60}token', hint: ' auth' },
+  { command: 'kubectl create token [^\\n]{1,100}', hint: 'create token' },
+  { command: 'kubectl get secret[^\\n]{1,200}base64 (?:-d|-D|--decode)', hint: 'get secret' },
+  { command: 'op read [^\\n]{1,200}', hint: 'op read' },
+  { command: 'pass show [^\\n]{1,100}', hint: 'pass show' },
 ];
 
 /** The places of the group `secret`. Every repetition is bounded, and every pattern starts with what is rare. */
@@ -42,16 +58,22 @@ export const COMMAND_PLACES: readonly Place[] = [
     kind: 'command-password',
     hint,
     pattern: new RegExp(
-      `\\b(?:${commands})\\b(?:[^\\n|;]{0,300}?\\s|\\s)${option}["']?(?<secret>[^\\s"'$<{-][^\\s"'<{]{3,400})`,
+      `\\b(?:${commands})\\b(?:${BETWEEN}{0,300}?\\s|\\s)${option}["']?(?<secret>[^\\s"'$<{-][^\\s"'<{]{3,400})`,
       'dg',
     ),
   })),
-  {
+  // `-u user:password`, and `-u key:` without a password.
+  ...[
+    `[^\\s:"'$<{]{0,100}["']?:["']?(?<secret>[^\\s"'$<{]{3,300})`,
+    `(?<secret>(?=[^\\s:]{0,100}[0-9])[^\\s:"'$<{]{10,200}):["']?(?=\\s|$)`,
+  ].map((login) => ({
     kind: 'command-password',
     hint: 'curl',
-    pattern:
-      /\bcurl\b[^\n]{0,500}?\s(?:-u|--user|--proxy-user)[ =]["']?[^\s:"'$]{1,100}:(?<secret>[^\s"'$<{]{3,300})/dg,
-  },
+    pattern: new RegExp(
+      `\\bcurl\\b(?:[^\\n]|\\\\\\r?\\n){0,500}?\\s(?:-[a-zA-Z]{0,6}u|--user|--proxy-user)[ =]{1,4}["']?${login}`,
+      'dg',
+    ),
+  })),
   {
     kind: 'command-password',
     hint: 'login',
@@ -111,5 +133,30 @@ export const COMMAND_PLACES: readonly Place[] = [
     pattern:
       /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,4000})["']?\s{0,4}\|[^\n|]{0,200}--(?:password-stdin|with-token)/dg,
   },
+  {
+    kind: 'command-password',
+    hint: 'sudo',
+    pattern:
+      /\b(?:echo|printf)\s{1,4}(?:-n\s{1,4})?["']?(?<secret>[^\s"'$<{|-][^\s"'<{|]{3,200})["']?\s{0,4}\|\s{0,4}sudo\s[^\n|]{0,80}?(?:-\w{0,4}S|--stdin)\b/dg,
+  },
+  {
+    kind: 'command-password',
+    hint: 'AUTH ',
+    pattern:
+      /(?:^|> ?)AUTH[ ]{1,4}(?:[\w.-]{1,60}[ ]{1,4})?["']?(?<secret>(?=[^\s"']{0,200}[0-9])[^\s"'$<{]{6,400})["']?[ ]{0,4}\r?$/dgm,
+  },
+  {
+    kind: 'command-password',
+    hint: 'SETUSER',
+    pattern: /\bSETUSER\s{1,4}\S{1,100}(?:\s{1,4}[^\s>]{1,100}){0,20}\s{1,4}>(?<secret>[^\s"'$<{]{4,400})/dg,
+  },
+  ...PRINTING.map(({ command, hint }) => ({
+    kind: 'printed-secret',
+    hint,
+    pattern: new RegExp(
+      `\\b(?:${command})[ \\t]{0,4}\\r?\\n(?<secret>(?=\\S{0,200}[0-9])[A-Za-z0-9+/=_.~!@#%^&*-]{12,4000})[ \\t]{0,4}\\r?(?=\\n|$)`,
+      'dg',
+    ),
+  })),
   { kind: 'command-password', hint: '::add-mask::', pattern: /::add-mask::(?<secret>[^\s"'$<{]{4,4000})/dg },
 ];

@@ -28,4 +28,6 @@ export interface Place {
   readonly pattern: RegExp;
   /** A text without it has no such place. */
   readonly hint: string;
+  /** Whether this is a secret, where the place alone does not show it. */
+  readonly isSecret?: (value: string) => boolean;
 }

@@ -147,6 +147,47 @@ const ISSUED: readonly IssuedKey[] = [
   ...keys('firecrawl-key', 'fc-', `${HEX}{32}`),
   ...keys('nvidia-key', 'nvapi-', `${WORD}{50,100}`),
   ...keys('voyage-key', 'pa-', `${WORD}{40,60}`, { mixed: true }),
+  ...keys('trello-token', 'ATTA', `${HEX}{60,80}`),
+  ...keys('bedrock-key', 'ABSK', `[A-Za-z0-9+/]{100,160}={0,2}`),
+  ...keys('jina-key', 'jina_', `${WORD}{50,80}`),
+  ...keys('swarm-token', 'SWMTKN-1-', '[0-9a-z]{40,60}-[0-9a-z]{20,30}'),
+  ...keys('hubspot-token', 'pat-na1- pat-na2- pat-eu1- pat-ap1-', `${HEX}{8}-${HEX}{4}-${HEX}{4}-${HEX}{4}-${HEX}{12}`),
+  ...keys('octopus-key', 'API-', '[A-Z0-9]{25,36}'),
+  ...keys('apify-token', 'apify_api_', `${ALNUM}{30,50}`),
+  ...keys('aiven-password', 'AVNS_', `${WORD}{16,30}`),
+  ...keys('context7-key', 'ctx7sk-', `${WORD}{30,50}`),
+  ...keys('mailersend-key', 'mlsn.', `${HEX}{60,70}`),
+  ...keys('polar-token', 'polar_oat_', `${ALNUM}{30,60}`),
+  ...keys('trigger-key', 'tr_dev_ tr_prod_ tr_stg_', `${ALNUM}{16,40}`),
+  ...keys('valtown-token', 'vtwn_', `${ALNUM}{20,40}`),
+  ...keys('xata-key', 'xau_', `${ALNUM}{24,48}`),
+  ...keys('inngest-key', 'signkey-prod- signkey-test-', `${HEX}{32,64}`),
+  ...keys('paddle-key', 'pdl_live_apikey_ pdl_sdbx_apikey_', '[A-Za-z0-9_]{40,80}'),
+  ...keys('readme-key', 'rdme_', '[a-z0-9]{60,80}'),
+  ...keys('amazon-token', 'amzn.mws.', `${HEX}{8}-${HEX}{4}-${HEX}{4}-${HEX}{4}-${HEX}{12}`),
+  ...keys('amazon-token', 'amzn1.oa2-cs.v1.', `${HEX}{60,70}`),
+  ...keys('bitbucket-token', 'BBDC-', `[A-Za-z0-9+/=_-]{40,50}`),
+  ...keys('paseto', 'v1.local. v2.local. v3.local. v4.local.', `${WORD}{40,4000}(?:\\.${WORD}{1,1000})?`),
+  ...keys('nats-seed', 'SUA SUB SUC SUD SAA SAB SAC SAD SOA SOB', '[A-Z2-7]{55}'),
+  ...keys('wandb-key', 'wandb_v1_', `${WORD}{40,100}`),
+  ...keys('backblaze-key', 'K000 K001 K002 K003 K004 K005', '[A-Za-z0-9+/]{27}', { mixed: true }),
+  ...keys('api-key', 'sk_prod_ sk_dev_ cal_live_', `${ALNUM}{20,100}`, { mixed: true }),
+  ...keys('mollie-key', 'live_ test_', `${ALNUM}{30}`, { mixed: true }),
+  // Hashes of passwords, as `crypt` writes them: salted, and short enough to be guessed.
+  ...keys('password-hash', '$1$ $apr1$', '[A-Za-z0-9./]{1,8}\\$[A-Za-z0-9./]{22}'),
+  ...keys('password-hash', '$5$ $6$', '(?:rounds=[0-9]{1,9}\\$)?[A-Za-z0-9./]{1,16}\\$[A-Za-z0-9./]{43,86}'),
+  ...keys('password-hash', '$2a$ $2b$ $2y$', '[0-9]{2}\\$[A-Za-z0-9./]{53}'),
+  ...keys('password-hash', '$y$ $7$', '[A-Za-z0-9./]{1,10}\\$[A-Za-z0-9./]{1,86}\\$[A-Za-z0-9./]{43}'),
+  ...keys(
+    'password-hash',
+    '$argon2id$ $argon2i$ $argon2d$',
+    'v=[0-9]{1,3}\\$[mtp0-9=,]{5,40}\\$[A-Za-z0-9+/]{8,90}\\$[A-Za-z0-9+/]{16,180}',
+  ),
+  ...keys(
+    'password-hash',
+    'pbkdf2_sha256$ pbkdf2_sha1$',
+    '[0-9]{1,9}\\$[A-Za-z0-9]{1,64}\\$[A-Za-z0-9+/]{26,64}={0,2}',
+  ),
   ...keys('jwt', 'eyJ', `${WORD}{10,4000}\\.${WORD}{10,16000}\\.${WORD}{10,4000}`),
   ...keys('jwe', 'eyJ', `${WORD}{10,4000}\\.${WORD}{0,4000}\\.${WORD}{10,100}\\.${WORD}{2,16000}\\.${WORD}{10,100}`),
 ];
@@ -183,6 +224,7 @@ function issuedKeyAt(text: string, index: number, prefix: string): Finding | und
       key.rest.lastIndex = index + shorter.length;
       if (!key.rest.test(text)) continue;
       const end = key.rest.lastIndex;
+      if (isRepeated(text.slice(index + shorter.length, end))) continue;
       if (!key.mixed || isMixed(text.slice(start, end))) return { start, end, kind: key.kind };
     }
   }
@@ -193,6 +235,11 @@ function startOf(text: string, index: number, { before }: IssuedKey): number | u
   if (!before) return startsWord(text, index) ? index : undefined;
   const found = before.pattern.exec(text.slice(Math.max(0, index - before.length), index));
   return found ? index - found[0].length : undefined;
+}
+
+/** Whether a key is a placeholder: `ghp_xxxxxxxx`. */
+function isRepeated(rest: string): boolean {
+  return rest.length >= 12 && new Set(rest.slice(0, 40)).size <= 3;
 }
 
 function isMixed(text: string): boolean {

@@ -1,15 +1,26 @@
 /** Secrets that their place shows: passwords in URLs, arguments of well-known commands, cookies of a jar, values of a Kubernetes secret. */
+
+import { CODE_PLACES } from './code-arguments.ts';
 import { COMMAND_PLACES } from './command-passwords.ts';
+import { COOKIE_HINT, commandCookies } from './cookies.ts';
 import { type Finding, MARK, type Place } from './finding.ts';
-import { isSecretValue, looksRandom } from './secret-values.ts';
+import { isSecretValue, isStriking, looksRandom } from './secret-values.ts';
 
 /** The secrets in a text that their place shows. */
 export function placedSecrets(text: string): Finding[] {
-  return [...urlPasswords(text), ...PLACES.flatMap((place) => inPlace(text, place)), ...kubernetesSecrets(text)];
+  return [
+    ...urlPasswords(text),
+    ...PLACES.flatMap((place) => inPlace(text, place)),
+    ...commandCookies(text),
+    ...kubernetesSecrets(text),
+  ];
 }
 
 const AUTHORITY = /([^\s:/?#@"'`<>{}\\]{0,200}):(?!\d{1,5}(?:[/?#\s]|$))([^\s"'`<>\\]{1,300})@(?=[A-Za-z0-9[(])/y;
 const USER = /([^\s:/?#@"'`<>{}\\]{20,300})@(?=[A-Za-z0-9[])/y;
+
+/** What the form of a URL is explained with. */
+const TEMPLATE = /^(?:password|passwd|pass|pwd|secret|token|(?:your|my|some)[-_]?(?:password|token))$/i;
 
 /** `scheme://user:password@host`. A key may also be the user. */
 function urlPasswords(text: string): Finding[] {
@@ -27,6 +38,7 @@ function urlPasswords(text: string): Finding[] {
     // Not over the path: `https://host:x/y@z` has no password, unless what is before the `@` has no end of an authority.
     if (!found || password.startsWith(MARK) || /^(?:\$|<|\{|%7B|\*+$)/.test(password) || password.includes('://'))
       continue;
+    if (TEMPLATE.test(password)) continue;
     findings.push({ start: from + user.length + 1, end: from + user.length + 1 + password.length, kind });
   }
   return findings;
@@ -69,17 +81,17 @@ const PLACES: readonly Place[] = [
     hint: 'Key=',
     pattern: /(?:AccountKey|SharedAccessKey|SharedSecretKey)=(?<secret>[A-Za-z0-9+/]{20,120}={0,2})/dg,
   },
-  { kind: 'url-password', hint: '@', pattern: /[\w.-]{1,60}:(?<secret>[^\s"'`@<>$]{3,100})@(?:tcp|unix|udp)\(/dg },
+  ...['@tcp(', '@unix(', '@udp('].map((hint) => ({
+    kind: 'url-password',
+    hint,
+    pattern: /[\w.-]{1,60}:(?<secret>[^\s"'`@<>$]{3,100})@(?:tcp|unix|udp)\(/dg,
+  })),
   ...COMMAND_PLACES,
+  ...CODE_PLACES,
   {
     kind: 'database-password',
     hint: 'IDENTIFIED',
     pattern: /\bIDENTIFIED (?:WITH \w{1,40} )?BY ['"](?<secret>[^'"\n]{3,200})['"]/dg,
-  },
-  {
-    kind: 'cookie',
-    hint: 'curl',
-    pattern: /\bcurl\b[^\n]{0,500}?\s(?:-b|--cookie)[ =]["']?[\w.%-]{1,100}=(?<secret>[^\s"';$<{]{8,4000})/dg,
   },
   {
     kind: 'cookie',
@@ -117,6 +129,75 @@ const PLACES: readonly Place[] = [
     hint: 'AWS4-HMAC-SHA256',
     pattern: /AWS4-HMAC-SHA256[^\n]{0,400}?Signature=(?<secret>[0-9a-f]{64})/dg,
   },
+  // An id and its secret next to each other, as in a table or a list of arguments.
+  ...['AKIA', 'ASIA'].map((hint) => ({
+    kind: 'aws-secret-key',
+    hint,
+    pattern: new RegExp(
+      `${hint}[A-Z2-7]{16}["'\`]?[\\s,;:|/]{1,8}["'\`]?(?<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])`,
+      'dg',
+    ),
+  })),
+  {
+    kind: 'twilio-key',
+    hint: 'AC',
+    pattern: /\bAC[0-9a-f]{32}["'`]?[\s,:|]{1,8}["'`]?(?<secret>[0-9a-f]{32})(?![0-9a-f])/dg,
+  },
+  {
+    kind: 'login',
+    hint: ' / ',
+    pattern:
+      /\b(?:credentials?|creds|log-?in|zugangsdaten)\b[^\n:/]{0,40}:[*_]{0,2}\s{1,4}[`"']?[\w.@+-]{2,80}[`"']? \/ [`"']?(?<secret>(?=[^\s/]{0,60}[0-9])[^\s/`"'$<{][^\s/`"'<{]{5,100})/dgi,
+  },
+  {
+    kind: 'password-input',
+    hint: '<input',
+    pattern:
+      /<input\b(?=[^>\n]{0,400}?\btype=\\?["']password\b)[^>\n]{0,400}?\bvalue=\\?["'](?<secret>[^"'\\\n{}$<]{4,300})\\?["']/dg,
+  },
+  {
+    kind: 'database-password',
+    hint: 'jdbc:oracle',
+    pattern: /\bjdbc:oracle:\w{1,10}:[\w.-]{1,60}\/(?<secret>[^\s"'@$<{]{3,100})@/dg,
+  },
+  // Data that says of itself that it is one: an output of Terraform, a cookie as browsers store it.
+  {
+    kind: 'secret-field',
+    hint: '"sensitive"',
+    pattern: /"sensitive"\s{0,8}:\s{0,8}true,[^{}]{0,200}?"value"\s{0,8}:\s{0,8}"(?<secret>[^"\n]{4,4000})"/dg,
+  },
+  {
+    kind: 'cookie',
+    hint: '"domain"',
+    pattern:
+      /"name"\s{0,8}:\s{0,8}"[^"\n]{1,100}",\s{0,40}"value"\s{0,8}:\s{0,8}"(?<secret>[^"\n]{16,4000})",\s{0,40}"domain"/dg,
+  },
+  // A sentence announces a secret that stands in a line of its own, or at the end of the same line.
+  {
+    kind: 'announced-secret',
+    hint: ':\n',
+    pattern:
+      /\b(?:password|passcode|passphrase|token|(?:api|secret|access) key)\b[^\n]{0,100}:[ \t]{0,4}(?:\r?\n[ \t]{0,8}(?:```\w{0,10})?){1,3}[`*]{0,3}(?<secret>(?=\S{0,200}[0-9])[A-Za-z0-9+/=_.~!@#%^&*-]{12,4000})[`*]{0,3}[ \t]{0,4}(?=\r?\n|$)/dgi,
+    isSecret: (value: string) => looksRandom(value) || isStriking(value),
+  },
+  {
+    kind: 'announced-secret',
+    hint: ' password',
+    pattern:
+      /(?<=\b(?:[Tt]emporary|[Gg]enerated|[Ii]nitial|[Nn]ew|[Dd]efault|[Aa]dmin|[Rr]oot)(?: \w{1,20}){0,3}) password\b[^\n:]{1,80}:[ ]{1,4}(?<secret>(?=\S{0,60}[0-9])(?=\S{0,60}[A-Z])(?=\S{0,60}[a-z])\S{8,100})[ \t]{0,4}(?=\r?\n|$)/dg,
+    isSecret: (value: string) => !/[/\\]/.test(value) && /[A-Z]/.test(value) && /[a-z]/.test(value),
+  },
+  {
+    kind: 'announced-secret',
+    hint: 'New value: ',
+    pattern: /password[^\n]{1,100}\r?\nNew value: (?<secret>\S{8,200})/dgi,
+  },
+  {
+    kind: 'one-time-code',
+    hint: ' code',
+    pattern:
+      /(?<=\b(?:[Vv]erification|[Ss]ecurity|[Oo]ne-time|[Ll]og-?in|2FA|OTP|[Aa]uth|[Aa]uthentication|[Cc]onfirmation)) code(?: is|:) [*`"']{0,2}(?<secret>[0-9]{3}[ -]?[0-9]{1,5})(?![\w.]\w)/dg,
+  },
   { kind: 'shared-access-signature', hint: 'sig=', pattern: /[?&;]sig=(?<secret>[A-Za-z0-9%+/=_-]{20,200})/dg },
   {
     kind: 'app-key',
@@ -127,19 +208,20 @@ const PLACES: readonly Place[] = [
 
 /** A pattern that every text with such a secret matches. */
 export const PLACE_HINT: string = [
-  ...new Set(PLACES.map(({ hint }) => hint.replace(/[.]/g, '\\.'))),
-  ...[':\\/\\/', '[MNO][A-Za-z0-9]{22}', 'kind:'],
+  ...new Set(PLACES.map(({ hint }) => hint.replace(/[.()|$>]/g, '\\$&'))),
+  ...[':\\/\\/', '[MNO][A-Za-z0-9]{22}', 'kind:', COOKIE_HINT],
 ]
   .filter((hint) => hint !== '')
   .join('|');
 
-function inPlace(text: string, { kind, pattern, hint }: Place): Finding[] {
+function inPlace(text: string, { kind, pattern, hint, isSecret }: Place): Finding[] {
   if (!text.includes(hint)) return [];
   const findings: Finding[] = [];
   for (const match of text.matchAll(pattern)) {
     const [start, end] = match.indices?.groups?.secret ?? [0, 0];
     const value = text.slice(start, end);
     if (value.startsWith(MARK) || !isSecretValue(value, 'strong', 'quoted')) continue;
+    if (isSecret && !isSecret(value)) continue;
     findings.push({ start, end, kind });
   }
   return findings;

@@ -10,12 +10,12 @@
 export type NameStrength = 'strong' | 'weak' | 'code' | 'vendor' | 'words';
 
 const STRONG = new Set(
-  'password passwd passwort kennwort senha motdepasse wachtwoord haslo parola contrasena passphrase passcode pwd secret credential authorization apikey apisecret apitoken privatekey secretkey accesskey accesstoken refreshtoken clientsecret authtoken'.split(
+  'password passwd passwort kennwort senha motdepasse wachtwoord haslo parola contrasena passphrase passe passcode pwd pw psk requirepass masterauth secret credential authorization apikey apisecret apitoken privatekey secretkey accesskey accesstoken refreshtoken clientsecret authtoken'.split(
     ' ',
   ),
 );
 const WEAK = new Set(
-  'token pass auth cookie jwt bearer sid sessionid phpsessid jsessionid csrf xsrf psk oauth sessiontoken authkey signature sig dsn mac'.split(
+  'token pass auth cookie jwt bearer sid sessionid phpsessid jsessionid csrf xsrf oauth sessiontoken authkey creds signature sig dsn mac'.split(
     ' ',
   ),
 );
@@ -30,7 +30,7 @@ const KEYS = new Set(
 );
 /** Keys that are names or public. */
 const PLAIN_KEYS = new Set(
-  'primary foreign partition sort cache public row group shift hot map lookup index object natural surrogate unique composite join translation message i18n config storage react list item menu arrow shortcut keyboard idempotency dedupe routing publishable site bundle store host known query registry tree'.split(
+  'primary foreign partition sort cache public row group shift hot map lookup index object natural surrogate unique composite join translation message i18n config storage react list item menu arrow shortcut keyboard idempotency dedupe routing publishable site bundle store host known query registry tree recv send'.split(
     ' ',
   ),
 );
@@ -56,6 +56,9 @@ interface Meaning {
   readonly each: NameStrength | undefined;
 }
 
+/** `password` in scripts that have no words of Latin letters. */
+const OTHER_SCRIPT = /(?:пароль|密码|密碼|パスワード|비밀번호)$/i;
+
 /** Names repeat: the same few occur thousands of times in a session. */
 const meanings = new Map<string, Meaning>();
 const NO_MEANING: Meaning = { own: undefined, each: undefined };
@@ -65,7 +68,7 @@ function meaningOf(name: string): Meaning {
   const known = meanings.get(name);
   if (known) return known;
   if (meanings.size >= 5000) meanings.clear();
-  const parts = words(name);
+  const parts = OTHER_SCRIPT.test(name) ? ['password'] : words(name);
   const last = parts.at(-1) ?? '';
   const isPlural = /s$/i.test(name) && !(last === 'tokens' && parts.length === 1);
   const meaning = {
@@ -79,7 +82,9 @@ function meaningOf(name: string): Meaning {
 /** Whether a name is that of something to type, which may be a number. */
 export function isTypedName(name: string): boolean {
   return (
-    /^(?:password|passwd|passcode|passwort|pwd|secret)$/.test(words(name).at(-1) ?? '') || nameStrength(name) === 'code'
+    /^(?:password|passwd|passcode|passwort|kennwort|passe|contrasena|senha|parola|pwd|pw|secret)$/.test(
+      words(name).at(-1) ?? '',
+    ) || nameStrength(name) === 'code'
   );
 }
 
@@ -91,6 +96,8 @@ const COUNTED = new Set(
 
 function words(name: string): string[] {
   return name
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
     .toLowerCase()
@@ -116,12 +123,13 @@ function classify(all: readonly string[]): NameStrength | undefined {
   if (last === 'token')
     return STRONG_TOKENS.has(before)
       ? 'strong'
-      : COUNTED.has(before) || before === 'next' || before === 'page'
+      : COUNTED.has(before) || before === 'next' || before === 'page' || before === 'public'
         ? undefined
         : 'weak';
   if (GLUED_TOKEN.test(last)) return 'weak';
   if (last === 'secret' && before === 'has') return undefined;
   if (STRONG.has(last) || GLUED.test(last)) return NEGATED.has(before) ? undefined : 'strong';
+  if (before === 'pass' && /^(?:phrase|word|wd|code)$/.test(last)) return 'strong';
   if (WORD_LISTS.has(last) || (last === 'words' && WORD_LISTS.has(before))) return 'words';
   if (CODES.has(last) || (last === 'code' && (before === 'mfa' || before === 'verification' || before === 'otp')))
     return 'code';
@@ -131,7 +139,7 @@ function classify(all: readonly string[]): NameStrength | undefined {
 
 /** Names in which words are not set apart: `PGPASSWORD`. */
 const GLUED =
-  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|store|key)pass)$/;
+  /(?:password|passwd|passphrase|apikey|secretkey|accesskey|authtoken|accesstoken|clientsecret|(?:user|db|root|admin|smtp|mail|sudo|become|store|key)pass|(?:user|db|root|admin|bind|smtp|mail)pw)$/;
 /** `identitytoken`, but not `nexttoken`, which is a place in a list. */
 const GLUED_TOKEN = /^(?:identity|registry|user|login|bearer|service|device|push|id|csrf|xsrf|session)token$/;
 const STRONG_TOKENS = new Set(

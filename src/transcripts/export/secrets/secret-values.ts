@@ -21,18 +21,25 @@ const NOT_VALUES = new Set(
   required optional hidden visible empty missing invalid incorrect wrong expired valid set unset unknown redacted masked hashed encrypted plaintext
   changeme changeit change-me change_me placeholder example todo tbd dummy default secret password passwd token key apikey api_key api-key
   bearer basic digest oauth oauth2 jwt disabled enabled prompt ask interactive keychain env file vault inherit auto const let var return await new function
-  sk-... your_password your_token your_api_key mypassword insert_here replace_me xxx`.split(/\s+/),
+  sk-... your_password your_token your_api_key mypassword insert_here replace_me xxx value fake
+  sample test testing foo bar foobar pass yyy mytoken mysecret`.split(/\s+/),
 );
 
 const PLACEHOLDER =
-  /^(?:<.*>|\[.*\]|\{\{?.*|\$.*|%[A-Za-z_]+%|[*x•.…#?-]+|(?:your|my|the|insert|replace|enter|put|some|example|sample|dummy|fake|placeholder|todo)[-_ ].*|.*[-_](?:here|placeholder|goes-here|example)|.*(?:\.\.\.|…)|sk-\.*|x{4,}.*)$/i;
+  /^(?:<.*>|\[.*\]|\{\{?.*|\$.*|%[A-Za-z_]+%|[*x•.…#?-]+|(?:your|my|the|insert|replace|enter|put|some|example|sample|dummy|fake|placeholder|todo)[-_ ].*|.*[-_](?:here|placeholder|goes-here|example)|.*(?:\.\.\.|…)|sk-\.*|x{4,}.*|.*x{8,}|.*[*•]{3,}.*|(?:[a-z]+[-_ ])*change[-_ ]?(?:me|this|it)(?:[-_ ][a-z]+)*)$/i;
 const REFERENCE =
   /^(?:!|@Microsoft|\w{3,10}\.env\b|import\.meta|os\.|env[.:([]|ENV\[|var\.|local\.|data\.|module\.|secrets?\.[a-z]|config[.([]|settings\.|self\.|this\.|req\.|request\.|ctx\.|args\.|options\.|vault:|op:\/\/|ssm:|arn:|sops:|ref\+|sha(?:256|384|512)[:-]|urn:|file:\/\/|secret\/|projects\/|data:)/;
 const SCHEME = /^(?:Bearer|Basic|Token) +(?=\S{8})/i;
 /** The name of a variable: `API_KEY = "API_KEY"`. */
 const VARIABLE = /^[A-Z]+(?:_[A-Z]+)+$/;
+/** What a test calls its values: `valid-refresh-token`. */
+const KIND = /^(?:[a-z]+[-_])+(?:token|secret|password|key)s?$|^[a-z_-]*(?:fake|dummy|example|placeholder)[a-z_-]*$/i;
+/** A regular expression. */
+const PATTERN = /\[\^|\[[A-Za-z0-9]-[A-Za-z0-9]|\(\?[:=!<]|\\[dws][+*{]/;
 const CALL = /^[A-Za-z_$][\w$.:>-]*[([{]/;
 const DOTTED = /^[A-Za-z_$][\w$]*(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*)+$/;
+/** A step of a scale, as design tokens are named: `color.brand.500`. */
+const STEP = /^[a-z][a-zA-Z]*(?:[.-][a-zA-Z]+)*[.-]\d{1,4}$/;
 const LETTERS = /^[A-Za-z_$-]+$/;
 const URL = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ]|$)/;
@@ -45,7 +52,7 @@ const BETWEEN_TEXTS = /^[\s+,)\]};:?&|]/;
 const NAMED_SECRET = /\b(?:password|passphrase|secret|token|key|credential)s?\b/i;
 /** What a form says about a field: `Password is required`, `must have 12 characters`. */
 const MESSAGE =
-  /^(?:(?:this |a |an )?(?:password|passphrase|passcode|secret|token|(?:\w+ )?key|credentials?)s? (?:is|are|must|should|was|has|have|cannot|can|does|do|field|too)|must|please|invalid|incorrect|wrong|missing|forgot|choose|confirm|at least|use at least|no|not|see|same as)\b/i;
+  /^(?:(?:this |a |an )?(?:password|passphrase|passcode|secret|token|(?:\w+ )?key|credentials?)s? (?:is|are|must|should|was|has|have|cannot|can|does|do|field|too)|must|please|invalid|incorrect|wrong|missing|forgot|defaults?|choose|confirm|at least|use at least|no|not|see|same as)\b/i;
 
 /** Whether this value of a field with such a name is a secret. */
 export function isSecretValue(whole: string, strength: NameStrength, style: ValueStyle): boolean {
@@ -57,8 +64,9 @@ export function isSecretValue(whole: string, strength: NameStrength, style: Valu
   // Between quotes, or in a field of data, words under the name of a secret are a passphrase.
   const isPhrase = isSpaced && strength === 'strong' && style === 'quoted';
   if (isPhrase && /^(?:my|the|some) /i.test(value)) return !NAMED_SECRET.test(value);
-  if (NOT_VALUES.has(value.toLowerCase()) || PLACEHOLDER.test(value) || REFERENCE.test(value)) return false;
-  if (VARIABLE.test(value)) return false;
+  if (NOT_VALUES.has(value.toLowerCase().replace(/[!?]$/, '')) || PLACEHOLDER.test(value) || REFERENCE.test(value))
+    return false;
+  if (VARIABLE.test(value) || KIND.test(value) || PATTERN.test(value)) return false;
   if (isPath(value) || URL.test(value) || DATE.test(value)) return false;
   if (isPhrase) return !MESSAGE.test(value) && !BETWEEN_TEXTS.test(whole);
   if (isSpaced && isSentence(value)) return false;
@@ -67,8 +75,12 @@ export function isSecretValue(whole: string, strength: NameStrength, style: Valu
   }
   if (strength === 'vendor') return looksRandom(value) && !isSpaced;
   if (strength === 'weak')
-    return !isSpaced && (hasDigitAndLetter(value) ? value.length >= 8 : value.length >= 20 && looksRandom(value));
-  const isWord = LETTERS.test(value) && !looksRandom(value);
+    return (
+      !isSpaced &&
+      !STEP.test(value) &&
+      (hasDigitAndLetter(value) ? value.length >= 8 : value.length >= 20 && looksRandom(value))
+    );
+  const isWord = LETTERS.test(value) && !looksRandom(value) && !switchesCase(value);
   if (style === 'bare') return !isWord && value.length >= 6;
   if (style === 'line') return value.length >= 5 && (!isWord || /^[a-z]{6,}$/.test(value));
   return true;
@@ -84,7 +96,18 @@ export function looksRandom(value: string): boolean {
   if (digits >= 2) return true;
   // Few digits: capitals and small letters in turn, and fewer vowels than words have.
   const vowels = longest.match(/[aeiou]/gi)?.length ?? 0;
-  return /[a-z]/.test(longest) && /[A-Z]{2}/.test(longest) && vowels / longest.length < 0.3;
+  return /[a-z]/.test(longest) && /[A-Z]{2}/.test(longest) && vowels / longest.length < 0.3 && pieceLength(longest) < 4;
+}
+
+/** How many letters the words have on average that capitals set apart: 3 in `getKeyId`. */
+function pieceLength(value: string): number {
+  return value.length / (value.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g)?.length ?? 1);
+}
+
+/** Whether letters are capitals and small ones more often in turn than in a name: `fDEFMBNClPrC`. */
+export function switchesCase(value: string): boolean {
+  if (value.length < 8 || value.length > 100 || !/^[A-Za-z]+$/.test(value)) return false;
+  return /[A-Z]/.test(value) && pieceLength(value) < 3;
 }
 
 const ALGORITHM = /(?<![A-Za-z])(?:sha|md|base|utf|oauth|aes|rsa|ed|x|es|hs|rs|ps|v|http|ipv|crc|argon)[-_]?\d+/gi;
@@ -100,6 +123,19 @@ export function isStriking(value: string): boolean {
     /[a-z]/.test(examined) &&
     (/[A-Z]/.test(examined) || /[!@#$%^&*?]/.test(examined)) &&
     !/[-_:=]/.test(examined)
+  );
+}
+
+/** Whether a value that a sentence calls a password looks like one: words with a capital, a digit and a sign between them. */
+export function isStrikingPhrase(value: string): boolean {
+  const examined = value.slice(0, EXAMINED).replace(ALGORITHM, '');
+  return (
+    examined.length >= 8 &&
+    /^[\w!@#$%^&*?+.-]+$/.test(examined) &&
+    !/\.[a-z]{1,4}$/.test(examined) &&
+    /[A-Z]/.test(examined) &&
+    /[a-z]/.test(examined) &&
+    /[0-9]/.test(examined)
   );
 }
 

@@ -1,0 +1,130 @@
+/** Secrets in source code and chats, and inside of other encodings. */
+import { alnum, base64, hex, type SecretSample, sample, upper, url64 } from './export-secret-parts.ts';
+
+const q = (value: unknown): string => JSON.stringify(value);
+
+export const SOURCE_SECRETS: readonly SecretSample[] = [
+  sample('python constant', alnum(32), (s) => `import boto3\n\nAPI_SECRET = "${s}"\n`),
+  sample(
+    'python keyword argument',
+    'tulip-Motor-19',
+    (s) => `conn = psycopg2.connect(host="db", user="app", password="${s}", dbname="app")`,
+  ),
+  sample('python dict', alnum(24), (s) => `config = {'host': 'db', 'passwd': '${s}', 'db': 1}`),
+  sample('python env default', alnum(32), (s) => `SECRET_KEY = os.environ.get("SECRET_KEY", "${s}")`),
+  sample('js object', alnum(32), (s) => `module.exports = {\n  jwtSecret: '${s}',\n  port: 3000,\n};`),
+  sample('js fallback', alnum(26), (s) => `const secret = process.env.JWT_SECRET || '${s}';`),
+  sample('js jwt.sign', 'my-s3cr3t-sign1ng', (s) => `const t = jwt.sign({ id }, '${s}', { expiresIn: '1h' });`),
+  sample('js hmac', alnum(32), (s) => `crypto.createHmac('sha256', '${s}').update(body).digest('hex')`),
+  sample('go struct', alnum(20), (s) => `cfg := mysql.Config{User: "app", Passwd: "${s}", Net: "tcp"}`),
+  sample('go short declaration', hex(48), (s) => `\tencryptionKey := "${s}"\n`),
+  sample('ruby hash rocket', alnum(24), (s) => `Aws.config.update(:secret_access_key => "${s}")`),
+  sample('java setter', 'Gr33n.Fields', (s) => `dataSource.setPassword("${s}");`),
+  sample('java constant', alnum(32), (s) => `private static final String CLIENT_SECRET = "${s}";`),
+  sample('c# property', alnum(18), (s) => `new NetworkCredential { UserName = "svc", Password = "${s}" }`),
+  sample('swift let', alnum(36), (s) => `let apiToken: String = "${s}"`),
+  sample('kotlin', alnum(20), (s) => `storePassword = "${s}"\nkeyAlias = "upload"`),
+  sample('rust', alnum(32), (s) => `const AUTH_TOKEN: &str = "${s}";`),
+  sample('php array', alnum(18), (s) => `'mysql' => [ 'username' => 'app', 'password' => '${s}', ],`),
+  sample('perl', alnum(12), (s) => `my $dbh = DBI->connect($dsn, 'app', '${s}'); # password`),
+  sample('elixir', url64(64), (s) => `config :app, AppWeb.Endpoint, secret_key_base: "${s}"`),
+  sample(
+    'chat: password is',
+    'Zebra!Lamp42',
+    (s) => `The admin password is ${s}, please log in and check the dashboard.`,
+  ),
+  sample('chat: login with', 'm4rmalade-Skies', (s) => `Log in with user test@acme.io and password: ${s}`),
+  sample('chat: backticks', alnum(28), (s) => `Use the API key \`${s}\` for the staging server.`),
+  sample('chat in german', 'Sonnen-Blume77', (s) => `Das Passwort lautet ${s} und gilt bis Freitag.`),
+  sample('chat: markdown table', alnum(22), (s) => `| field | value |\n| --- | --- |\n| password | ${s} |\n`),
+  sample('chat: credential pair', 'K1lo-Watt-88', (s) => `Credentials: admin / ${s}`),
+  sample('claude tool input', alnum(30), (s) =>
+    q({
+      type: 'tool_use',
+      name: 'Write',
+      input: { file_path: '/app/.env', content: `A=1\nSTRIPE_WEBHOOK_SECRET=${s}\n` },
+    }),
+  ),
+  sample('codex arguments', alnum(30), (s) =>
+    q({
+      type: 'function_call',
+      name: 'shell',
+      arguments: q({ command: ['bash', '-lc', `export NPM_TOKEN=${s} && npm publish`] }),
+    }),
+  ),
+  sample('opencode part', alnum(20), (s) =>
+    q({ type: 'tool', tool: 'bash', state: { input: { command: `mysql -uroot -p'${s}' -e 'show tables'` } } }),
+  ),
+  sample('json in json in json', alnum(24), (s) => q({ a: q({ b: q({ clientSecret: s, region: 'eu' }) }) })),
+  sample(
+    'broken json line',
+    alnum(24),
+    (s) => `{"level":30,"msg":"cfg","cfg":"{\\"dbPassword\\":\\"${s}\\",\\"x\\":1}" ...[truncated]`,
+  ),
+  sample('json argv', alnum(24), (s) =>
+    q({ command: ['vault', 'login', '-method=userpass', 'username=ci', `password=${s}`] }),
+  ),
+  sample('json argv, separate', alnum(24), (s) =>
+    q({ cmd: ['az', 'acr', 'login', '--username', 'ci', '--password', s] }),
+  ),
+  sample(
+    'url-encoded form',
+    'p%40ss%21W0rd%23x',
+    (s) => `POST /login\n\nusername=admin%40acme.io&password=${s}&remember=1`,
+  ),
+  sample(
+    'url-encoded nested url',
+    alnum(32),
+    (s) => `redirect=https%3A%2F%2Fapp.acme.io%2Fcb%3Faccess_token%3D${s}%26state%3D1`,
+  ),
+  sample('ansi colours in env', alnum(30), (s) => `\u001b[32mDJANGO_SECRET_KEY\u001b[0m=\u001b[33m${s}\u001b[0m`),
+  sample('ansi inside a key', `ghp_${alnum(36)}`, (s) => `\u001b[1m\u001b[31m${s}\u001b[39m\u001b[22m`),
+  sample('diff added', alnum(30), (s) => `--- a/.env\n+++ b/.env\n@@ -1,2 +1,2 @@\n-API_TOKEN=\n+API_TOKEN=${s}\n`),
+  sample('diff of yaml', alnum(20), (s) => `@@ -4 +4 @@\n-  password: changeme\n+  password: ${s}\n`),
+  sample('grep output', alnum(24), (s) => `src/config/prod.ts:14:  apiKey: "${s}",`),
+  sample('printenv output', alnum(40), (s) => `$ printenv | grep -i tok\nVERCEL_TOKEN=${s}\n`),
+  sample('set -x log', alnum(24), (s) => `++ export DB_PASS=${s}\n++ DB_PASS=${s}\n+ ./migrate.sh`),
+  sample(
+    'github actions log',
+    alnum(24),
+    (s) => `Run ./deploy.sh\n  env:\n    AWS_REGION: eu-west-1\n    DEPLOY_KEY: ${s}\n##[endgroup]`,
+  ),
+  sample('docker inspect', alnum(20), (s) => q({ Config: { Env: ['PATH=/usr/bin', `MYSQL_ROOT_PASSWORD=${s}`] } })),
+  sample(
+    'ps output',
+    alnum(20),
+    (s) => `root  812  0.0  /usr/bin/minio server --access-key=admin --secret-key=${s} /data`,
+  ),
+  sample(
+    'systemd unit',
+    alnum(20),
+    (s) => `[Service]\nEnvironment="RABBITMQ_DEFAULT_PASS=${s}"\nExecStart=/usr/bin/app`,
+  ),
+  sample(
+    'stack trace with config',
+    alnum(24),
+    (s) => `Error: connect ECONNREFUSED\n    config: { user: 'app', password: '${s}', host: 'db' }`,
+  ),
+  sample('python repr', alnum(24), (s) => `Settings(db_user='app', db_password='${s}', debug=False)`),
+  sample('go %+v', alnum(24), (s) => `config: {Host:db Port:5432 User:app Password:${s} SSLMode:disable}`),
+  sample(
+    'json with spaces and unicode escape',
+    `ab\\u0026${alnum(18)}`,
+    (s) => `{ "user" : "x", "password" : "${s}" }`,
+  ),
+  sample('yaml block scalar', alnum(40), (s) => `api_key: |\n  ${s}\nregion: eu\n`),
+  sample('yaml folded anchor', alnum(24), (s) => `secret: &sec "${s}"\ncopy: *sec\n`),
+  sample('html input', alnum(32), (s) => `<input type="password" name="pw" value="${s}">`),
+  sample('csrf meta', base64(64), (s) => `<meta name="csrf-token" content="${s}==" />`),
+  sample('xml android', `AIza${url64(35)}`, (s) => `<string name="google_maps_key" translatable="false">${s}</string>`),
+  sample('plist', alnum(32), (s) => `<key>ClientSecret</key>\n<string>${s}</string>`),
+  sample(
+    'bip39 mnemonic',
+    'ripple scissors kick mammal hire column oak again sun offer wealth tomorrow',
+    (s) => `MNEMONIC="${s}"`,
+  ),
+  sample('ethereum key', `0x${hex(64)}`, (s) => `PRIVATE_KEY=${s}\nRPC=https://rpc.acme.io\n`),
+  sample('prompt of a program', 'velvet-Anchor9', (s) => `Enter password: ${s}\nLogin succeeded.`),
+  sample('generated password', alnum(20), (s) => `$ pwgen -s 20 1\n${s}\n`),
+  sample('rails credentials', url64(40), (s) => `aws:\n  access_key_id: AKIA${upper(16)}\n  secret_access_key: ${s}\n`),
+];
