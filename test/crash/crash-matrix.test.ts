@@ -20,8 +20,7 @@ test.for(SCENARIOS)(
   'I2, I3: killed at any point, "$name" ends like an uninterrupted run',
   { timeout: 600_000 },
   async (scenario) => {
-    const killsResumes = process.env.HOLDFAST_FEWER_KILLS === undefined || STORE_SCENARIOS.has(scenario.name);
-    const cells = await runScenario(scenario, childRunner(child.path), { killsResumes });
+    const cells = await runScenario(scenario, childRunner(child.path));
     all.push(...cells);
     expect(cells.filter((cell) => cell.outcome === 'WRONG')).toEqual([]);
     expect(cells.length).toBeGreaterThan(10);

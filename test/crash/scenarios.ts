@@ -246,7 +246,7 @@ export const SCENARIOS: readonly Scenario[] = [
 
 /**
  * One scenario for each thing that stores do differently: parallel results, fenced effects, progress drafts, contents of calls, erasure,
- * cancellation. On other databases and runtimes, only these also kill the processes that resume.
+ * cancellation. On PostgreSQL, only these also kill the processes that resume, unless `HOLDFAST_ALL_KILLS` is set.
  */
 export const STORE_SCENARIOS: ReadonlySet<string> = new Set([
   'three parallel tools',

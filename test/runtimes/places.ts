@@ -57,7 +57,6 @@ export function runTests(node: string, ...folders: string[]): Promise<Ended> {
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     VITEST: undefined,
     NODE_OPTIONS: undefined,
-    HOLDFAST_FEWER_KILLS: '1',
   };
   return run(node, [vitest, 'run', '--reporter=dot', ...folders], ROOT, env);
 }
