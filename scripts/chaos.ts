@@ -7,13 +7,14 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ChaosReport, chaos, reportOf } from '../test/chaos/chaos.ts';
 import { bundleScript } from '../test/support/bundle.ts';
+import { SEED } from '../test/support/random.ts';
 import { postgresChaos } from '../test/worker/chaos/postgres.ts';
 
 const { values } = parseArgs({
   options: { minutes: { type: 'string' }, seed: { type: 'string' }, postgres: { type: 'boolean' } },
 });
 const minutes = Number(values.minutes ?? 6);
-const seed = Number(values.seed ?? Date.now() % 2 ** 30);
+const seed = Number(values.seed ?? SEED);
 if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
   console.error('usage: npm run chaos [-- --minutes <n>] [--seed <n>] [--postgres]');
   process.exit(2);

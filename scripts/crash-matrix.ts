@@ -9,10 +9,11 @@ import { SCENARIOS } from '../test/crash/scenarios.ts';
 import { bundleScript } from '../test/support/bundle.ts';
 
 const root = join(import.meta.dirname, '..');
-const child = await bundleScript(join(root, 'test', 'crash', 'child.ts'));
+const child = await bundleScript(join(root, 'test', 'crash', 'child.ts'), { keepsCompiledCode: true });
 const cells: Cell[] = [];
 try {
-  for (const scenario of SCENARIOS) cells.push(...(await runScenario(scenario, childRunner(child.path))));
+  for (const scenario of SCENARIOS)
+    cells.push(...(await runScenario(scenario, childRunner(child.path), { random: () => 0 })));
 } finally {
   child.remove();
 }

@@ -3,8 +3,8 @@
  * exits with 1 when one throws, leaves a conversation open or gives a history that a provider would refuse.
  */
 import { parseArgs } from 'node:util';
+import { randomFrom, SEED, seedOf } from '../test/support/random.ts';
 import { ARCHITECTURES, fuzzStream, fuzzTranscript } from '../test/transcripts/fuzz-targets.ts';
-import { randomFrom, seedOf } from '../test/transcripts/mutations.ts';
 
 const options = {
   count: { type: 'string' },
@@ -14,7 +14,7 @@ const options = {
 } as const;
 const { values } = parseArgs({ options });
 const count = Number(values.count ?? 100_000);
-const seed = Number(values.seed ?? Date.now() % 2 ** 30);
+const seed = Number(values.seed ?? SEED);
 const from = Number(values.from ?? 0);
 const formats = ARCHITECTURES.filter((name) => values.format === undefined || values.format === name);
 if (!Number.isSafeInteger(count) || count < 1 || !Number.isSafeInteger(seed) || from < 0 || formats.length === 0) {

@@ -14,7 +14,7 @@ const STEPS: readonly (readonly [cwd: string, command: string, ...args: string[]
   [agents, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund'],
   [join(agents, 'node_modules', 'opencode-ai'), process.execPath, 'postinstall.mjs'],
   [root, 'tsc', '-p', 'test/agents/tsconfig.json'],
-  [root, 'vitest', 'run', '--config', 'test/agents/vitest.config.ts', ...process.argv.slice(2)],
+  [root, 'vitest', 'run', '--project', 'agents', ...process.argv.slice(2)],
 ];
 for (const [cwd, command, ...args] of STEPS) {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' });

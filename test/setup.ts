@@ -1,8 +1,5 @@
-/**
- * Properties run on the same random inputs every time, so that a new failure comes from a change and not from chance.
- * `FAST_CHECK_SEED=<number>` (or `random`) uses other inputs.
- */
+/** Properties run on the inputs of the run's seed, so that a new failure comes from a change and not from chance. */
 import fc from 'fast-check';
+import { SEED } from './support/random.ts';
 
-const seed = process.env.FAST_CHECK_SEED ?? '20261115';
-if (seed !== 'random') fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });

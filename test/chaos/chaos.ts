@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Store } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { randomFrom } from '../loop/people.ts';
+import { randomFrom } from '../support/random.ts';
 import { LEASE_MS } from './agent.ts';
 import { undisturbed, type Verdict, verify } from './verify.ts';
 

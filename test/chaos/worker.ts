@@ -18,7 +18,7 @@ import {
   type Session,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { randomFrom } from '../loop/people.ts';
+import { randomFrom } from '../support/random.ts';
 import { erasable, runAgent } from './agent.ts';
 import { outsideFile } from './outside.ts';
 

@@ -5,7 +5,7 @@ import { sqliteStore } from '../../src/sqlite.ts';
 import { driveScenario } from './drive.ts';
 import { SECRETS } from './scenario-parts.ts';
 
-await driveScenario(async (dir) => ({
+void driveScenario(async (dir) => ({
   store: await sqliteStore(join(dir, 'agent.db')),
   leaks: async () =>
     readdirSync(dir).filter(

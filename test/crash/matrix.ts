@@ -4,9 +4,11 @@
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { type Random, spread } from '../support/random.ts';
+import { scratchRoot } from '../support/scratch.ts';
 import type { Scenario } from './scenario-parts.ts';
 
 /** The report of a process that was not killed. */
@@ -41,14 +43,12 @@ export type RunChild = (scenario: string, dir: string, crashAt: number) => Promi
 
 /** A child process of Node, killed by SIGKILL. `args` follow the scenario, the directory and the point. */
 export function childRunner(script: string, args: readonly string[] = []): RunChild {
-  // The children that are not killed store their compiled code, which starts the others faster.
-  const env = { ...process.env, NODE_COMPILE_CACHE: join(dirname(script), 'compiled') };
   return (scenario, dir, crashAt) =>
     new Promise((resolve, reject) => {
       execFile(
         process.execPath,
         [script, scenario, dir, String(crashAt), ...args],
-        { maxBuffer: 1 << 26, env },
+        { maxBuffer: 1 << 26 },
         (error, stdout, stderr) => {
           if (error?.signal === 'SIGKILL') resolve('killed');
           else if (error) reject(new Error(`${scenario}, crash at ${crashAt}: ${stderr || error.message}`));
@@ -64,41 +64,49 @@ export type CopyDirectory = (from: string, to: string) => Promise<void>;
 /** How a scenario is run. */
 export interface RunOptions {
   readonly copyDirectory?: CopyDirectory;
-  /** Whether processes are also killed while they resume. */
-  readonly killsResumes?: boolean;
+  /** How many points processes are killed at while they resume, of each run that was killed before: all unless given. */
+  readonly resumeKills?: number;
+  /** How many points of the uninterrupted run processes are killed at: all unless given. */
+  readonly kills?: number;
+  /** Chooses the points, if not all are taken. */
+  readonly random: Random;
 }
 
-/** Runs every cell of a scenario. */
-export async function runScenario(
-  scenario: Scenario,
-  run: RunChild,
-  { copyDirectory = async (from, to) => cpSync(from, to, { recursive: true }), killsResumes = true }: RunOptions = {},
-): Promise<readonly Cell[]> {
-  const root = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
+/** Runs the cells of a scenario: all of them, or a spread. */
+export async function runScenario(scenario: Scenario, run: RunChild, options: RunOptions): Promise<readonly Cell[]> {
+  const { copyDirectory = async (from, to) => cpSync(from, to, { recursive: true }), random } = options;
+  const { kills = Number.POSITIVE_INFINITY, resumeKills = Number.POSITIVE_INFINITY } = options;
+  const root = mkdtempSync(join(scratchRoot(), 'holdfast-crash-'));
   try {
     const expected = await finished(run, scenario, directory(root, 'expected'));
     const cells: Cell[] = [];
-    const first = await pooled(expected.points, async (name, i) => {
-      const dir = directory(root, `at-${i + 1}`);
-      const killed = await run(scenario.name, dir, i + 1);
-      if (killed !== 'killed')
-        return { cell: notKilled(scenario, [], name, expected, { got: killed, at: i + 1 }), dir };
-      const copy = directory(root, `resumed-${i + 1}`);
-      await copyDirectory(dir, copy);
-      const outcome = await finished(run, scenario, copy);
-      return { cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
-    });
+    // The runs that are killed while they resume: the one that was killed after its first effect, and the middle one.
+    const bases = [expected.points.indexOf('after effect'), expected.points.length >> 1].filter((i) => i >= 0);
+    const chosen = new Set(spread([...expected.points.keys()], kills, random));
+    if (resumeKills > 0) for (const i of bases) chosen.add(i);
+    const first = await pooled(
+      [...chosen].sort((a, b) => a - b),
+      async (i) => {
+        const name = expected.points[i] ?? '';
+        const dir = directory(root, `at-${i + 1}`);
+        const killed = await run(scenario.name, dir, i + 1);
+        if (killed !== 'killed')
+          return { i, cell: notKilled(scenario, [], name, expected, { got: killed, at: i + 1 }), dir };
+        const copy = directory(root, `resumed-${i + 1}`);
+        await copyDirectory(dir, copy);
+        const outcome = await finished(run, scenario, copy);
+        return { i, cell: judge(scenario, [name], expected, outcome, 1), dir, resumed: outcome.points };
+      },
+    );
     for (const { cell } of first) cells.push(cell);
-    if (!killsResumes) return cells;
-    // Kills during the resume: of the runs that were killed inside an effect, and of the middle one.
-    const bases = new Set([expected.points.indexOf('after effect'), expected.points.length >> 1]);
-    for (const i of bases) {
-      const base = first[i];
+    for (const i of new Set(resumeKills > 0 ? bases : [])) {
+      const base = first.find((one) => one.i === i);
       const killedAt = expected.points[i];
       if (!base?.resumed || killedAt === undefined) continue;
       const { dir, resumed } = base;
       cells.push(
-        ...(await pooled(resumed, async (name, j) => {
+        ...(await pooled(spread([...resumed.keys()], resumeKills, random), async (j) => {
+          const name = resumed[j] ?? '';
           const copy = directory(root, `twice-${i}-${j + 1}`);
           await copyDirectory(dir, copy);
           const killed = await run(scenario.name, copy, j + 1);
@@ -174,11 +182,11 @@ function wrong(scenario: Scenario, killedAt: readonly string[], why: string): Ce
 }
 
 /** Maps with as much concurrency as there are cores. */
-async function pooled<T, U>(items: readonly T[], work: (item: T, index: number) => Promise<U>): Promise<readonly U[]> {
+async function pooled<T, U>(items: readonly T[], work: (item: T) => Promise<U>): Promise<readonly U[]> {
   const results: U[] = new Array(items.length);
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i] as T, i);
+    for (let i = next++; i < items.length; i = next++) results[i] = await work(items[i] as T);
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
   return results;

@@ -12,10 +12,9 @@ import { UiMessageStream } from '../../src/interop/ui-message-stream.ts';
 import { shownUiMessages } from '../../src/interop/ui-messages.ts';
 import { advancing } from '../loop/agent.ts';
 import { Life, World } from '../loop/mortal.ts';
-import { randomFrom } from '../loop/people.ts';
 import { oneLife } from '../session/tail/one-life.ts';
+import { randomFrom, SEED } from '../support/random.ts';
 
-const SEED = Number(process.env.TAIL_SEED ?? Math.floor(Math.random() * 2 ** 30));
 const ROUNDS = 4;
 
 /** Runs the agent to its end through many deaths; returns everything that a reader received, some of it in large steps. */

@@ -7,9 +7,9 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
+import { randomFrom } from '../support/random.ts';
 import { type Note, problemsOf, reopened } from './inbox-model.ts';
 import { Participant, pausing, SESSION } from './inbox-participant.ts';
-import { randomFrom } from './people.ts';
 
 const [dir = '.', seed = 'end'] = process.argv.slice(2);
 const notesFile = join(dir, 'notes.log');

@@ -5,7 +5,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sqliteStore } from '../../src/sqlite.ts';
-import { effectOf, lies, Person, randomFrom } from './people.ts';
+import { randomFrom } from '../support/random.ts';
+import { effectOf, lies, Person } from './people.ts';
 
 const [dir = '.', seed = 'end'] = process.argv.slice(2);
 const effectsFile = join(dir, 'effects.log');

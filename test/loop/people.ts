@@ -165,17 +165,6 @@ export class Person {
 
 const REFUSALS = new Set(['INVALID_ARGUMENT', 'TOOL_CALL_NOT_FOUND', 'CALL_DECIDED', 'CALL_OPEN', 'SESSION_BUSY']);
 
-/** Reproducible numbers from 0 to 1. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Differences between log and effects, and effects beyond what was permitted; empty if there are none. */
 export async function lies(
   session: Session,

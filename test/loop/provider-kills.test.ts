@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ConversationMessage, EvaluationResponse } from '../../src/index.ts';
 import type { Provider } from '../models/providers.ts';
-import { bundleScript } from '../support/bundle.ts';
+import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { type ProviderServer, startProviderServer } from '../support/provider-server/start-provider-server.ts';
 import { CRASHES, type Crash, script } from './provider-agent.ts';
 import { normalized } from './random-agent.ts';
 
 /** The real clients in real processes, on a real database, killed by SIGKILL. */
 
-let child: Awaited<ReturnType<typeof bundleScript>>;
+let child: BundledScript;
 let server: ProviderServer;
 let dir: string;
 /** The result of an uninterrupted process. */

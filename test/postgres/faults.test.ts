@@ -370,7 +370,7 @@ describe('connections that end in the instant that they are open', () => {
     });
     cleanUps.push(async () => unwatch());
     await appendNotes(store, 's', 1, 5);
-    while (proxy.cuts < 4) await appendNotes(store, `s${proxy.cuts}-${Math.random()}`, 1, 1);
+    for (let n = 1; proxy.cuts < 4; n++) await appendNotes(store, `s${n}`, 1, 1);
     await promise;
     expect(await notesOf(store, 's')).toEqual(upTo(5));
   });

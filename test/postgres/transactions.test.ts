@@ -152,7 +152,7 @@ test('an append that follows others at once and does not end in time is cancelle
   cleanUps.push(() => blocker.end());
   const store = await postgresStore(proxy.urlFor(databaseUrl()), { schema, timeoutMs: 500, retryMs: 0 });
   cleanUps.push(() => store.close());
-  const key = Math.floor(Math.random() * 2 ** 31);
+  const key = process.pid;
   await blocker.query(
     `CREATE FUNCTION "${schema}".wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
        PERFORM pg_advisory_xact_lock(${key}); RETURN NEW; END $$;

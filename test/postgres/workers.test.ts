@@ -11,6 +11,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openSession } from '../../src/index.ts';
 import { type PostgresStore, postgresStore } from '../../src/postgres.ts';
 import { createWorker, pgBossDoorbell } from '../../src/worker.ts';
+import { SEED } from '../support/random.ts';
 import { postgresRound } from '../worker/chaos/postgres.ts';
 import { echoing, isCompleted, untilSession } from '../worker/support.ts';
 import { databaseUrl, dropSchema, newSchema } from './support/schemas.ts';
@@ -163,7 +164,7 @@ test('a session whose worker is killed runs elsewhere when its lease has expired
 test('I2, I3: workers, connections and the database die at random, and every conversation equals the undisturbed one', {
   timeout: 1_800_000,
 }, async () => {
-  const report = await postgresRound({ seed: 11, sessions: SESSIONS, print: console.log });
+  const report = await postgresRound({ seed: SEED, sessions: SESSIONS, print: console.log });
   expect(report.wrong).toEqual([]);
   expect(report.takeovers).toBeGreaterThan(0);
   for (const kind of ['kill', 'stop', 'add', 'cut', 'restart']) expect(report.counts[kind]).toBeGreaterThan(0);

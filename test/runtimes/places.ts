@@ -48,8 +48,8 @@ export function bareMachine(node: string): BareMachine {
   return { run: (cwd, program, ...args) => run(join(bin, program), args, cwd, env) };
 }
 
-/** Runs the tests of some folders on another Node, first on the path as for a user. */
-export function runTests(node: string, ...folders: string[]): Promise<Ended> {
+/** Runs tests of the fast tier on another Node, first on the path as for a user. */
+export function runTests(node: string, ...files: string[]): Promise<Ended> {
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
   const bin = join(node, '..');
   const env = {
@@ -58,7 +58,7 @@ export function runTests(node: string, ...folders: string[]): Promise<Ended> {
     VITEST: undefined,
     NODE_OPTIONS: undefined,
   };
-  return run(node, [vitest, 'run', '--reporter=dot', ...folders], ROOT, env);
+  return run(node, [vitest, 'run', '--project', 'fast', '--reporter=dot', ...files], ROOT, env);
 }
 
 function run(program: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ended> {

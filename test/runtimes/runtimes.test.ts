@@ -46,10 +46,13 @@ function project(): string {
   return directory;
 }
 
+/** What depends on the SQLite and the processes of a Node. */
+const FILES = ['conformance', 'kill', 'leases', 'old-databases', 'sqlite-'].map((name) => `test/stores/${name}`);
+
 describe('the store suite, the kill test and the crash matrix pass (D72)', () => {
   test.for(installed('22.23.2', '24.15.0'))('on Node %s', async ([version, node]) => {
     console.log(`Node ${version}: stores and crash matrix`);
-    const { code, output } = await runTests(node, 'test/stores', 'test/crash');
+    const { code, output } = await runTests(node, ...FILES, 'test/crash');
     const failed = output.split('\n').filter((line) => /FAIL|Error|ExperimentalWarning: SQLite/.test(line));
     expect(output.slice(-4000)).toMatch(/Tests.*passed/);
     expect([code, output.includes('ExperimentalWarning: SQLite')], failed.join('\n')).toEqual([0, false]);

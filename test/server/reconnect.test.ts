@@ -23,19 +23,18 @@ import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { advancing } from '../loop/agent.ts';
 import { Life, World } from '../loop/mortal.ts';
-import { randomFrom } from '../loop/people.ts';
 import { hesitant } from '../session/tail/hesitant.ts';
 import { oneLife } from '../session/tail/one-life.ts';
 import { StrictReader } from '../session/tail/strict-reader.ts';
-import { bundleScript } from '../support/bundle.ts';
+import { type BundledScript, bundleScript } from '../support/bundle.ts';
+import { randomFrom, SEED } from '../support/random.ts';
 import { serve, sseMessages } from './support.ts';
 
-const SEED = Number(process.env.TAIL_SEED ?? Math.floor(Math.random() * 2 ** 30));
 const KILLS = 3;
 /** Comments without a new item after which a reader that differs from the log is wrong. */
 const PATIENCE = 100;
 
-let agent: Awaited<ReturnType<typeof bundleScript>>;
+let agent: BundledScript;
 let directory: string;
 beforeAll(async () => {
   agent = await bundleScript(join(import.meta.dirname, '../session/tail/agent-child.ts'));

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { sqliteStore } from '../../src/stores/sqlite/sqlite-store.ts';
+import { randomFrom, SEED } from '../support/random.ts';
 import { expectGapless, logIn, rejection } from './log-of.ts';
 import { countingStore, STORES, slowStore } from './stores.ts';
 import { account, withdraw } from './withdraw.ts';
@@ -26,7 +27,8 @@ describe.for(STORES)('transactions are isolated, on %s', ([, create]) => {
   });
 
   test('100 concurrent withdrawals of 1 from 100 leave 0, on several handles and beside other appends', async () => {
-    const store = slowStore(await create(), () => Math.floor(Math.random() * 3));
+    const random = randomFrom(SEED);
+    const store = slowStore(await create(), () => Math.floor(random() * 3));
     const handles = await Promise.all([open(store), open(store), open(store)]);
     await handles[0]?.dispatch(fill(100));
     await Promise.all([

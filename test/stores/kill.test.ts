@@ -1,15 +1,21 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BundledScript, bundleScript } from '../support/bundle.ts';
+import { SEED } from '../support/random.ts';
 import { openStore, readAll, temporaryDatabase } from './support/temporary.ts';
 
 const KILLS = 50;
 const WRITERS = 2;
-const writer = join(import.meta.dirname, 'support', 'writer.ts');
+let writer: BundledScript;
+beforeAll(async () => {
+  writer = await bundleScript(join(import.meta.dirname, 'support', 'writer.ts'));
+});
+afterAll(() => writer.remove());
 
 /** Runs a writer for some appends, kills it during the next one, and returns what it had acknowledged. */
 async function writeAndKill(path: string, name: string, seed: number, appends: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [writer, path, name, String(seed)], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [writer.path, path, name, String(seed)], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   let errors = '';
   child.stderr.on('data', (chunk) => {
@@ -28,20 +34,19 @@ async function writeAndKill(path: string, name: string, seed: number, appends: n
 test('two writer processes killed at random lose no acknowledged append and leave no half append (I1)', async () => {
   const path = temporaryDatabase();
   const acknowledged: string[] = [];
-  const seed = Date.now() & 0xffff;
   let kills = 0;
   await Promise.all(
     Array.from({ length: WRITERS }, async (_, w) => {
       while (kills < KILLS) {
         const round = kills++;
         // The instant of the kill varies with the speed of the machine.
-        const appends = 1 + ((seed + round * 7919) % 60);
-        acknowledged.push(...(await writeAndKill(path, `w${w}.${round}`, seed + round, appends)));
+        const appends = 1 + ((SEED + round * 7919) % 60);
+        acknowledged.push(...(await writeAndKill(path, `w${w}.${round}`, SEED + round, appends)));
       }
     }),
   );
   expect(kills).toBeGreaterThanOrEqual(KILLS);
-  expect(acknowledged.length, `seed ${seed}`).toBeGreaterThan(KILLS);
+  expect(acknowledged.length, `SEED=${SEED}`).toBeGreaterThan(KILLS);
 
   const store = await openStore(path);
   const { sessions } = await store.listSessions({ limit: 1000 });

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
 import { approveToolCall, settleToolCall } from '../../src/index.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
-import { bundleScript } from '../support/bundle.ts';
+import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { LARGE_TEXT, ODD_SESSION, steps } from './support/old-databases/agents.ts';
 import { copyOf, expectedOf, type Resumable, resumable, textIn } from './support/old-databases/fixture-copy.ts';
 import { killOpening, type Moment } from './support/old-databases/kill-opening.ts';
@@ -62,7 +62,7 @@ const LEFT: readonly Left[] = [
 
 const KILLS = 15;
 
-let opener: Awaited<ReturnType<typeof bundleScript>>;
+let opener: BundledScript;
 beforeAll(async () => {
   opener = await bundleScript(join(import.meta.dirname, 'support', 'old-databases', 'opener.ts'));
 });

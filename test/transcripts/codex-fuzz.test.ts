@@ -2,20 +2,21 @@
 import { describe, expect, test } from 'vitest';
 import { transcriptToEvents, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { CombinedTranscript } from '../../src/transcripts/raw-transcript.ts';
+import { type Random, randomFrom, SEED, seedOf } from '../support/random.ts';
 import { CODEX_CAPTURES, codexSession, RolloutBuilder } from './codex-fixtures.ts';
 import { type Line, linesOf, stateOf, textOfLines } from './fixtures.ts';
 import { checkTranscript } from './fuzz-targets.ts';
-import { mutateText, mutateValue, pick, type Random, randomFrom } from './mutations.ts';
+import { mutateText, mutateValue, pick } from './mutations.ts';
 
 const SESSIONS: readonly CombinedTranscript[] = CODEX_CAPTURES.map(codexSession);
 
 /** Runs a body for many seeds; the error names the seed that failed. */
 function fuzz(count: number, body: (random: Random) => void): void {
-  for (let seed = 1; seed <= count; seed++) {
+  for (let index = 0; index < count; index++) {
     try {
-      body(randomFrom(seed));
+      body(randomFrom(seedOf(SEED, index)));
     } catch (error) {
-      throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
+      throw new Error(`SEED=${SEED}, input ${index}: ${String(error)}`, { cause: error });
     }
   }
 }

@@ -11,6 +11,7 @@ import { openCodeStreamConverter } from '../../src/transcripts/opencode/stream-c
 import { transcriptToEvents, transcriptToMessages } from '../../src/transcripts/parse-transcript.ts';
 import type { RawTranscript } from '../../src/transcripts/raw-transcript.ts';
 import type { StreamConverter } from '../../src/transcripts/stream-converter.ts';
+import type { Random } from '../support/random.ts';
 import { CODEX_LINES, CODEX_STREAM, RolloutBuilder, threadId } from './codex-fixtures.ts';
 import { type Line, stateOf, textOfLines } from './fixtures.ts';
 import {
@@ -22,7 +23,6 @@ import {
   OPENCODE_MESSAGES,
   OPENCODE_STREAM,
   pick,
-  type Random,
   someLines,
 } from './mutations.ts';
 import { refusals } from './refusals.ts';

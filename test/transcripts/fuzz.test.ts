@@ -1,20 +1,20 @@
 /** Damaged transcripts and streams: none throws, none hangs, each ends as a valid conversation. `npm run fuzz` tries many more. */
 import { describe, expect, test } from 'vitest';
 import { transcriptToEvents } from '../../src/transcripts/parse-transcript.ts';
+import { type Random, randomFrom, SEED, seedOf } from '../support/random.ts';
 import { ARCHITECTURES, damagedText, fuzzStream, fuzzTranscript } from './fuzz-targets.ts';
-import { CLAUDE_LINES, type Random, randomFrom, seedOf } from './mutations.ts';
+import { CLAUDE_LINES } from './mutations.ts';
 
 /** Long, so that only a conversion that hangs reaches it. */
 const TIMEOUT = 300_000;
-const SERIES = 1;
 
 /** Runs a body for many seeds; the error names the seed that failed. */
 function fuzz(count: number, body: (random: Random) => void): void {
   for (let index = 0; index < count; index++) {
     try {
-      body(randomFrom(seedOf(SERIES, index)));
+      body(randomFrom(seedOf(SEED, index)));
     } catch (error) {
-      throw new Error(`npm run fuzz -- --seed ${SERIES} --from ${index} --count 1: ${String(error)}`, { cause: error });
+      throw new Error(`npm run fuzz -- --seed ${SEED} --from ${index} --count 1: ${String(error)}`, { cause: error });
     }
   }
 }

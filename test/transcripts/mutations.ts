@@ -1,4 +1,5 @@
 /** Damages real lines in every way that files and hostile authors do; the same for the same seed. */
+import type { Random } from '../support/random.ts';
 import { asks, at, call, returns, says } from './claude-builders.ts';
 import {
   claudeSession,
@@ -10,26 +11,8 @@ import {
   openCodeStream,
 } from './fixtures.ts';
 
-/** Random numbers from 0 to 1, the same for the same seed. */
-export type Random = () => number;
-
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export function pick<T>(random: Random, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)] as T;
-}
-
-/** The next seed of a series: each input has its own, so that one that fails can be repeated alone. */
-export function seedOf(series: number, index: number): number {
-  return (Math.imul(series, 0x9e3779b1) + index) >>> 0;
 }
 
 /** Short lines, so that many thousands of inputs can be made of them. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sqliteStore } from '../../src/sqlite.ts';
+import { SEED } from '../support/random.ts';
 import { reportOf, workerChaos } from './chaos/chaos.ts';
 
 test('I2, I3: workers that are killed and stopped bring every conversation to the end of an undisturbed one', {
@@ -19,7 +20,7 @@ test('I2, I3: workers that are killed and stopped bring every conversation to th
   const report = await workerChaos({
     backend: { store, args: ['sqlite', file, '-'] },
     effects: join(directory, 'effects.log'),
-    seed: 7,
+    seed: SEED,
     sessions: 12,
     workers: 3,
     leaseMs: 1500,

@@ -2,12 +2,21 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { memoryStore } from '../../../src/index.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import { importTranscripts, restoreTranscript } from '../../../src/transcripts.ts';
+import { type BundledScript, bundleScript } from '../../support/bundle.ts';
+import { randomFrom, SEED } from '../../support/random.ts';
 import { folder, write } from '../places.ts';
 import { eventsOf, imported, openSqlite, prompt } from './support.ts';
+
+const random = randomFrom(SEED);
+let importer: BundledScript;
+beforeAll(async () => {
+  importer = await bundleScript(join(import.meta.dirname, 'import-child.ts'));
+});
+afterAll(() => importer.remove());
 
 /** Lines that do not compress: a transaction holds few of them. */
 function noise(session: string, lines: number): string {
@@ -44,8 +53,8 @@ async function endState(store: Store): Promise<unknown> {
 
 /** Imports in a child process. With `reports` it is killed a moment after it has reported so often. */
 async function importInChild(database: string, root: string, reports?: number): Promise<NodeJS.Signals | null> {
-  const args = [database, root, ...(reports === undefined ? [] : [String(reports)])];
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'import-child.ts'), ...args], {
+  const args = [database, root, ...(reports === undefined ? [] : [String(reports), String(random() * 4)])];
+  const child = spawn(process.execPath, [importer.path, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.stdout.on('data', () => child.kill('SIGKILL'));

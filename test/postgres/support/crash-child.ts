@@ -6,7 +6,7 @@ import { CRASH_SCHEMA, storeOf, tablesWith } from './crash-sessions.ts';
 
 const url = process.argv[5] ?? '';
 
-await driveScenario(async (dir) => {
+void driveScenario(async (dir) => {
   const store = await postgresStore(url, { schema: CRASH_SCHEMA, maxConnections: 3, backgroundIndexing: false });
   return { store: storeOf(dir, store), leaks: () => tablesWith(url, dir, SECRETS) };
 });

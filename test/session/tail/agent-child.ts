@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openSession } from '../../../src/index.ts';
 import { sqliteStore } from '../../../src/sqlite.ts';
 import { systemClock } from '../../../src/stores/system-clock.ts';
-import { randomFrom } from '../../loop/people.ts';
+import { randomFrom } from '../../support/random.ts';
 import { runAgent } from './agent.ts';
 
 const [database = '', seed = '1'] = process.argv.slice(2);

@@ -4,7 +4,7 @@
  */
 import { createInterface } from 'node:readline';
 import { sqliteStore } from '../../../src/sqlite.ts';
-import { randomFrom } from '../../loop/people.ts';
+import { randomFrom } from '../../support/random.ts';
 import { RestlessReader } from './restless-reader.ts';
 
 const [database = '', seed = '1'] = process.argv.slice(2);

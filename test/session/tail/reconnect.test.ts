@@ -1,6 +1,6 @@
 /**
  * D74: a reader that is disconnected at random, again and again, ends in the state of the log, while an agent with parallel children
- * streams, is killed and resumed. The seed of a failure is in its message; `TAIL_SEED=<seed>` repeats it as far as processes can be repeated.
+ * streams, is killed and resumed. The seed of a failure is in its message; `SEED=<seed>` repeats it as far as processes can be repeated.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,14 +12,13 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { advancing } from '../../loop/agent.ts';
 import { Life, World } from '../../loop/mortal.ts';
-import { randomFrom } from '../../loop/people.ts';
-import { bundleScript } from '../../support/bundle.ts';
+import { type BundledScript, bundleScript } from '../../support/bundle.ts';
+import { randomFrom, SEED } from '../../support/random.ts';
 import { hesitant } from './hesitant.ts';
 import { oneLife } from './one-life.ts';
 import { RestlessReader } from './restless-reader.ts';
 
 const ROUNDS = Number(process.env.TAIL_ROUNDS ?? 10);
-const SEED = Number(process.env.TAIL_SEED ?? Math.floor(Math.random() * 2 ** 30));
 
 test('memory: readers that are disconnected at random show the log and its open drafts, wherever the agent is killed', async () => {
   const random = randomFrom(SEED);
@@ -50,8 +49,8 @@ test('memory: readers that are disconnected at random show the log and its open 
   expect(totals.progress).toBeGreaterThan(50);
 });
 
-let agent: Awaited<ReturnType<typeof bundleScript>>;
-let reader: Awaited<ReturnType<typeof bundleScript>>;
+let agent: BundledScript;
+let reader: BundledScript;
 let directory: string;
 beforeAll(async () => {
   agent = await bundleScript(join(import.meta.dirname, 'agent-child.ts'));

@@ -26,8 +26,8 @@ import {
 import { createWorker } from '../../../src/worker.ts';
 import { normalized } from '../../chaos/normalized.ts';
 import { effectsIn } from '../../chaos/outside.ts';
-import { randomFrom } from '../../loop/people.ts';
 import { bundleScript } from '../../support/bundle.ts';
+import { randomFrom } from '../../support/random.ts';
 import { ACTING_CALLS, chaosAgent, isSteer, ONCE_TOOLS } from './agent.ts';
 
 export interface Backend {
@@ -120,7 +120,7 @@ function comparable(session: Session): readonly unknown[] {
 }
 
 export async function workerChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const script = await bundleScript(join(import.meta.dirname, 'process.ts'), ['pg', 'pg-boss']);
+  const script = await bundleScript(join(import.meta.dirname, 'process.ts'), { external: ['pg', 'pg-boss'] });
   const run = new Chaos(options, await undisturbed(), script.path);
   try {
     return await run.run();
