@@ -54,7 +54,7 @@ try {
   const waiting = chosen.filter(({ name }) => !reported.has(name));
   // Several tiers use dist: it is built once, before them.
   if (waiting.some(({ name }) => name === 'check' || name === 'runtimes'))
-    await run(['node', 'scripts/build.ts'], 'build');
+    await run(['node', 'scripts/build-if-needed.ts'], 'build');
   const outcomes: Outcome[] = [...reported].map(([name, file]) => outcomeOfReport(name, readReport(file)));
   const work = async (): Promise<void> => {
     for (let tier = waiting.shift(); tier; tier = waiting.shift()) outcomes.push(await runTier(tier));

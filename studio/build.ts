@@ -66,9 +66,10 @@ async function kept(name: string, make: typeof buildStudio): Promise<string> {
   return directory;
 }
 
-function hashOfSources(): string {
+/** A hash of the sources of the package and of the page, and of these files. */
+export function hashOfSources(...others: readonly string[]): string {
   const hash = createHash('sha256');
-  for (const file of ['package-lock.json', ...filesIn('studio'), ...filesIn('src')]) {
+  for (const file of ['package-lock.json', ...others, ...filesIn('studio'), ...filesIn('src')]) {
     hash.update(file).update(readFileSync(join(ROOT, file)));
   }
   return hash.digest('hex').slice(0, 16);

@@ -1,9 +1,10 @@
-/** The rules behind `scripts/check-structure.ts`: that they find what they must, and that the tree keeps them. */
+/** The rules behind `scripts/check-structure.ts` find what they must; `npm run check` applies them to the tree. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { importCycles } from '../scripts/structure/import-cycles.ts';
 import { longFiles } from '../scripts/structure/long-files.ts';
 import { readSources } from '../scripts/structure/read-sources.ts';
+import { unseededTests } from '../scripts/structure/unseeded-tests.ts';
 
 const tree = readSources(join(import.meta.dirname, '..'), ['src', 'test', 'scripts', 'bench']);
 
@@ -12,14 +13,6 @@ describe('the tree', () => {
     const paths = [...tree.keys()];
     expect(paths).toEqual(expect.arrayContaining(['src/core/fold.ts', 'test/structure.test.ts', 'scripts/check.ts']));
     expect(paths.filter((path) => /node_modules|\/fixtures\//.test(path))).toEqual([]);
-  });
-
-  test('no module imports itself through others', () => {
-    expect(importCycles(tree)).toEqual([]);
-  });
-
-  test('no file has more than 400 lines', () => {
-    expect(longFiles(tree)).toEqual([]);
   });
 });
 
@@ -84,4 +77,13 @@ describe('long files', () => {
       { path: 'c.ts', lines: 401 },
     ]);
   });
+});
+
+test.for([
+  ['Math.random()', 'const at = Math.random() * 3;', true],
+  ['a seed of the clock', 'const seed = Date.now() % 2 ** 30;', true],
+  ['numbers of the run’s seed', 'const random = randomFrom(SEED);', false],
+] as const)('a test with %s is reported if it cannot be repeated', ([, source, isReported]) => {
+  const path = 'test/loop/some.test.ts';
+  expect(unseededTests(new Map([[path, source]]))).toEqual(isReported ? [path] : []);
 });

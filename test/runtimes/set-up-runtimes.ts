@@ -48,7 +48,7 @@ export default function setUp(project: TestProject): void {
     runtimes[version] = binary;
   }
   project.provide('runtimes', runtimes);
-  execFileSync(...npm('run', 'build'), { cwd: ROOT, stdio: 'pipe' });
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build-if-needed.ts')], { cwd: ROOT, stdio: 'pipe' });
   const packed = execFileSync(...npm('pack', '--json', '--pack-destination', cache), { cwd: ROOT, encoding: 'utf8' });
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ readonly filename: string }];
   project.provide('tarball', join(cache, filename));
