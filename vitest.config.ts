@@ -29,7 +29,7 @@ interface Tier {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function tier(name: string, { globalSetup = [], ...test }: Tier): TestProjectInlineConfiguration {
+function tier(name: string, { globalSetup = [], env = {}, ...test }: Tier): TestProjectInlineConfiguration {
   return {
     // The examples import the package by its name, as users do: here it is the sources.
     resolve: {
@@ -46,6 +46,8 @@ function tier(name: string, { globalSetup = [], ...test }: Tier): TestProjectInl
       // Long, so that only a test that hangs reaches it: no test asserts a duration.
       testTimeout: 300_000,
       hookTimeout: 300_000,
+      // Processes that tests start from sources or packages begin with the code that earlier ones compiled.
+      env: { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/holdfast-compiled'), ...env },
       ...test,
       exclude: ['**/node_modules/**', ...(test.exclude ?? [])],
     },

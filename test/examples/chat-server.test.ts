@@ -5,11 +5,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, expect, test } from 'vitest';
-import { programIn, withSources } from '../support/documents.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { programIn } from '../support/documents.ts';
+import { installPackage } from '../support/shell-transcript.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'holdfast-chat-'));
 const running = new Set<ChildProcess>();
+beforeAll(() => installPackage(directory));
 afterAll(() => {
   for (const server of running) server.kill('SIGKILL');
   rmSync(directory, { recursive: true, force: true });
@@ -25,8 +27,8 @@ const STATEMENTS = program
 /** The program with a crash point after each of its statements. */
 function mortalProgram(): string {
   const lines = program.split('\n').map((line, i) => (STATEMENTS.includes(i) ? `${line} die(${i});` : line));
-  return withSources(`${lines.join('\n')}
-    function die(line: number) { if (process.env.DIE_AFTER === String(line)) process.kill(process.pid, 'SIGKILL'); }`);
+  return `${lines.join('\n')}
+    function die(line: number) { if (process.env.DIE_AFTER === String(line)) process.kill(process.pid, 'SIGKILL'); }`;
 }
 
 interface Server {

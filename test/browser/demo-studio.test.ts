@@ -6,7 +6,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { executionsIn } from '../../src/cli/demo/workspace.ts';
 import type { AgentProcess } from '../../src/server.ts';
 import { isDead } from '../../src/session/process-identity.ts';
-import { RunningCommand } from './running-command.ts';
+import { RunningCommand } from '../cli/running-command.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'holdfast-demo-studio-'));
 const workspace = join(dir, 'killed', 'workspace');
