@@ -54,8 +54,8 @@ function release(): number {
     if (version !== packageVersion) console.log(`  set the version of package.json to ${version}`);
     console.log(`  date the section ${version} of CHANGELOG.md and commit it`);
     console.log(`  create the tag ${tagOf(version)}`);
-    console.log('\nand after a push of the tag, release.yml would run');
-    console.log(`  ${publishCommand(version, { isDryRun }).join(' ')}`);
+    console.log(`\nand release.yml, after a push of the tag:\n  ${publishCommand(version).join(' ')}`);
+    console.log(`To see what that would send:\n  ${publishCommand(version, { isDryRun }).join(' ')}`);
     return 0;
   }
   if (isPublishing) return run(...publishCommand(version)) ? 0 : 1;
@@ -88,7 +88,9 @@ function leaks(files: readonly { readonly path: string; readonly text: string }[
   const inLocks = locks.map((path) => ({ path, text: read(path) }));
   return [
     ...[...files, ...inLocks].flatMap(({ path, text }) =>
-      [...new Set(findLeaks(text, machine))].map((name) => `${path} names ${name}, which is of this machine`),
+      [...new Set(findLeaks(text, machine))].map(
+        (name) => `${path} names ${name}, a folder of this machine or its registry`,
+      ),
     ),
     ...inLocks.flatMap(({ path, text }) => addressesIn(text).map((address) => `${path} names the address ${address}`)),
   ];
