@@ -7,13 +7,13 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { importTranscripts } from '../src/transcripts.ts';
+import { playDemo } from '../test/browser/studio/play-demo.ts';
 import { playRelease } from '../test/browser/studio/play-release.ts';
-import { playScenes } from '../test/browser/studio/scenes.ts';
 import { StudioHost } from '../test/browser/studio/studio-host.ts';
 import { launch } from '../test/browser/support.ts';
 import { recordShots } from './shots/record-shots.ts';
 import type { Shot } from './shots/shot.ts';
-import { stateShots } from './shots/state-shots.ts';
+import { STATE_SHOTS } from './shots/state-shots.ts';
 
 const FOLDER = join(import.meta.dirname, '../screenshots');
 const [imported] = process.argv.slice(2);
@@ -45,10 +45,8 @@ mkdirSync(FOLDER, { recursive: true });
 const host = await StudioHost.start(playRelease);
 const browser = await launch();
 try {
-  await playScenes(host);
+  await playDemo(host);
   const ofRecord = await recordShots(host);
-  const ofStates = await stateShots(host);
-  await beginRun();
   if (imported !== undefined) await importTranscripts(host.store, { paths: [imported] });
   const { sessions } = await host.store.listSessions({ tags: ['imported'], limit: 20 });
   const more = sessions.map(
@@ -58,7 +56,7 @@ try {
       shows: 'article',
     }),
   );
-  for (const shot of [...SHOTS, ...ofRecord, ...ofStates, ...more]) {
+  for (const shot of [...SHOTS, ...ofRecord, ...STATE_SHOTS, ...more]) {
     if (ONLY && !ONLY.includes(shot.name)) continue;
     for (const look of LOOKS) await take(browser, shot, look);
   }
@@ -67,20 +65,6 @@ try {
   await host.stop();
 }
 console.log(`the pictures are in ${FOLDER}`);
-
-/** A session whose agent is in the middle of a command, with a queued message. */
-async function beginRun(): Promise<void> {
-  host.script('Watch the tests', [
-    {
-      text: 'I watch them until they are green.',
-      toolCalls: [{ name: 'Bash', arguments: { command: 'npm test -- --watch' } }],
-    },
-  ]);
-  host.commands.close();
-  await host.send('running', 'Watch the tests until they are green.');
-  while (!host.ran.some(({ input }) => input === 'npm test -- --watch')) await new Promise(setImmediate);
-  await host.send('running', 'Then write down what you did.');
-}
 
 async function take(
   opened: Browser,

@@ -1,10 +1,9 @@
-/** How Studio is bundled. `npx vite studio` serves it while it is changed; STUDIO_SERVER is the Holdfast server behind it. */
+/** How Studio is bundled. `npm run dev` serves it while it is changed (`dev-server.ts`). */
 import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig } from 'vite';
 
 const source = join(import.meta.dirname, '../src');
-const server = process.env.STUDIO_SERVER ?? 'http://127.0.0.1:3000';
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -34,5 +33,4 @@ export default defineConfig({
     // Packages for React mark their files with a directive that means nothing in a bundle.
     rolldownOptions: { checks: { moduleLevelDirective: false } },
   },
-  server: { proxy: { '^/(sessions|search|inbox|totals|workers|compare|openapi.json)': { target: server } } },
 });

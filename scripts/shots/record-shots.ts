@@ -1,15 +1,10 @@
 /** Pictures of the record, of timelines, of other strategies, and of a fork beside its origin. */
-import type { BlockPage, RequestList } from '../../src/server.ts';
+import type { RequestList } from '../../src/server.ts';
 import type { StudioHost } from '../../test/browser/studio/studio-host.ts';
 import type { Shot } from './shot.ts';
 
-/** Forks the session of `playRelease`, and names the pictures. */
+/** The pictures of the session of `playRelease`, and of its fork. */
 export async function recordShots(host: StudioHost): Promise<readonly Shot[]> {
-  const { blocks } = await host.json<BlockPage>('sessions/release/blocks?limit=500');
-  const last = blocks.findLast(({ type }) => type === 'user_message');
-  const fork = { id: 'release-2', title: 'Release, explained to a child', metadata: { model: 'scripted-2' } };
-  await host.act('sessions/release/fork', { ...fork, block: last?.id, before: true, input: 'Explain it to a child.' });
-  await host.reaches('release-2', 'completed');
   const { requests } = await host.json<RequestList>('sessions/release/requests');
   const missed = requests.find(({ cache }) => cache.cause === 'history');
   const request = encodeURIComponent(`${missed?.evaluationId}.${missed?.turn}`);

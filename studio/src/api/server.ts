@@ -3,7 +3,7 @@ import { RequestError, type RequestOptions } from 'holdfast/react';
 
 /** Where Studio is: the folder above its scripts, such as `/studio/`. The development server has them elsewhere. */
 export const STUDIO_PATH: string = import.meta.env.DEV
-  ? '/'
+  ? import.meta.env.BASE_URL
   : new URL(/* @vite-ignore */ '..', import.meta.url).pathname;
 /** The address of the server, without a slash at the end. */
 export const SERVER_URL: string = import.meta.env.DEV

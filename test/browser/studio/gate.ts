@@ -1,6 +1,9 @@
-/** Something that others wait at until it is opened, or until they are let through one by one. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Something that others wait at until it is opened, until they are let through one by one, or for a while. */
 export class Gate {
   #isOpen = true;
+  #pauseMs = 0;
   #passes = 0;
   #waiting: (() => void)[] = [];
 
@@ -11,7 +14,14 @@ export class Gate {
 
   open(): void {
     this.#isOpen = true;
+    this.#pauseMs = 0;
     for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** From now on everything waits this long. What waits at the closed gate still waits until it is opened. */
+  slow(ms: number): void {
+    this.#isOpen = true;
+    this.#pauseMs = ms;
   }
 
   /** Lets this many through, now or later. */
@@ -24,7 +34,7 @@ export class Gate {
   }
 
   passed(): Promise<void> | void {
-    if (this.#isOpen) return;
+    if (this.#isOpen) return this.#pauseMs === 0 ? undefined : sleep(this.#pauseMs);
     if (this.#passes > 0) {
       this.#passes--;
       return;

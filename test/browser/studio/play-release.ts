@@ -14,7 +14,7 @@ export async function playRelease(database: string): Promise<void> {
 
 /** Runs the agent, to its end or until it has two calls open and is killed. */
 async function runOnce(database: string, signal?: 'SIGKILL'): Promise<void> {
-  const child = spawn(process.execPath, ['--no-warnings', PROGRAM, database], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--no-warnings', PROGRAM, database], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   for await (const line of createInterface({ input: child.stdout }))
     if (line === 'parallel' && signal) child.kill(signal);

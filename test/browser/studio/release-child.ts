@@ -1,7 +1,7 @@
 /**
  * `release-child.ts <database>`: works on the session `release` until it is done. An agent prepares a release: it reads files, runs tests beside
  * a type check, has a subagent find something out, and publishes after an approval. Killed and started again it continues. It prints `parallel`
- * when the tests have passed and the type check still runs, and waits there the first time.
+ * when the tests have passed and the type check still runs, and waits there the first time. It ends with its parent.
  */
 import { z } from 'zod';
 import { compose, estimateTokens, slidingWindow, summarize, truncateToolResults } from '../../../src/history.ts';
@@ -31,6 +31,9 @@ const FILES = [
   'src/berth.ts',
 ];
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+process.stdin.on('end', () => process.exit(1)).resume(); // its parent's end of the pipe is closed, by its death at the latest
+process.stdin.unref();
 
 const store = await sqliteStore(process.argv[2] ?? '');
 const session = await openSession({ store, id: 'release' });

@@ -17,6 +17,16 @@ import type { Store } from '../../../src/store.ts';
 import { Gate } from './gate.ts';
 import { studioTools } from './studio-tools.ts';
 
+export interface StudioHostOptions {
+  readonly hasPage?: boolean;
+  /** Where the sessions are; a temporary directory unless given. */
+  readonly directory?: string;
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'holdfast-studio-'));
+}
+
 /** A running server. Its sessions are kept in a private directory. */
 export class StudioHost {
   readonly store: Store;
@@ -28,20 +38,24 @@ export class StudioHost {
   readonly ran: { readonly name: string; readonly input: unknown }[] = [];
   readonly #scripts = new Map<string, readonly ScriptedTurn[]>();
   readonly #directory: string;
+  readonly #hasPage: boolean;
   #server: HoldfastServer | undefined;
   #url = '';
 
-  private constructor(store: Store, directory: string) {
+  private constructor(store: Store, directory: string, hasPage: boolean) {
     this.store = store;
     this.#directory = directory;
+    this.#hasPage = hasPage;
   }
 
-  /** `prepare` writes sessions into the database before the server has it open. */
-  static async start(prepare?: (database: string) => Promise<void>): Promise<StudioHost> {
-    const directory = mkdtempSync(join(tmpdir(), 'holdfast-studio-'));
+  /** `prepare` writes sessions into the database before the server has it open. Without `hasPage` Studio is served elsewhere, and not built. */
+  static async start(
+    prepare?: (database: string) => Promise<void>,
+    { hasPage = true, directory = temporaryDirectory() }: StudioHostOptions = {},
+  ): Promise<StudioHost> {
     const database = join(directory, 'studio.db');
     await prepare?.(database);
-    const host = new StudioHost(await sqliteStore(database), directory);
+    const host = new StudioHost(await sqliteStore(database), directory, hasPage);
     await host.listen();
     return host;
   }
@@ -58,7 +72,7 @@ export class StudioHost {
     const prompt = definePrompt({ ns: 'studio', key: 'assistant', instructions: 'Work with your tools.', tools });
     this.#server = createServer({
       store: this.store,
-      studio: true,
+      studio: this.#hasPage,
       pollMs: 50,
       agents: ({ id, summary }) => ({
         adapter: adapterOf(String(summary?.metadata.model ?? 'scripted-1')),
