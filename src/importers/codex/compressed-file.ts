@@ -3,6 +3,7 @@ import zlib from 'node:zlib';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Chunk, ChunkReader } from '../chunk-reader.ts';
 import { openFile } from '../safe-files.ts';
+import { endsWithItsLastFrame } from './zstd-frames.ts';
 
 /**
  * A small file can unpack to any size. JSON lines are compressed ten- to fiftyfold; a file that unpacks to more than this many times its
@@ -31,7 +32,8 @@ export async function* unpack(path: string, onTorn: () => void): AsyncGenerator<
   }
   const handle = await openFile(path);
   try {
-    const limit = Math.max(MIN_LIMIT, (await handle.stat()).size * MAX_RATIO);
+    const { size } = await handle.stat();
+    const limit = Math.max(MIN_LIMIT, size * MAX_RATIO);
     const source = handle.createReadStream({ autoClose: false });
     const unpacked = source.pipe(zlib.createZstdDecompress({ chunkSize: CHUNK }));
     source.once('error', (error) => unpacked.destroy(error));
@@ -46,6 +48,7 @@ export async function* unpack(path: string, onTorn: () => void): AsyncGenerator<
         }
         yield chunk;
       }
+      if (!(await endsWithItsLastFrame(handle, size))) onTorn();
     } catch {
       onTorn();
     } finally {
