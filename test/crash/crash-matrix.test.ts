@@ -4,18 +4,13 @@ import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { SEED } from '../support/random.ts';
 import { type Cell, childRunner, reportOf, runScenario } from './matrix.ts';
 import { pointsOf, takesAllPoints } from './points.ts';
-import { SCENARIOS, STORE_SCENARIOS } from './scenarios.ts';
+import { SCENARIOS } from './scenarios.ts';
 
 let child: BundledScript;
 const all: Cell[] = [];
 
 beforeAll(async () => {
   child = await bundleScript(join(import.meta.dirname, 'child.ts'), { keepsCompiledCode: true });
-});
-
-test('every scenario that is named for stores exists', () => {
-  const names = new Set(SCENARIOS.map(({ name }) => name));
-  expect([...STORE_SCENARIOS].filter((name) => !names.has(name))).toEqual([]);
 });
 
 test.for(SCENARIOS)('I2, I3: killed at any point, "$name" ends like an uninterrupted run', async (scenario) => {

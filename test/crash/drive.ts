@@ -17,7 +17,7 @@ import {
 import { crashPoints, storeWithCrashPoints } from '../../src/testing/crash-points.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import type { Outcome } from './matrix.ts';
-import { steps } from './scenario-parts.ts';
+import { type Scenario, steps } from './scenario-parts.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 /** The store that a scenario runs on. */
@@ -28,7 +28,7 @@ export interface CrashStore {
 }
 
 /** Drives the scenario that the arguments name: `<scenario> <directory> <crashAt>`. */
-export async function driveScenario(open: (dir: string) => Promise<CrashStore>): Promise<void> {
+export async function driveScenario(open: (dir: string, scenario: Scenario) => Promise<CrashStore>): Promise<void> {
   const [name, dir = '.', crashAt = '0'] = process.argv.slice(2);
   const scenario = SCENARIOS.find((one) => one.name === name);
   if (!scenario) throw new Error(`no scenario "${name}"`);
@@ -44,7 +44,7 @@ export async function driveScenario(open: (dir: string) => Promise<CrashStore>):
 
   const points = crashPoints({ ...(Number(crashAt) > 0 && { crashAt: Number(crashAt) }) });
   const clock = fakeClock();
-  const { store: raw, leaks } = await open(dir);
+  const { store: raw, leaks } = await open(dir, scenario);
   /** Runs once, inside the next append of an event of this type: as a person in another process who is faster. */
   let meanwhile: { readonly type: string; readonly act: (session: AnySession) => Promise<void> } | undefined;
   const raced = new Proxy(raw, {

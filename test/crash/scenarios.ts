@@ -243,15 +243,3 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PEOPLE_SCENARIOS,
   ...TIMER_SCENARIOS,
 ];
-
-/**
- * One scenario for each thing that stores do differently: parallel results, fenced effects, progress drafts, contents of calls, erasure,
- * cancellation. On PostgreSQL, only these also kill the processes that resume, unless `HOLDFAST_ALL_KILLS` is set.
- */
-export const STORE_SCENARIOS: ReadonlySet<string> = new Set([
-  'three parallel tools',
-  'a once tool that reports progress',
-  'redacted arguments of every effect',
-  'an open call whose message is erased',
-  'a once tool that is cancelled, then another message',
-]);

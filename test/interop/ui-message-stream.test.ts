@@ -1,6 +1,6 @@
 /**
  * The UI message stream of an agent that is killed and resumed shows what a reload shows: no text lost, none doubled. The seed of a
- * failure is in its message; `TAIL_SEED=<seed>` repeats it.
+ * failure is in its message; `SEED=<seed>` repeats it.
  */
 import { setImmediate } from 'node:timers/promises';
 import { asSchema, readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';

@@ -1,7 +1,7 @@
 /**
  * D74 over HTTP: a reader that is cut off at random, again and again, and reconnects with `Last-Event-ID` to one of two servers, ends in the
  * state of the log, while an agent with parallel children streams in another process, is killed and resumed.
- * `TAIL_SEED=<seed>` repeats a failure as far as processes can be repeated.
+ * `SEED=<seed>` repeats a failure as far as processes can be repeated.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
