@@ -58,7 +58,10 @@ export default defineConfig({
   test: {
     projects: [
       tier('pure', { include: testsIn(PURE), isolate: false }),
-      tier('fast', { include: ['test/**/*.test.ts'], exclude: testsIn([...PURE, ...TIERS]) }),
+      tier('fast', {
+        include: ['test/**/*.test.ts'],
+        exclude: [...testsIn([...PURE, ...TIERS]), 'test/crash/placed-events.test.ts'],
+      }),
       tier('crash', { include: testsIn(['crash']), env: { POINTS: 'all' }, testTimeout: 900_000 }),
       tier('chaos', { include: testsIn(['chaos']), testTimeout: 1_800_000 }),
       tier('postgres', { include: testsIn(['postgres']), globalSetup: ['test/postgres/support/set-up-server.ts'] }),
