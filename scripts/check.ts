@@ -8,6 +8,7 @@ import { join } from 'node:path';
 const DEFINED = ['test/decisions.test.ts', 'test/errors.test.ts', 'test/architecture.test.ts'];
 const STEPS: readonly (readonly [what: string, command: string, ...args: string[]])[] = [
   ['format and lint', 'biome', 'check', '.'],
+  ['lock files: every platform, no registry', 'node', 'scripts/check-lock.ts'],
   ['types', 'tsc', '-p', 'tsconfig.json'],
   ['types of the examples', 'tsc', '-p', 'examples/chat'],
   ['types of Studio', 'tsc', '-p', 'studio'],
