@@ -10,6 +10,7 @@ import {
   checkTtl,
 } from '../check-arguments.ts';
 import { encodeEvent } from '../encoded-event.ts';
+import { eventsForSummary } from '../events-for-summary.ts';
 import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
@@ -158,11 +159,12 @@ export function storeOnDatabase(
         enter();
         checkAppend(sessionId, newEvents.length, appendOptions);
         const encoded = newEvents.map(encodeEvent);
-        const work = () => log.append(sessionId, newEvents, encoded, appendOptions);
+        const read = eventsForSummary(newEvents, encoded, appendOptions.expectedSeq);
+        const work = () => log.append(sessionId, read, encoded, appendOptions);
         const committed = ({ seq, written }: Appended) => {
           if (written) {
             log.remember(sessionId, written);
-            announce(sessionId, newEvents.some(makesWork));
+            announce(sessionId, encoded.some(makesWork));
             if (backgroundIndexing) indexing.schedule();
           }
           return { seq };
