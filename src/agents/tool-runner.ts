@@ -139,7 +139,7 @@ export class ToolRunner {
     if (result.type === 'waits') {
       const isTimer = result.reason === 'TIMER_PENDING';
       const pending = result.pending ?? (isTimer ? [] : [pendingRef(conversation.run, call)]);
-      throw new Suspension(result.reason, result.message, { pending, until: result.until });
+      throw new Suspension(result.reason, result.message, { pending, until: result.until, limit: result.limit });
     }
     let { outcome } = result;
     try {

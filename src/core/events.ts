@@ -10,7 +10,7 @@ import type {
   ToolDeferredFields,
 } from './waiting-events.ts';
 
-export type { DeferredOutcome, ProviderFailure, SuspendReason } from './waiting-events.ts';
+export type { DeferredOutcome, ProviderFailure, ReachedLimit, SuspendReason } from './waiting-events.ts';
 
 /**
  * The events of a log. Every event is `{ seq, at, type, … }`, named noun/past-verb, and stored unchanged. The fold and the resume

@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { ToolEffect } from './events.ts';
+import type { RaisedBudget, ToolEffect } from './events.ts';
 import type { CallRef, MediaPart, TextPart } from './messages.ts';
 
 /** The fields of events that make a call, an evaluation or a whole session wait. `events.ts` adds the envelope. */
@@ -23,6 +23,15 @@ export interface ProviderFailure {
   readonly status?: number;
 }
 
+/** A limit that an evaluation reached, by the name of its option: of a budget, or of its turns. */
+export interface ReachedLimit {
+  readonly name: keyof RaisedBudget | 'maxTurns';
+  /** How much was allowed; absent when the agent that holds the limit does not report it. */
+  readonly max?: number;
+  /** How much was used, of everything that the limit counts; absent when it cannot be measured. */
+  readonly used?: number;
+}
+
 /** An evaluation waits: for a person, a time, a limit or its provider. */
 export type EvaluationSuspendedFields = {
   readonly type: 'evaluation/suspended';
@@ -32,6 +41,8 @@ export type EvaluationSuspendedFields = {
   readonly pending: readonly CallRef[];
   /** The provider that failed, if that is the reason. */
   readonly failure?: ProviderFailure;
+  /** The limit that was reached, if that is the reason. Absent in logs from before it was recorded. */
+  readonly limit?: ReachedLimit;
   /** ISO time at which a runner continues the evaluation, if nothing else does before: the earliest timer. Absent: at no time (D78). */
   readonly until?: string;
 };

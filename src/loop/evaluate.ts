@@ -258,9 +258,9 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
-  const { reason, message, cause, pending = [], timed, until } = suspension;
+  const { reason, message, cause, pending = [], timed, until, limit } = suspension;
   const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
-  const why = { reason, message, pending, ...(failure && { failure }) };
+  const why = { reason, message, pending, ...(failure && { failure }), ...(limit && { limit }) };
   const decidable = [...pending, ...timed];
   const { evaluationId } = run;
   try {

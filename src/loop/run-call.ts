@@ -1,5 +1,5 @@
 import type { CallState } from '../core/evaluations.ts';
-import type { NewEvent, SuspendReason, ToolStarted, Without } from '../core/events.ts';
+import type { NewEvent, ReachedLimit, SuspendReason, ToolStarted, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import { isEdited } from './call-arguments.ts';
@@ -31,6 +31,8 @@ export type CallResult =
       readonly pending?: readonly CallRef[];
       /** ISO time at which the call continues by itself (D78). */
       readonly until?: string;
+      /** The limit that a child conversation reached. */
+      readonly limit?: ReachedLimit;
     };
 
 /**
@@ -260,6 +262,7 @@ function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
       message: error.message,
       pending: error.pending,
       ...(error.until !== undefined && { until: error.until }),
+      ...(error.limit && { limit: error.limit }),
     };
   return { type: 'done', outcome: failure(describeError(error)), staged };
 }

@@ -110,7 +110,8 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   const pending = ofPerson.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
   const timed = waiting.filter(({ result }) => isTimer(result)).map(({ planned: { call } }) => pendingRef(run, call));
   const until = earliestTime(waiting.flatMap(({ result }) => result.until ?? []));
-  throw new Suspension(first.result.reason, first.result.message, { pending, timed, until });
+  const { reason, message, limit } = first.result;
+  throw new Suspension(reason, message, { pending, timed, until, limit });
 }
 
 /** Whether a call itself waits for a time, and not a child conversation of it. */

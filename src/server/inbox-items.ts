@@ -5,7 +5,7 @@ import {
   latestEvaluation,
   type RaisedLimits,
 } from '../core/evaluations.ts';
-import type { EvaluationSuspended, SuspendReason, ToolEffect } from '../core/events.ts';
+import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 import type { CallProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
@@ -66,6 +66,8 @@ export interface OutcomeItem extends WaitingCall {
 export interface LimitItem extends Waiting {
   readonly kind: 'limit';
   readonly reason: Extract<SuspendReason, 'BUDGET_EXCEEDED' | 'TURN_LIMIT' | 'DEADLINE_EXCEEDED'>;
+  /** The limit, unless it is a deadline or the log is from before it was recorded. */
+  readonly limit?: ReachedLimit;
   readonly usage: Usage;
   readonly turns: number;
   /** Limits that earlier resumes have raised. */
@@ -130,7 +132,8 @@ export async function inboxItems(session: AnySession, info: SessionInfo): Promis
       return [{ kind: 'provider', ...waiting, ...suspension.failure }];
     default: {
       const { totalUsage: usage, turn: turns, raised } = evaluation;
-      return [{ kind: 'limit', ...waiting, reason, usage, turns, ...(raised && { raised }) }];
+      const { limit } = suspension;
+      return [{ kind: 'limit', ...waiting, reason, ...(limit && { limit }), usage, turns, ...(raised && { raised }) }];
     }
   }
 }

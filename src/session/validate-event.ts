@@ -47,6 +47,7 @@ type Check = (value: unknown) => boolean;
 
 const text: Check = (value) => typeof value === 'string';
 const time: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const amount: Check = (value) => Number.isFinite(value) && Number(value) >= 0;
 const list: Check = (value) => Array.isArray(value);
 const texts: Check = (value) => Array.isArray(value) && value.every(text);
 const optional =
@@ -141,6 +142,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     message: text,
     pending: calls,
     failure: optional(fields({ provider: text, status: optional(isCount) })),
+    limit: optional(fields({ name: text, max: optional(amount), used: optional(amount) })),
     until: optional(time),
   },
   'evaluation/completed': { evaluationId: text },
