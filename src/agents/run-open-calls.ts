@@ -53,6 +53,7 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
       pending: waits.flatMap(({ pending = [] }) => pending),
       until: earliestTime(waits.flatMap(({ until }) => until ?? [])),
       limit: first.limit,
+      unreconciled: waits.flatMap(({ unreconciled }) => unreconciled),
     });
 }
 

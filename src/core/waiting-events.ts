@@ -1,5 +1,5 @@
 import type { ErrorCode } from './errors.ts';
-import type { RaisedBudget, ToolEffect } from './events.ts';
+import type { ToolEffect } from './events.ts';
 import type { CallRef, MediaPart, TextPart } from './messages.ts';
 
 /** The fields of events that make a call, an evaluation or a whole session wait. `events.ts` adds the envelope. */
@@ -23,6 +23,14 @@ export interface ProviderFailure {
   readonly status?: number;
 }
 
+/** The limits of a budget that a request to resume may raise. */
+export interface RaisedBudget {
+  readonly maxTokens?: number;
+  readonly maxInputTokens?: number;
+  readonly maxOutputTokens?: number;
+  readonly maxCostUsd?: number;
+}
+
 /** A limit that an evaluation reached, by the name of its option: of a budget, or of its turns. */
 export interface ReachedLimit {
   readonly name: keyof RaisedBudget | 'maxTurns';
@@ -32,6 +40,15 @@ export interface ReachedLimit {
   readonly used?: number;
 }
 
+/** Why the `reconcile` of a tool left the outcome of a call unknown: it threw, it could not find out, or it could not be called. */
+export interface UnknownReconcile {
+  readonly status: 'failed' | 'undecided' | 'not-called';
+  readonly problem?: string;
+}
+
+/** A call whose outcome is unknown although its tool has a `reconcile`. */
+export interface UnreconciledCall extends CallRef, UnknownReconcile {}
+
 /** An evaluation waits: for a person, a time, a limit or its provider. */
 export type EvaluationSuspendedFields = {
   readonly type: 'evaluation/suspended';
@@ -39,6 +56,8 @@ export type EvaluationSuspendedFields = {
   readonly reason: SuspendReason;
   readonly message: string;
   readonly pending: readonly CallRef[];
+  /** Those of the pending calls whose outcome `reconcile` could not find out. Absent in logs from before it was recorded. */
+  readonly unreconciled?: readonly UnreconciledCall[];
   /** The provider that failed, if that is the reason. */
   readonly failure?: ProviderFailure;
   /** The limit that was reached, if that is the reason. Absent in logs from before it was recorded. */

@@ -258,14 +258,15 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
-  const { reason, message, cause, pending = [], timed, until, limit } = suspension;
+  const { reason, message, cause, pending = [], timed, until, limit, unreconciled } = suspension;
   const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
   const why = { reason, message, pending, ...(failure && { failure }), ...(limit && { limit }) };
   const decidable = [...pending, ...timed];
   const { evaluationId } = run;
   try {
     const timer = until !== undefined && { until };
-    const suspended = { type: 'evaluation/suspended', evaluationId, ...why, ...timer } as const;
+    const unknown = unreconciled.length > 0 && { unreconciled };
+    const suspended = { type: 'evaluation/suspended', evaluationId, ...why, ...unknown, ...timer } as const;
     // An agent with a loop of its own does not plan by the log: it would run into the same suspension again.
     const guard = run.agent || decidable.length === 0 ? undefined : unlessAnyDecided(decidable);
     await record(run, [...neverBegan(run), suspended], guard ? { guard } : {});

@@ -1,4 +1,4 @@
-import type { ReachedLimit, SuspendReason } from '../core/events.ts';
+import type { ReachedLimit, SuspendReason, UnreconciledCall } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 
 /** Thrown inside the loop to suspend the evaluation, so that a later call resumes it (D13). Never leaves the loop. */
@@ -15,6 +15,8 @@ export class Suspension extends Error {
   readonly timed: readonly CallRef[];
   /** The limit that was reached, if that is the reason. */
   readonly limit: ReachedLimit | undefined;
+  /** Of the pending calls, those whose outcome `reconcile` could not find out. */
+  readonly unreconciled: readonly UnreconciledCall[];
 
   constructor(
     reason: SuspendReason,
@@ -24,6 +26,7 @@ export class Suspension extends Error {
       readonly timed?: readonly CallRef[];
       readonly until?: string | undefined;
       readonly limit?: ReachedLimit | undefined;
+      readonly unreconciled?: readonly UnreconciledCall[];
       readonly cause?: unknown;
     } = {},
   ) {
@@ -33,5 +36,6 @@ export class Suspension extends Error {
     this.until = options.until;
     this.timed = options.timed ?? [];
     this.limit = options.limit;
+    this.unreconciled = options.unreconciled ?? [];
   }
 }

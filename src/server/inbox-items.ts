@@ -5,8 +5,8 @@ import {
   latestEvaluation,
   type RaisedLimits,
 } from '../core/evaluations.ts';
-import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
+import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect, UnknownReconcile } from '../core/events.ts';
+import { type CallRef, callKey } from '../core/messages.ts';
 import type { CallProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
 import { getPendingToolCalls } from '../core/views.ts';
@@ -53,11 +53,13 @@ export interface ApprovalItem extends WaitingCall {
   readonly problem?: string;
 }
 
-/** A call that may have happened: `POST …/calls/settle` with its result, or `rerun`. `message` has what `reconcile` said. */
+/** A call that may have happened: `POST …/calls/settle` with its result, or `rerun`. */
 export interface OutcomeItem extends WaitingCall {
   readonly kind: 'outcome';
   readonly effect?: ToolEffect;
   readonly attempt: number;
+  /** Why the `reconcile` of its tool did not find out; absent if it has none, or the log is from before this was recorded. */
+  readonly reconcile?: UnknownReconcile;
   /** What the tool had reported when its process died. */
   readonly progress?: CallProgress;
 }
@@ -177,8 +179,13 @@ async function callItem(session: AnySession, call: CallState, waiting: Waiting):
     isExact: exact !== undefined,
   };
   if (status === 'started') {
-    const progress = await readCallProgress(session, call);
-    return { kind: 'outcome', ...both, attempt, ...(effect && { effect }), ...(progress && { progress }) };
+    const [progress, reconcile] = [await readCallProgress(session, call), await reconcileOf(session, call)];
+    return {
+      ...{ kind: 'outcome', ...both, attempt },
+      ...(effect && { effect }),
+      ...(reconcile && { reconcile }),
+      ...(progress && { progress }),
+    };
   }
   const { at: since = waiting.since, expiresAt, problem } = approvalRequest ?? {};
   return {
@@ -186,4 +193,12 @@ async function callItem(session: AnySession, call: CallState, waiting: Waiting):
     ...(expiresAt !== undefined && { expiresAt }),
     ...(problem !== undefined && { problem }),
   };
+}
+
+/** What the suspension of its own evaluation, which may be a child's, says about a call. */
+async function reconcileOf(session: AnySession, call: CallState): Promise<UnknownReconcile | undefined> {
+  const evaluation = session.state.record.evaluations.get(call.evaluationId);
+  const suspension = evaluation && (await suspensionOf(session, evaluation));
+  const found = suspension?.unreconciled?.find((each) => callKey(each) === callKey(call));
+  return found && { status: found.status, ...(found.problem !== undefined && { problem: found.problem }) };
 }

@@ -61,6 +61,8 @@ const fields =
 
 const CALL = { evaluationId: text, turn: isCount, callId: text, attempt: optional(isCount) };
 const calls: Check = (value) => Array.isArray(value) && value.every(fields(CALL));
+const unreconciled: Check = (value) =>
+  Array.isArray(value) && value.every(fields({ ...CALL, status: text, problem: optional(text) }));
 const EFFECTS = new Set<unknown>(['read', 'idempotent', 'once']);
 const RANGE = { offset: isCount, bytes: isCount, hash: text };
 const FILE_ROLES = new Set<unknown>(['main', 'subagent', 'meta', 'other']);
@@ -141,6 +143,7 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     reason: text,
     message: text,
     pending: calls,
+    unreconciled: optional(unreconciled),
     failure: optional(fields({ provider: text, status: optional(isCount) })),
     limit: optional(fields({ name: text, max: optional(amount), used: optional(amount) })),
     until: optional(time),
