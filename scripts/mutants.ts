@@ -1,9 +1,10 @@
 /**
  * `npm run mutants [-- --only <text>] [--tree <directory>] [--list]`: shows that the tests protect the invariants. Each mutant breaks one
  * promise in a copy of the tree, and the test files that it names must fail. Prints a line for each, and exits with 1 if one survived.
- * `--only` takes the mutants whose name, file or invariant has the text; `--tree` takes another checkout; `--list` prints the mutants.
+ * `--only` takes the mutants whose name, file or invariant has the text; `--list` prints the mutants. `--tree` takes another checkout, and
+ * skips the mutants whose test files it does not have.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ALL_MUTANTS } from './mutants/all-mutants.ts';
@@ -19,15 +20,15 @@ const { values } = parseArgs({
   options: { only: { type: 'string' }, tree: { type: 'string' }, list: { type: 'boolean' } },
 });
 const { only = '' } = values;
-const mutants = ALL_MUTANTS.filter(({ name, file, invariant }) =>
+const chosen = ALL_MUTANTS.filter(({ name, file, invariant }) =>
   [name, file, invariant].some((text) => text.toLowerCase().includes(only.toLowerCase())),
 );
-if (mutants.length === 0) {
+if (chosen.length === 0) {
   console.error(`no mutant has "${only}" in its name, its file or its invariant; --list prints all`);
   process.exit(2);
 }
 if (values.list) {
-  for (const { name, invariant, file, tests } of mutants) {
+  for (const { name, invariant, file, tests } of chosen) {
     console.log(`${invariant.padEnd(4)} ${name}\n     ${file}: ${tests.join(', ')}`);
   }
   process.exit(0);
@@ -40,6 +41,9 @@ process.on('exit', () => {
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(130));
 
+const mutants = chosen.filter(hasTests);
+const skipped = chosen.length - mutants.length;
+if (skipped > 0 && values.tree === undefined) process.exit(1);
 await runUnmutated('fast');
 await runUnmutated('postgres');
 
@@ -56,8 +60,15 @@ for (const { mutant, verdict } of verdicts) {
   if (verdict !== 'caught') console.log(`${verdict}: ${mutant.name} (${mutant.file})`);
 }
 const caught = verdicts.filter(({ verdict }) => verdict === 'caught' || verdict === 'hangs').length;
-console.log(`${caught} of ${verdicts.length} caught`);
+console.log(`${caught} of ${verdicts.length} caught${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exit(caught === verdicts.length ? 0 : 1);
+
+/** Whether the tree has the test files of a mutant. */
+function hasTests({ name, tests }: Mutant): boolean {
+  const missing = tests.filter((path) => !existsSync(join(tree, path)));
+  if (missing.length > 0) console.log(`skipped: ${name}: there is no ${missing.join(', ')}`);
+  return missing.length === 0;
+}
 
 /** The files of all chosen mutants, once: what fails without a change shows nothing with one. */
 async function runUnmutated(tier: MutantTier): Promise<void> {

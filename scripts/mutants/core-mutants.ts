@@ -64,7 +64,7 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
     find: 'if (!call || hasResult(call)) return calls;',
     replace: 'if (!call) return calls;',
     invariant: 'I2',
-    tests: ['test/core/resume-plan.test.ts'],
+    tests: ['test/core/record.test.ts'],
   },
   {
     name: 'A once call that was started runs again without a decision',

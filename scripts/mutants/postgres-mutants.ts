@@ -16,7 +16,7 @@ export const POSTGRES_MUTANTS: readonly ListedMutant[] = [
     find: '(i.fence IS NULL OR l.fence = i.fence)',
     replace: '(i.fence IS NULL OR l.fence >= i.fence)',
     invariant: 'I6',
-    tests: ['test/postgres/conformance.test.ts'],
+    tests: ['test/postgres/stale-fences.test.ts'],
   },
   {
     name: 'A repeated append is refused instead of recognised',

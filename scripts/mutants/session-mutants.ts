@@ -91,10 +91,10 @@ export const SESSION_MUTANTS: readonly ListedMutant[] = [
     tests: ['test/session/lease.test.ts'],
   },
   {
-    name: 'An input that is sent twice is queued twice',
+    name: 'An input with the id of another one is dropped without an error',
     file: 'src/session/send-input.ts',
-    find: 'if (!isNew(state)) throw new DoneAlready();',
-    replace: 'isNew(state);',
+    find: '    refuseOtherText(access.id, state, known, (queued as InputQueued).content);\n',
+    replace: '',
     invariant: 'D61',
     tests: ['test/loop/inbox.test.ts'],
   },
