@@ -4,7 +4,8 @@
  * `--only` takes the mutants whose name, file or invariant has the text; `--list` prints the mutants. `--tree` takes another checkout, and
  * skips the mutants whose test files it does not have.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ALL_MUTANTS } from './mutants/all-mutants.ts';
@@ -34,12 +35,13 @@ if (values.list) {
   process.exit(0);
 }
 
-const tree = copyTree(resolve(values.tree ?? join(import.meta.dirname, '..')));
+const tree = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-mutants-')));
 process.on('exit', () => {
   killRuns();
-  rmSync(tree, { recursive: true, force: true });
+  rmSync(tree, { recursive: true, force: true, maxRetries: 10 }); // processes that are being ended may still write
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(130));
+copyTree(resolve(values.tree ?? join(import.meta.dirname, '..')), tree);
 
 const mutants = chosen.filter(hasTests);
 const skipped = chosen.length - mutants.length;

@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, lstatSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * Copies a checkout into a temporary directory, with its uncommitted changes and without what git ignores. The packages are links, each
+ * Copies a checkout into an empty directory, with its uncommitted changes and without what git ignores. The packages are links, each
  * for itself: what vitest caches in `node_modules` stays in the copy.
  */
-export function copyTree(tree: string): string {
-  const copy = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-mutants-')));
+export function copyTree(tree: string, copy: string): void {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: tree,
     encoding: 'utf8',
@@ -25,7 +23,6 @@ export function copyTree(tree: string): string {
   for (const name of readdirSync(packages)) {
     if (!isCache(name)) symlinkSync(join(packages, name), join(copy, 'node_modules', name));
   }
-  return copy;
 }
 
 function isCache(name: string): boolean {
