@@ -2,13 +2,14 @@ import { HoldfastError } from '../core/errors.ts';
 
 /**
  * Node's modules that a program needs late or never, and those whose import loads more than they need: an `import` reads every export,
- * and those of `node:fs` and `node:util` load streams and more when they are read.
+ * and those of `node:fs`, `node:util` and `node:http` load streams, parsers and a whole HTTP client when they are read.
  */
 interface LateModules {
   readonly 'node:child_process': typeof import('node:child_process');
   readonly 'node:crypto': typeof import('node:crypto');
   readonly 'node:fs': typeof import('node:fs');
   readonly 'node:fs/promises': typeof import('node:fs/promises');
+  readonly 'node:http': typeof import('node:http');
   readonly 'node:util': typeof import('node:util');
   readonly 'node:worker_threads': typeof import('node:worker_threads');
   readonly 'node:zlib': typeof import('node:zlib');
