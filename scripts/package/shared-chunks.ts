@@ -1,14 +1,14 @@
 import type { CodeSplittingGroup, Plugin } from 'rolldown';
 
-/** The entries that an agent with a database imports. */
-const LOADED_TOGETHER = ['index', 'sqlite'];
+/** The entries that an agent with a database imports, and what the command needs to print its help. */
+const LOADED_OFTEN = ['index', 'sqlite', 'cli/main'];
 
 /** The order keeps entries for browsers free of modules that need Node, and the start of the command small. */
 const CHUNKS = ['cli/main', 'react', 'conversation', 'history', 'cli/holdfast', 'store', 'postgres', 'sqlite', 'index'];
 
 /**
- * Which chunk holds a module that several entries share: of the modules that an agent with a database loads, each belongs to the first entry
- * in `CHUNKS` that imports it. A bundler makes a chunk for every set of entries instead, and Node takes as long to load those forty files as
+ * Which chunk holds a module that several entries share: each module that is loaded often belongs to the first entry in `CHUNKS` that imports
+ * it. A bundler makes a chunk for every set of entries instead, and Node takes as long to load those forty files as
  * to start.
  */
 export class SharedChunks {
@@ -35,7 +35,7 @@ export class SharedChunks {
   }
 
   #chunkOf(id: string): string | undefined {
-    if (!LOADED_TOGETHER.some((entry) => this.#reachedFrom(entry).has(id))) return undefined;
+    if (!LOADED_OFTEN.some((entry) => this.#reachedFrom(entry).has(id))) return undefined;
     return CHUNKS.find((entry) => this.#reachedFrom(entry).has(id));
   }
 

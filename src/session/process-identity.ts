@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import type { LeaseHolder } from '../ports/store.ts';
 import { bootId } from '../stores/boot-id.ts';
 import { lateModule } from '../stores/late-module.ts';
@@ -25,7 +24,7 @@ function identity(): Omit<LeaseHolder, 'id'> {
   const boot = bootId();
   const pidNamespace = ownPidNamespace();
   return {
-    host: hostname(),
+    host: lateModule('node:os').hostname(),
     pid,
     startedAt: startTime(pid) ?? 'unknown',
     ...(boot !== undefined && { bootId: boot }),

@@ -5,11 +5,13 @@ import { HoldfastError } from '../core/errors.ts';
  * and those of `node:fs`, `node:util` and `node:http` load streams, parsers and a whole HTTP client when they are read.
  */
 interface LateModules {
+  readonly 'node:buffer': typeof import('node:buffer');
   readonly 'node:child_process': typeof import('node:child_process');
   readonly 'node:crypto': typeof import('node:crypto');
   readonly 'node:fs': typeof import('node:fs');
   readonly 'node:fs/promises': typeof import('node:fs/promises');
   readonly 'node:http': typeof import('node:http');
+  readonly 'node:os': typeof import('node:os');
   readonly 'node:util': typeof import('node:util');
   readonly 'node:worker_threads': typeof import('node:worker_threads');
   readonly 'node:zlib': typeof import('node:zlib');

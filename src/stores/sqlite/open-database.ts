@@ -92,12 +92,18 @@ export async function openForeignDatabase(path: string): Promise<Database> {
 /** Asks a connection what it is set to. */
 export function readSettings(database: Database): ConnectionSettings {
   return {
-    journalMode: String(database.pragma('journal_mode')),
-    synchronous: Number(database.pragma('synchronous')),
+    ...readDurability(database),
     secureDelete: Number(database.pragma('secure_delete')) === 1,
     pageSize: Number(database.pragma('page_size')),
     sqliteVersion: String(database.prepareValue<[], string>('SELECT sqlite_version()').get()),
     layoutVersion: Number(database.pragma('user_version')),
+  };
+}
+
+function readDurability(database: Database): Pick<ConnectionSettings, 'journalMode' | 'synchronous'> {
+  return {
+    journalMode: String(database.pragma('journal_mode')),
+    synchronous: Number(database.pragma('synchronous')),
   };
 }
 
@@ -143,7 +149,7 @@ function applySettings(database: Database, synchronous: keyof typeof SYNCHRONOUS
 }
 
 function checkSettings(database: Database, file: string, expected: keyof typeof SYNCHRONOUS): void {
-  const { journalMode, synchronous } = readSettings(database);
+  const { journalMode, synchronous } = readDurability(database);
   if (journalMode === 'wal' && synchronous === SYNCHRONOUS[expected]) return;
   throw new HoldfastError(
     'STORE_UNSUPPORTED',
