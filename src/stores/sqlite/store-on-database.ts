@@ -18,7 +18,6 @@ import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
-import { backUp } from './back-up.ts';
 import { BackgroundIndexing } from './background-indexing.ts';
 import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
@@ -372,7 +371,7 @@ export function storeOnDatabase(
     async backup(target) {
       enter();
       guard.refuseReplaced();
-      return track(backUp(path, target));
+      return track(import('./back-up.ts').then(({ backUp }) => backUp(path, target)));
     },
 
     close() {
