@@ -4,6 +4,7 @@
  *     npm test          pure + fast         every push, at most 5 minutes on 2 cores
  *     npm run test:all  all of them         what CI runs
  */
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
@@ -56,6 +57,7 @@ function tier(name: string, { globalSetup = [], env = {}, ...test }: Tier): Test
 
 export default defineConfig({
   test: {
+    maxWorkers: availableParallelism(), // vitest would leave one core idle
     projects: [
       tier('pure', { include: testsIn(PURE), isolate: false }),
       tier('fast', {
