@@ -10,7 +10,9 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { bundlePage } from '../../examples/chat/bundle-page.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** Chromium without the windows of a browser, if it is installed: the same engine for a quarter of the processor time. */
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
+const CHROMIUM = process.env.CHROMIUM ?? (existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : '/usr/bin/chromium');
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
+import { POINTS } from '../support/random.ts';
 import { bareMachine, npm, ROOT, runTests, temporaryDirectory } from './places.ts';
 import type { Runtime } from './set-up-runtimes.ts';
 
@@ -82,7 +83,9 @@ describe('the packed package, installed with npm ci on a machine without Python 
 });
 
 describe('a clean clone on a machine without Python and compiler', () => {
-  test.for(installed('20.20.2', '26.10.0'))('installs, starts and stays clean on Node %s', async ([, node]) => {
+  // The scripts bring a Node of their own, so that the one of the machine runs npm alone: the oldest shows it, and each night the newest, too.
+  const versions = POINTS === 'all' ? installed('20.20.2', '26.10.0') : installed('20.20.2');
+  test.for(versions)('installs, starts and stays clean on Node %s', async ([, node]) => {
     const clone = join(temporaryDirectory(), 'clone');
     execFileSync('git', ['clone', '--quiet', ROOT, clone]);
     const machine = bareMachine(node);

@@ -25,7 +25,7 @@ export class CuttingProxy {
 
   private constructor(target: URL) {
     this.#target = { host: target.hostname, port: Number(target.port || 5432) };
-    this.#server = createServer((client) => this.#accept(client));
+    this.#server = createServer({ noDelay: true }, (client) => this.#accept(client));
   }
 
   static async start(url: string): Promise<CuttingProxy> {
@@ -72,7 +72,7 @@ export class CuttingProxy {
   }
 
   #accept(client: Socket): void {
-    const server = connect(this.#target);
+    const server = connect({ ...this.#target, noDelay: true });
     let swallows = false;
     let isOpen = false;
     for (const socket of [client, server]) {

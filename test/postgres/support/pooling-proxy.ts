@@ -51,7 +51,8 @@ export class PoolingProxy {
   private constructor(url: string, size: number) {
     this.#target = new URL(url);
     this.#size = size;
-    this.#server = createServer((socket) => this.#accept(socket));
+    // It sends many small messages: none waits for the acknowledgement of the one before it.
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
   /** Opens `size` connections to the server. Only for servers that trust their clients. */
@@ -78,7 +79,7 @@ export class PoolingProxy {
 
   #openServer(): Promise<void> {
     const { hostname, port, username, pathname } = this.#target;
-    const socket = connect({ host: hostname, port: Number(port || 5432) });
+    const socket = connect({ host: hostname, port: Number(port || 5432), noDelay: true });
     this.#all.add(socket);
     socket.on('error', () => {});
     const parameters = `user\0${username || 'postgres'}\0database\0${pathname.slice(1)}\0\0`;
