@@ -1,7 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import { promptMismatch } from '../core/prompt-identity.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { hasParams, inputHash, paramsHash } from './evaluation-identity.ts';
@@ -27,7 +26,7 @@ export function findEvaluation(
     resume === 'auto'
       ? findEqual(session, prompt, options)
       : resume === true
-        ? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId })
+        ? session.latestEvaluation({ ns: prompt.ns, key: prompt.key, conversationId })
         : session.state.record.evaluations.get(resume.evaluationId);
   if (!found && resume === 'auto') return undefined;
   if (!found) {
@@ -55,7 +54,7 @@ export function findEvaluation(
  */
 function toStartAgain(evaluation: Evaluation): string {
   return isOpen(evaluation)
-    ? 'to start again, settle its open calls or abandon it with abandonEvaluation first, then evaluate without resume: the new evaluation may make the same calls again'
+    ? 'to start again, settle its open calls or abandon it with session.abandon first, then evaluate without resume: the new evaluation may make the same calls again'
     : 'to start again, evaluate without resume: the new evaluation may make the same calls again';
 }
 
@@ -74,7 +73,7 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
       `evaluation ${keyed.id} of ${prompt.ns}/${prompt.key} has the key "${key}" and other input; give each input a key of its own`,
     );
   }
-  const found = keyed ?? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+  const found = keyed ?? session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
   if (found?.inputHash === input && (isOpen(found) || found.status === 'completed')) {
     if (hasParams(found, paramsHash(options))) return found;
     if (isOpen(found)) {

@@ -4,9 +4,10 @@ import type { InputContent, SessionDescribed, SessionEvent } from '../core/event
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import { itemsOf, type SelectionOf, selectFrom } from '../core/session-view.ts';
+import { itemsOf } from '../core/session-view.ts';
 import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
+import { unknownSlice } from '../core/state-view.ts';
 import type { TailItem } from '../core/tail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -19,6 +20,7 @@ import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
 import { forkSession } from './fork-session.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
+import { DecidableSession } from './people/decidable-session.ts';
 import { oncePerEvent, reporter } from './report-errors.ts';
 import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
@@ -35,7 +37,7 @@ import type {
   TailOptions,
 } from './session.ts';
 import { SessionSnapshots } from './session-snapshots.ts';
-import { StagedSession, unknownSlice } from './staged-session.ts';
+import { StagedSession } from './staged-session.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
 import { uniqueId } from './unique-id.ts';
 
@@ -45,7 +47,7 @@ const NOTHING_KNOWN: LoopKnowledge = {};
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
 /** The session that `openSession` returns; `Session` documents its contract. */
-export class SessionHandle<Slices extends readonly AnySlice[]> implements Session<Slices> {
+export class SessionHandle<Slices extends readonly AnySlice[]> extends DecidableSession implements Session<Slices> {
   readonly id: string;
   readonly store: Store;
   readonly incarnation: number;
@@ -104,6 +106,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       readonly incarnation: number;
     },
   ) {
+    super();
     const { id, store, clock = systemClock, readOnly = false, slices = [], redactText } = options;
     const { log } = parts;
     this.id = id;
@@ -229,12 +232,6 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   stage(): StagedSession {
     this.#assertWritable();
     return new StagedSession(this, this.#fold, this.#intake);
-  }
-
-  select<S extends AnySlice>(slice: S): SelectionOf<S> {
-    const selection = selectFrom(this.state, slice);
-    if (!selection) throw unknownSlice(slice.name);
-    return selection;
   }
 
   observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void {

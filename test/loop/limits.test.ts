@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { definePrompt, getPendingToolCalls, type ScriptedTurn, scriptedModel, type Usage } from '../../src/index.ts';
+import { definePrompt, type ScriptedTurn, scriptedModel, type Usage } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, eventTypes, said, tool } from './agent.ts';
 
@@ -226,7 +226,7 @@ describe('cancellation', () => {
     });
     expect(await evaluate({ signal: cancel.signal })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(runs).toEqual([]);
-    expect(getPendingToolCalls(session).map(({ status }) => status)).toEqual(['started', 'started']);
+    expect(session.pending().map(({ status }) => status)).toEqual(['started', 'started']);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual(['call_1_1', 'call_1_2']);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnySlice, defineSlice } from '../../src/core/slices.ts';
 import type { Snapshot } from '../../src/core/snapshot.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { started, user } from '../core/log.ts';
@@ -41,7 +40,7 @@ describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
     expect(await logIn(store, 's2')).toEqual([]);
     await copy.restore(JSON.stringify(whole));
     const again = await open(store, 's2');
-    expect((await again.resolve(getMessages(again)))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
+    expect((await again.resolve(again.messages()))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
     expect(await store.check()).toMatchObject({ ok: true });
   });
 
@@ -137,7 +136,7 @@ describe('a snapshot that was altered but is valid JSON', () => {
     const trusted = await open(memoryStore(), 's3');
     const { checksum: _, ...without } = JSON.parse(alter(text)) as Snapshot;
     await trusted.restore(without);
-    expect(getMessages(trusted)).toMatchObject([{ content: [{ text: 'gather2' }] }]);
+    expect(trusted.messages()).toMatchObject([{ content: [{ text: 'gather2' }] }]);
   });
 
   test.for<readonly [string, (text: string) => string]>([
@@ -151,7 +150,7 @@ describe('a snapshot that was altered but is valid JSON', () => {
     const { seq, data } = (await store.readSnapshot('s1')) ?? { seq: 0, data: '' };
     expect(change(data)).not.toBe(data);
     const lying = withChanges(store, { readSnapshot: async () => ({ seq, data: change(data) }) });
-    expect(getMessages(await open(lying))).toMatchObject([{ content: [{ text: 'hunter2' }] }]);
+    expect((await open(lying)).messages()).toMatchObject([{ content: [{ text: 'hunter2' }] }]);
   });
 });
 

@@ -30,8 +30,8 @@ export function settle(
   return post(sessionId, 'calls/settle', { ...call, ...how });
 }
 
-export function resume(sessionId: string, raise: Raise = {}): Promise<object> {
-  return post(sessionId, 'resume', raise);
+export function resume(sessionId: string, raise?: Raise): Promise<object> {
+  return post(sessionId, 'resume', { raise });
 }
 
 export function abandon(sessionId: string): Promise<object> {
