@@ -17,6 +17,7 @@ import type { List } from './list.ts';
 import {
   type AssistantMessage,
   type ConversationMessage,
+  callKey,
   callsOf,
   type ToolMessage,
   textOf,
@@ -191,11 +192,6 @@ function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): r
     }),
     ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
   }));
-}
-
-/** Names a call among those of a session. */
-function callKey({ evaluationId, turn, callId }: { evaluationId: string; turn: number; callId: string }): string {
-  return JSON.stringify([evaluationId, turn, callId]);
 }
 
 /** Results in the order of their calls; results without a call follow at the end. */
