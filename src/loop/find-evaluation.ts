@@ -30,6 +30,7 @@ export function findEvaluation(
         : session.state.record.evaluations.get(resume.evaluationId);
   if (!found && resume === 'auto') return undefined;
   if (!found) {
+    if (resume === true) refuseOpenOfAnother(session, prompt);
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
       `session ${session.id} has no evaluation of ${prompt.ns}/${prompt.key} to resume; use resume: 'auto', which starts one`,
@@ -83,12 +84,16 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
       );
     }
   }
-  const other = index.openOfAnother(prompt);
-  if (other) {
-    throw new HoldfastError(
-      'PROMPT_MISMATCH',
-      `evaluation ${other.id} of ${other.promptNs}/${other.promptKey} is open, and this is ${prompt.ns}/${prompt.key}; resume it with its own prompt, or use resume: false to start another beside it`,
-    );
-  }
+  refuseOpenOfAnother(session, prompt);
   return undefined;
+}
+
+/** An open evaluation of another prompt is neither resumed with this one nor left behind unnoticed. */
+function refuseOpenOfAnother(session: AnySession, prompt: Prompt<unknown>): void {
+  const other = evaluationIndex(session).openOfAnother(prompt);
+  if (!other) return;
+  throw new HoldfastError(
+    'PROMPT_MISMATCH',
+    `evaluation ${other.id} of ${other.promptNs}/${other.promptKey} is open, and this is ${prompt.ns}/${prompt.key}; resume it with its own prompt, or use resume: false to start another beside it`,
+  );
 }

@@ -19,6 +19,7 @@ import { eraseMessage } from './erase-message.ts';
 import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
 import { forkSession } from './fork-session.ts';
+import { HeldContents } from './held-contents.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
 import { DecidableSession } from './people/decidable-session.ts';
 import { oncePerEvent, reporter } from './report-errors.ts';
@@ -63,6 +64,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
+  readonly #held = new HeldContents();
   #inbox: InboxAccess | undefined;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -124,10 +126,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     this.#log = log;
     this.#listeners = parts.listeners;
     this.#report = parts.report;
-    this.#snapshots = new SessionSnapshots(this, log, slices, parts.report);
+    this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, slices, report: parts.report });
     const isRedacted = (call: CallRef): boolean =>
       findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
-    this.#intake = new EventIntake({ ...options, clock, isRedacted });
+    this.#intake = new EventIntake({ ...options, clock, isRedacted, hold: (contents) => this.#held.hold(contents) });
     this.#queue = new AppendQueue(
       {
         store,
@@ -299,8 +301,9 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
 
   snapshot(options?: { readonly contents?: false }): Snapshot;
   snapshot(options: { readonly contents: true }): Promise<Snapshot>;
-  snapshot({ contents = false }: { readonly contents?: boolean } = {}): Snapshot | Promise<Snapshot> {
-    return contents ? this.#snapshots.takeWhole() : this.#snapshots.take();
+  snapshot({ contents }: { readonly contents?: boolean } = {}): Snapshot | Promise<Snapshot> {
+    if (contents) return this.#snapshots.takeWhole();
+    return contents === false ? this.#snapshots.takeWithout() : this.#snapshots.take();
   }
 
   async restore(input: Snapshot | string, options: RestoreOptions = {}): Promise<void> {
@@ -318,6 +321,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> extends Decidable
     });
     const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];
     const contents = await restoredContents(this.store, snapshot, messages);
+    this.#held.hold(contents);
     // Without a size limit: a restored conversation is one event, however long it is.
     const events = [this.#intake.prepare({ type: 'session/restored', ...restored }, MAX_SNAPSHOT_DEPTH)];
     await this.#queue.append({ events, contents });

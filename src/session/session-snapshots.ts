@@ -1,10 +1,11 @@
-import { isHoldfastError } from '../core/errors.ts';
+import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { SessionState } from '../core/fold.ts';
 import type { AnySlice } from '../core/slices.ts';
 import { type Snapshot, sealSnapshot, snapshotText, takeSnapshot } from '../core/snapshot.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ContentSource, contentHashes, readContents, sha256 } from './contents.ts';
 import type { FoldedLog } from './folded-log.ts';
+import type { HeldContents } from './held-contents.ts';
 
 /** A snapshot is due after this many events, and at least as many as the last one covers: the cost per event stays constant. */
 const SNAPSHOT_EVERY = 10_000;
@@ -15,25 +16,48 @@ interface SnapshotSource extends ContentSource {
   readonly readOnly: boolean;
 }
 
-/** Takes the snapshots of one session (D63), and decides when one is due. */
+/** What a session's snapshots are taken of. */
+interface SnapshotParts {
+  readonly log: FoldedLog;
+  readonly held: HeldContents;
+  readonly slices: readonly AnySlice[];
+  readonly report: (error: unknown) => void;
+}
+
+/** Takes the snapshots of one session (D63, D91), and decides when one is due. */
 export class SessionSnapshots {
   readonly #source: SnapshotSource;
   readonly #log: FoldedLog;
+  readonly #held: HeldContents;
   readonly #slices: readonly AnySlice[];
   readonly #report: (error: unknown) => void;
   /** The last seq that the stored snapshot covers. */
   #writtenSeq: number;
 
-  constructor(source: SnapshotSource, log: FoldedLog, slices: readonly AnySlice[], report: (error: unknown) => void) {
+  constructor(source: SnapshotSource, { log, held, slices, report }: SnapshotParts) {
     this.#source = source;
     this.#log = log;
+    this.#held = held;
     this.#slices = slices;
     this.#report = report;
     this.#writtenSeq = log.state.seq - log.replayed;
   }
 
-  /** The state that is folded, without external contents: it names them. */
+  /** The state that is folded, with its external contents. Throws when this handle does not hold all of them. */
   take(): Snapshot {
+    const names = contentNames(this.#log.state);
+    const contents = this.#held.of(names);
+    const missing = names.filter((name) => !Object.hasOwn(contents, name));
+    if (missing.length === 0) return sealSnapshot(names.length === 0 ? this.#take() : this.#take(contents), sha256);
+    throw new HoldfastError(
+      'SNAPSHOT_INVALID',
+      `this snapshot would lack ${missing.length} external contents that only the store has; take it with await session.snapshot({ contents: true }), or with { contents: false } if it is restored in this store`,
+      { data: missing },
+    );
+  }
+
+  /** The state that is folded, without external contents: it names them. */
+  takeWithout(): Snapshot {
     return sealSnapshot(this.#take(), sha256);
   }
 

@@ -168,8 +168,9 @@ export interface AnySession extends SessionView, SessionDecisions {
   refresh(): Promise<void>;
 
   /**
-   * The state as a value that `parseSnapshot` reads and `restore` takes. It names the external contents that it lacks; with `contents`
-   * it includes them, and is a promise. Slices that this process does not define are kept as they were last stored (D63).
+   * The state as a value that `parseSnapshot` reads and `restore` takes, with the external contents that this handle has written. If it
+   * would lack some, it throws `SNAPSHOT_INVALID`: `contents: true` reads them from the store and is a promise, `contents: false` leaves
+   * all of them out and names them. Slices that this process does not define are kept as they were last stored.
    */
   snapshot(options?: { readonly contents?: false }): Snapshot;
   snapshot(options: { readonly contents: true }): Promise<Snapshot>;

@@ -109,6 +109,17 @@ describe('D2: the evaluation to continue', () => {
     },
   );
 
+  test('resume: true with an evaluation of another prompt open: PROMPT_MISMATCH, naming both', async () => {
+    const { session, evaluate, adapter } = await suspended();
+    const id = session.latestEvaluation()?.id ?? '';
+    const other = definePrompt({ ns: 'test', key: 'other', instructions: 'Be brief.' });
+    await expect(adapter.evaluate(other, { session, resume: true })).rejects.toMatchObject({
+      code: 'PROMPT_MISMATCH',
+      message: expect.stringMatching(new RegExp(`evaluation ${id} of test/agent is open, and this is test/other`)),
+    });
+    expect(await evaluate({ resume: true })).toMatchObject({ evaluationId: id });
+  });
+
   test('one that was superseded cannot be resumed', async () => {
     const { session, evaluate } = await suspended();
     const evaluationId = session.latestEvaluation()?.id ?? '';

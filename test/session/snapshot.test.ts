@@ -21,11 +21,11 @@ const open = (store = memoryStore(), id = 's1', slices: readonly AnySlice[] = [p
   openSession({ store, id, slices, maxInlineLength: 10 });
 const add = (step: string) => ({ type: 'plan/added', step });
 
-describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
-  test('are named by a snapshot, included on request, and restored into another store', async () => {
+describe.for(STORES)('D63, D91: external contents, on %s', ([, create]) => {
+  test('are named by a snapshot without them, included on request, and restored into another store', async () => {
     const origin = await open(await create());
     await origin.append([user(LARGE, 0), user('short', 1)]);
-    const plainSnapshot = origin.snapshot();
+    const plainSnapshot = origin.snapshot({ contents: false });
     const [name] = plainSnapshot.missingContents ?? [];
     expect(plainSnapshot.missingContents).toHaveLength(1);
     expect(plainSnapshot.contents).toBeUndefined();
@@ -44,11 +44,45 @@ describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
     expect(await store.check()).toMatchObject({ ok: true });
   });
 
+  test('that the handle has written are in its snapshot, which restores them into another store', async () => {
+    const origin = await open(await create());
+    await origin.append([user(LARGE, 0)]);
+    const copy = await open(await create(), 's2');
+    await copy.restore(JSON.stringify(origin.snapshot()));
+    expect((await copy.resolve(copy.messages()))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
+    expect(copy.snapshot().contents).toEqual(origin.snapshot().contents);
+  });
+
+  test('that another handle has written are not held: a snapshot fails when it is taken, and says how to take it', async () => {
+    const store = await create();
+    await (await open(store)).append([user(LARGE, 0)]);
+    const reader = await open(store);
+    expect(() => reader.snapshot()).toThrow(
+      expect.objectContaining({ code: 'SNAPSHOT_INVALID', message: expect.stringContaining('contents: true') }),
+    );
+    expect((await reader.snapshot({ contents: true })).missingContents).toBeUndefined();
+    await reader.compact();
+  });
+
+  test('are held up to a limit, the newest of them', async () => {
+    const session = await open(await create());
+    const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(4 * 1024 * 1024));
+    for (const [i, text] of texts.entries()) await session.append([user(text, i)]);
+    expect(() => session.snapshot()).toThrow(expect.objectContaining({ code: 'SNAPSHOT_INVALID', data: [expect.any(String)] }));
+  });
+
+  test('of an erased message are not in a snapshot', async () => {
+    const session = await open(await create());
+    await session.append([user(LARGE, 0)]);
+    await session.eraseMessage(session.messages()[0]?.id ?? '');
+    expect(JSON.stringify(session.snapshot())).not.toContain(LARGE);
+  });
+
   test('that the store lost are named, and an altered one is rejected', async () => {
     const store = await create();
     const session = await open(store);
     await session.append([user(LARGE, 0), user(`${LARGE}y`, 1)]);
-    const [first = '', second = ''] = session.snapshot().missingContents ?? [];
+    const [first = '', second = ''] = session.snapshot({ contents: false }).missingContents ?? [];
     const lossy = withChanges(store, {
       readContent: async (id, name) => (name === first ? undefined : store.readContent(id, name)),
     });
