@@ -21,13 +21,7 @@ export class HeldContents {
     }
   }
 
-  /** Those of these names that are held. */
-  of(names: readonly string[]): Readonly<Record<string, string>> {
-    return Object.fromEntries(
-      names.flatMap((name) => {
-        const text = this.#texts.get(name);
-        return text === undefined ? [] : [[name, text]];
-      }),
-    );
+  get(name: string): string | undefined {
+    return this.#texts.get(name);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
+import { definePrompt, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
 import { rejection } from '../session/log-of.ts';
 import { agent, call, eventTypes, said, tool } from './agent.ts';
 

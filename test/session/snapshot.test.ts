@@ -68,7 +68,9 @@ describe.for(STORES)('D63, D91: external contents, on %s', ([, create]) => {
     const session = await open(await create());
     const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(4 * 1024 * 1024));
     for (const [i, text] of texts.entries()) await session.append([user(text, i)]);
-    expect(() => session.snapshot()).toThrow(expect.objectContaining({ code: 'SNAPSHOT_INVALID', data: [expect.any(String)] }));
+    expect(() => session.snapshot()).toThrow(
+      expect.objectContaining({ code: 'SNAPSHOT_INVALID', data: [expect.any(String)] }),
+    );
   });
 
   test('of an erased message are not in a snapshot', async () => {
@@ -78,16 +80,39 @@ describe.for(STORES)('D63, D91: external contents, on %s', ([, create]) => {
     expect(JSON.stringify(session.snapshot())).not.toContain(LARGE);
   });
 
-  test('that the store lost are named, and an altered one is rejected', async () => {
+  test('of messages that are appended or erased while a snapshot reads them are those of the messages that it has', async () => {
+    const store = await create();
+    const writer = await open(store);
+    await writer.append([user(LARGE, 0)]);
+    let isFirst = true;
+    const raced = withChanges(store, {
+      readContent: async (id, name, options) => {
+        if (isFirst) {
+          isFirst = false;
+          await reader.append([user(`${LARGE}y`, 1)]);
+          await writer.eraseMessage(writer.messages()[0]?.id ?? '');
+        }
+        return store.readContent(id, name, options);
+      },
+    });
+    const reader = await open(raced);
+    const { contents, missingContents } = await reader.snapshot({ contents: true });
+    expect([Object.values(contents ?? {}), missingContents]).toEqual([[`${LARGE}y`], undefined]);
+  });
+
+  test('that the store lost fail a snapshot when it is taken, and are named; an altered one is rejected', async () => {
     const store = await create();
     const session = await open(store);
     await session.append([user(LARGE, 0), user(`${LARGE}y`, 1)]);
-    const [first = '', second = ''] = session.snapshot({ contents: false }).missingContents ?? [];
+    const [first = ''] = session.snapshot({ contents: false }).missingContents ?? [];
     const lossy = withChanges(store, {
       readContent: async (id, name) => (name === first ? undefined : store.readContent(id, name)),
     });
-    const partial = await (await open(lossy)).snapshot({ contents: true });
-    expect(partial).toMatchObject({ missingContents: [first], contents: { [second]: `${LARGE}y` } });
+    expect(await rejection((await open(lossy)).snapshot({ contents: true }))).toMatchObject({
+      code: 'SNAPSHOT_INVALID',
+      message: expect.stringContaining('contents: false'),
+      data: [first],
+    });
     const { checksum: _, ...whole } = await session.snapshot({ contents: true });
     const altered = { ...whole, contents: { ...whole.contents, [first]: 'something else' } };
     const copy = await open(memoryStore(), 's2');
