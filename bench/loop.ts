@@ -8,7 +8,6 @@ import {
   createAdapter,
   definePrompt,
   defineTool,
-  getMessages,
   type NewEvent,
   openSession,
   type ScriptedTurn,
@@ -162,7 +161,7 @@ async function* byteFigures(dir: string): AsyncIterable<Figure> {
   const before = bytesWritten();
   await converse(store, turns);
   const session = await openSession({ store, id: 'bench' });
-  const messages = Buffer.byteLength(JSON.stringify(getMessages(session)));
+  const messages = Buffer.byteLength(JSON.stringify(session.messages()));
   let log = 0;
   for await (const { seq: _, ...event } of store.read('bench')) log += Buffer.byteLength(JSON.stringify(event));
   await store.close(); // includes writing the WAL back into the file

@@ -43,6 +43,16 @@ export type { CallProgress, ProgressPiece, ProgressReport, ToolProgress } from '
 export type { PromptIdentity } from './core/prompt-identity.ts';
 export type { SessionRecord, UsageRecord } from './core/record.ts';
 export { type PlannedCall, planResume, type ResumePlan } from './core/resume-plan.ts';
+export type {
+  AbandonOptions,
+  ApproveOptions,
+  CancelOptions,
+  DecisionOptions,
+  DenyOptions,
+  ResumeOptions,
+  SessionDecisions,
+  Stopped,
+} from './core/session-decisions.ts';
 export type { SessionSummary } from './core/session-summary.ts';
 export {
   adapterStates,
@@ -78,16 +88,13 @@ export type * from './core/timeline.ts';
 export { TimelineBuilder, timelineOf } from './core/timeline-builder.ts';
 export type { Upcaster, Upcasters } from './core/upcast.ts';
 export type { Usage } from './core/usage.ts';
-export {
-  type ConversationState,
-  type ConversationTurn,
-  type GetMessagesOptions,
-  getConversationState,
-  getLatestEvaluation,
-  getMessages,
-  getPendingToolCalls,
-  getQueuedInputs,
-  type QueuedInput,
+export type {
+  ConversationTurn,
+  EvaluationOptions,
+  LatestOptions,
+  MessagesOptions,
+  QueuedInput,
+  TurnCall,
 } from './core/views.ts';
 export {
   type AnthropicConversation,
@@ -99,9 +106,7 @@ export {
 export type { MessageImportOptions } from './formats/imported-messages.ts';
 export type { FormatLoss, FormatOptions } from './formats/losses.ts';
 export { fromOpenAIChat, type OpenAIChatInput, type OpenAIChatMessage, toOpenAIChat } from './formats/openai-chat.ts';
-export { readCallArguments } from './loop/call-arguments.ts';
 export { readCallProgress } from './loop/call-progress.ts';
-export { type CancelOptions, cancelEvaluation } from './loop/cancel-evaluation.ts';
 export {
   type CheckpointHandler,
   type CheckpointStrategy,
@@ -126,12 +131,6 @@ export {
   type ToolContext,
   type ToolDefinition,
 } from './loop/define-tool.ts';
-export {
-  type AbandonOptions,
-  abandonEvaluation,
-  type ResumeOptions,
-  resumeEvaluation,
-} from './loop/evaluation-decisions.ts';
 export { type ForeignTool, type McpClient, mcpTools } from './loop/foreign-tools.ts';
 export type { KeptResponse } from './loop/kept-response.ts';
 export { MainLoop, type MainLoopOptions, type PreparedRequest } from './loop/main-loop.ts';
@@ -139,7 +138,6 @@ export type { Price, Prices } from './loop/prices.ts';
 export type * from './loop/provider-adapter.ts';
 export { isMessageDelta, isToolProgress } from './loop/provider-adapter.ts';
 export type { RecordProviderMetadata } from './loop/provider-metadata.ts';
-export { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from './loop/settle.ts';
 export { SuspendedCall, type SuspendUntilOptions, suspendUntil } from './loop/suspend-until.ts';
 export { ToolContent, toolContent } from './loop/tool-result.ts';
 export { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel, type ProviderTool } from './models/ai-sdk.ts';
@@ -155,6 +153,7 @@ export {
 } from './ports/model.ts';
 export type * from './ports/store.ts';
 export { sessionSource } from './react/session-source.ts';
+export { readCallArguments } from './session/people/call-arguments.ts';
 export type { SendOptions, SentInput } from './session/send-input.ts';
 export {
   type AnySession,

@@ -12,5 +12,4 @@ export {
   pgBossDoorbell,
 } from './worker/pg-boss-doorbell.ts';
 export { type HealthAddress, serveHealth } from './worker/serve-health.ts';
-export { type ResumeSessionOptions, resumeSession } from './worker/suspend-session.ts';
 export type { FailedSession, RunnerStatus, RunningSession, WorkerStats } from './worker/worker-stats.ts';

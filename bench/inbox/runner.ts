@@ -1,5 +1,5 @@
 /** A process that runs the inputs of a session: it listens to the log, and runs when something was appended. */
-import { createAdapter, definePrompt, getQueuedInputs, openSession, scriptedModel } from '../../src/index.ts';
+import { createAdapter, definePrompt, openSession, scriptedModel } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 
 const session = await openSession({ store: await sqliteStore(process.argv[2] ?? ''), id: 's' });
@@ -9,5 +9,5 @@ process.on('message', () => {}); // keeps the process alive as long as its paren
 const listening = session.events({ live: true });
 process.send?.('ready');
 for await (const _ of listening) {
-  if (getQueuedInputs(session).length > 0) await adapter.run(prompt, { session });
+  if (session.queue().length > 0) await adapter.run(prompt, { session });
 }

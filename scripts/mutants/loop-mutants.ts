@@ -236,7 +236,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call is settled while its process runs it',
-    file: 'src/loop/settle.ts',
+    file: 'src/session/people/call-decisions.ts',
     find: '  await refuseWhileRunning(session, before);\n',
     replace: '',
     invariant: 'D67',
@@ -244,7 +244,7 @@ export const LOOP_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A call is approved after its time',
-    file: 'src/loop/settle.ts',
+    file: 'src/session/people/call-decisions.ts',
     find: 'Date.parse(expiresAt) <= session.clock.now()',
     replace: 'Date.parse(expiresAt) === 0',
     invariant: 'D67',

@@ -4,7 +4,6 @@ import { adapterStateFor } from '../core/composite-adapter-state.ts';
 import { continuedEvaluations } from '../core/continued-evaluations.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { isOpen } from '../core/evaluations.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import { streamEvaluation } from '../loop/create-adapter.ts';
 import type { Prompt } from '../loop/define-prompt.ts';
 import type { LoopSettings } from '../loop/evaluate.ts';
@@ -154,7 +153,7 @@ export function createAgentAdapter<T extends AgentState>(kind: AgentKind<T>): St
 
   function autoResume(session: AnySession, prompt: Prompt<unknown>): ResumeOption {
     if (!options.autoResume) return false;
-    const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+    const newest = session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
     const isLeft = newest && isOpen(newest) && !newest.cancelRequest; // a cancelled one is resumed explicitly (D73)
     const snapshot = isLeft ? latestSnapshot(session, newest.id, adapterType) : undefined;
     return newest && snapshot?.resumable ? { evaluationId: newest.id } : false;

@@ -1,17 +1,31 @@
 import type { AdapterStateSnapshot } from './adapter-state.ts';
-import type { Evaluation } from './evaluations.ts';
+import type { CallState, Evaluation } from './evaluations.ts';
 import type { ToolStarted } from './events.ts';
 import type { SessionState } from './fold.ts';
 import { frozenEach } from './frozen.ts';
 import type { ConversationMessage } from './messages.ts';
 import type { UsageRecord } from './record.ts';
 import { type AnySlice, heldBy, type ItemOf, itemsAsArray, type Slice, type StateOf } from './slices.ts';
+import type { ConversationTurn, EvaluationOptions, LatestOptions, MessagesOptions, QueuedInput } from './views.ts';
 
 /** Read-only access to a session's state. Sessions, staged transactions and folded logs all provide it. */
 export interface SessionView {
   readonly id: string;
   readonly state: SessionState;
   select<S extends AnySlice>(slice: S): SelectionOf<S>;
+  /** The messages of the main conversation, or of one evaluation, in log order. */
+  messages(options?: MessagesOptions): readonly ConversationMessage[];
+  /** The responses of the main conversation, or of one evaluation, each with its calls and their results. */
+  turns(options?: EvaluationOptions): readonly ConversationTurn[];
+  /** The newest evaluation by log position, of one prompt or conversation if given. */
+  latestEvaluation(options?: LatestOptions): Evaluation | undefined;
+  /**
+   * The calls without a result, with their state; of the newest evaluation unless one is named. If a call waits for its child
+   * conversation, the child's calls are returned in its place. An evaluation that has ended has none.
+   */
+  pending(options?: EvaluationOptions): readonly CallState[];
+  /** The inputs that were sent and not placed yet, in sending order. */
+  queue(): readonly QueuedInput[];
 }
 
 /** The items of a slice at the time of the selection. */

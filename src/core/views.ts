@@ -1,6 +1,7 @@
 import { evaluationMessages } from './evaluation-messages.ts';
 import {
   type CallState,
+  type CallStatus,
   type Evaluation,
   endedEvaluation,
   latestEvaluation,
@@ -8,53 +9,68 @@ import {
   openChildren,
 } from './evaluations.ts';
 import type { InputContent, InputMode, SuspendReason } from './events.ts';
+import type { SessionState } from './fold.ts';
 import { frozen, frozenEach } from './frozen.ts';
 import { queuedAfter } from './inbox.ts';
+import { type KnownOptions, refuseUnknownOptions } from './known-options.ts';
 import type { List } from './list.ts';
-import type { AssistantMessage, ConversationMessage, SystemMessage, ToolMessage, UserMessage } from './messages.ts';
+import {
+  type AssistantMessage,
+  type ConversationMessage,
+  callKey,
+  callsOf,
+  type ToolMessage,
+  textOf,
+  type UserMessage,
+} from './messages.ts';
 import { inputObstacle } from './run-plan.ts';
-import type { SessionView } from './session-view.ts';
 
-/** Views of a session, computed from its record (D1). Nothing here is stored, and every returned value is frozen (D69). */
+/** The views of a session, computed from its state (D1). Nothing here is stored, and every returned value is frozen (D69). */
 
-/** Which messages of an evaluation are returned. */
-export interface GetMessagesOptions {
-  /**
-   * Also the messages of the evaluations that it continues (D50): its own instructions, the messages of those, oldest first, then its own
-   * messages. Its requests are built from this conversation.
-   */
-  readonly continued?: boolean;
+/** Which evaluation a view is of. */
+export interface EvaluationOptions {
+  readonly evaluationId?: string | undefined;
 }
 
-/** The messages of one evaluation, or of the main conversation, in log order. */
-export function getMessages(
-  session: SessionView,
-  evaluationId?: string,
-  options: GetMessagesOptions = {},
-): readonly ConversationMessage[] {
-  const { record } = session.state;
+/** Which messages `session.messages` returns. */
+export interface MessagesOptions extends EvaluationOptions {
+  /**
+   * Also the messages of the evaluations that it continues: its own instructions, the messages of those, oldest first, then its own
+   * messages. Its requests are built from this conversation.
+   */
+  readonly continued?: boolean | undefined;
+}
+
+/** Which evaluations `session.latestEvaluation` looks at. */
+export interface LatestOptions {
+  readonly ns?: string;
+  readonly key?: string;
+  readonly conversationId?: string;
+}
+
+const MESSAGES: KnownOptions<MessagesOptions> = { evaluationId: true, continued: true };
+const EVALUATION: KnownOptions<EvaluationOptions> = { evaluationId: true };
+const LATEST: KnownOptions<LatestOptions> = { ns: true, key: true, conversationId: true };
+
+export function messagesIn({ record }: SessionState, options: MessagesOptions = {}): readonly ConversationMessage[] {
+  refuseUnknownOptions('session.messages', options, MESSAGES);
+  const { evaluationId, continued } = options;
   if (evaluationId === undefined) return frozen(record.messages.filter((message) => message.conversationId === 'main'));
   const evaluation = record.evaluations.get(evaluationId);
   if (!evaluation) return [];
-  return frozenEach(options.continued ? evaluationMessages(record, evaluation) : evaluation.messages.toArray());
+  return frozenEach(continued ? evaluationMessages(record, evaluation) : evaluation.messages.toArray());
 }
 
-/** The newest evaluation by log position, of one prompt if given (D13). */
-export function getLatestEvaluation(
-  session: SessionView,
-  prompt?: { readonly ns?: string; readonly key?: string; readonly conversationId?: string },
-): Evaluation | undefined {
-  return frozen(latestEvaluation(session.state.record.evaluations.items, prompt));
+export function latestEvaluationIn({ record }: SessionState, options?: LatestOptions): Evaluation | undefined {
+  refuseUnknownOptions('session.latestEvaluation', options, LATEST);
+  return frozen(latestEvaluation(record.evaluations.items, options));
 }
 
-/**
- * Calls without a result, with their state; of the newest evaluation unless one is named. If a call waits for its child conversation,
- * the child's calls are returned in its place (D52). An ended or abandoned evaluation has none.
- */
-export function getPendingToolCalls(session: SessionView, evaluationId?: string): readonly CallState[] {
-  const evaluation =
-    evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
-  const { evaluations } = session.state.record;
+export function pendingCallsIn(state: SessionState, options: EvaluationOptions = {}): readonly CallState[] {
+  refuseUnknownOptions('session.pending', options, EVALUATION);
+  const { evaluations } = state.record;
+  const { evaluationId } = options;
+  const evaluation = evaluationId === undefined ? latestEvaluationIn(state) : evaluations.get(evaluationId);
   const isOver = evaluation && endedEvaluation(evaluations, evaluation.id) !== undefined;
   return frozen(evaluation && !isOver ? pendingCalls(evaluations.items, evaluation) : []);
 }
@@ -67,7 +83,7 @@ function pendingCalls(evaluations: List<Evaluation>, evaluation: Evaluation): re
   });
 }
 
-/** An input that was sent and not placed yet (D61). */
+/** An input that was sent and not placed yet. */
 export interface QueuedInput {
   readonly id: string;
   readonly mode: InputMode;
@@ -81,9 +97,7 @@ export interface QueuedInput {
   readonly waitsFor?: SuspendReason | 'EVALUATION_FAILED';
 }
 
-/** The queued inputs, in sending order. */
-export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
-  const { state } = session;
+export function queuedInputsIn(state: SessionState): readonly QueuedInput[] {
   return frozen(
     queuedAfter(state.record.inbox, 0).map((item): QueuedInput => {
       const { id, mode, content, at, seq, by } = item;
@@ -95,55 +109,89 @@ export function getQueuedInputs(session: SessionView): readonly QueuedInput[] {
 
 /** A response with the results of its calls. */
 export interface ConversationTurn {
+  readonly evaluationId: string;
   readonly turnNumber: number;
+  /** When the response was recorded. */
+  readonly createdAt: string;
+  /** What the user wrote since the response before it in this evaluation. */
+  readonly userMessages: readonly UserMessage[];
   readonly assistantMessage: AssistantMessage;
-  /** In call order, regardless of the order in which they finished (D10). */
+  /** In call order, regardless of the order in which they finished. */
   readonly toolMessages: readonly ToolMessage[];
-  /** The provider's metadata of the response, when `recordProviderMetadata` is on (D16). */
+  /** Its calls, in call order. */
+  readonly calls: readonly TurnCall[];
+  /** The provider's metadata of the response, when `recordProviderMetadata` is on. */
   readonly providerPayload?: Readonly<Record<string, unknown>>;
 }
 
-/** A conversation as turns, computed from its messages (D1). */
-export interface ConversationState {
-  readonly evaluationId: string;
-  readonly promptNs: string;
-  readonly promptKey: string;
-  readonly status: Evaluation['status'];
-  readonly systemMessage?: SystemMessage;
-  readonly userMessages: readonly UserMessage[];
-  readonly turns: readonly ConversationTurn[];
-  readonly createdAt: string;
+/** A call of a turn: how it ended, and how long it took. */
+export interface TurnCall {
+  readonly callId: string;
+  readonly name: string;
+  readonly status: CallStatus;
+  /** The text of its result, if it failed. */
+  readonly error?: string;
+  /** When it was started last; the time of the response for a call whose start is not recorded, such as one that only reads. */
+  readonly startedAt?: string;
+  /** From `startedAt` to its result. */
+  readonly durationMs?: number;
 }
 
-/** An evaluation as turns; the newest one unless one is named. */
-export function getConversationState(session: SessionView, evaluationId?: string): ConversationState | undefined {
-  const evaluation =
-    evaluationId === undefined ? getLatestEvaluation(session) : session.state.record.evaluations.get(evaluationId);
-  if (!evaluation) return undefined;
-  const turns: { assistantMessage: AssistantMessage; toolMessages: ToolMessage[] }[] = [];
-  const userMessages: UserMessage[] = [];
-  let systemMessage: SystemMessage | undefined;
+export function turnsIn({ record }: SessionState, options: EvaluationOptions = {}): readonly ConversationTurn[] {
+  refuseUnknownOptions('session.turns', options, EVALUATION);
+  const { evaluationId } = options;
+  const named = evaluationId === undefined ? undefined : record.evaluations.get(evaluationId);
+  if (evaluationId !== undefined && !named) return [];
+  const starts = new Map(record.toolStarts.map((start) => [callKey(start), start.at]));
+  const evaluations = named
+    ? [named]
+    : record.evaluations.items.filter(({ conversationId }) => conversationId === 'main');
+  return frozen(evaluations.flatMap((evaluation) => turnsOf(evaluation, starts)));
+}
+
+function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): readonly ConversationTurn[] {
+  const turns: { userMessages: readonly UserMessage[]; assistantMessage: AssistantMessage; results: ToolMessage[] }[] =
+    [];
+  let userMessages: UserMessage[] = [];
   for (const message of evaluation.messages) {
-    if (message.role === 'system') systemMessage ??= message;
-    else if (message.role === 'user') userMessages.push(message);
-    else if (message.role === 'assistant') turns.push({ assistantMessage: message, toolMessages: [] });
-    else turns.at(-1)?.toolMessages.push(message);
+    if (message.role === 'user') userMessages.push(message);
+    else if (message.role === 'tool') turns.at(-1)?.results.push(message);
+    else if (message.role === 'assistant') {
+      turns.push({ userMessages, assistantMessage: message, results: [] });
+      userMessages = [];
+    }
   }
-  return frozen({
+  return turns.map(({ userMessages, assistantMessage, results }) => ({
     evaluationId: evaluation.id,
-    promptNs: evaluation.promptNs,
-    promptKey: evaluation.promptKey,
-    status: evaluation.status,
-    ...(systemMessage && { systemMessage }),
+    turnNumber: assistantMessage.turn,
+    createdAt: assistantMessage.createdAt,
     userMessages,
-    turns: turns.map(({ assistantMessage, toolMessages }) => ({
-      turnNumber: assistantMessage.turn,
-      assistantMessage,
-      toolMessages: inCallOrder(assistantMessage, toolMessages),
-      ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
-    })),
-    createdAt: evaluation.startedAt,
-  });
+    assistantMessage,
+    toolMessages: inCallOrder(assistantMessage, results),
+    calls: callsOf(assistantMessage).map(({ callId, name }): TurnCall => {
+      const { turn, createdAt } = assistantMessage;
+      const result = results.find(({ toolCallId }) => toolCallId === callId);
+      const started = starts.get(callKey({ evaluationId: evaluation.id, turn, callId }));
+      if (!result) {
+        const open = evaluation.calls.find((call) => call.turn === turn && call.callId === callId);
+        return {
+          callId,
+          name,
+          status: open?.status ?? 'pending',
+          ...(started !== undefined && { startedAt: started }),
+        };
+      }
+      const startedAt = started ?? createdAt;
+      return {
+        ...{ callId, name, status: result.isError ? 'failed' : 'completed' },
+        ...(result.isError && { error: textOf(result) }),
+        startedAt,
+        // Clocks of two processes may differ.
+        durationMs: Math.max(0, Date.parse(result.createdAt) - Date.parse(startedAt)),
+      };
+    }),
+    ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
+  }));
 }
 
 /** Results in the order of their calls; results without a call follow at the end. */

@@ -3,7 +3,6 @@ import type { SessionConversationState } from '../conversation/state.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { InputContent } from '../core/events.ts';
 import type { SessionView } from '../core/session-view.ts';
-import { getPendingToolCalls, getQueuedInputs } from '../core/views.ts';
 import { LossReport } from '../formats/losses.ts';
 import { mediaUrl } from '../formats/media.ts';
 import { BLOCK_PART, type UIMessage, type UIMessagePart } from '../transcripts/ai-sdk-ui.ts';
@@ -28,7 +27,8 @@ export function shownUiMessages(session: SessionView, state: SessionConversation
     if (inputId !== undefined) inputIds.set(id, inputId);
   }
   const waiting = new Map(
-    getPendingToolCalls(session)
+    session
+      .pending()
       .filter(isWaiting)
       .map((call) => [nameOf(call), call]),
   );
@@ -45,7 +45,7 @@ export function shownUiMessages(session: SessionView, state: SessionConversation
     used.add(id);
     return [{ ...message, id, parts: withCutOffText(message.parts.flatMap((part) => shownCall(part, waiting))) }];
   });
-  const queued = getQueuedInputs(session).map(
+  const queued = session.queue().map(
     ({ id, content }): UIMessage => ({
       id,
       role: 'user',

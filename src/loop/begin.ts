@@ -3,7 +3,6 @@ import { type Evaluation, isOpen, openCalls } from '../core/evaluations.ts';
 import type { NewEvent, Without } from '../core/events.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import { bindTemplate } from '../core/prompt-identity.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
 import { closingResults, failed } from '../session/close-calls.ts';
 import type { AnySession } from '../session/session.ts';
@@ -92,7 +91,7 @@ export async function begin(run: Run, place: Place): Promise<void> {
 
 function openEvaluations(session: AnySession, prompt: Prompt<unknown>, place: Place): readonly Evaluation[] {
   const { conversationId, stopped } = place;
-  const newest = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId });
+  const newest = session.latestEvaluation({ ns: prompt.ns, key: prompt.key, conversationId });
   const open = newest && isOpen(newest) ? [newest] : []; // whatever is older was superseded when the newest began
   return stopped && stopped.id !== newest?.id ? [stopped, ...open] : open;
 }
@@ -135,7 +134,7 @@ const SUPERSEDED_CALL =
 
 function continued(session: AnySession, { continues }: EvaluateOptions, place: Place): string | undefined {
   if (continues === undefined || continues === false) return undefined;
-  if (continues === true) return getLatestEvaluation(session, { conversationId: place.conversationId })?.id;
+  if (continues === true) return session.latestEvaluation({ conversationId: place.conversationId })?.id;
   if (session.state.record.evaluations.has(continues)) return continues;
   throw new HoldfastError('CONVERSATION_NOT_FOUND', `session ${session.id} has no evaluation ${continues} to continue`);
 }

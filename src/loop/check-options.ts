@@ -1,5 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
+import { limitProblem } from '../core/limit-problem.ts';
 import { checkPrices } from './prices.ts';
 import type { Budget, ChildOptions, EvaluateOptions } from './provider-adapter.ts';
 
@@ -54,7 +55,7 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
     wait: typeof options.wait === 'boolean' ? undefined : options.wait,
     ...budget,
   };
-  const problem = budgetProblem(numbers);
+  const problem = limitProblem(numbers);
   if (problem) throw new HoldfastError('INVALID_ARGUMENT', problem);
   if (over !== undefined && over !== 'evaluation' && over !== 'session') {
     throw new HoldfastError('INVALID_ARGUMENT', `budget.over is 'evaluation' or 'session', not "${over}"`);
@@ -78,10 +79,4 @@ export function checkOptions(options: EvaluateOptions, of: 'evaluate' | 'ctx.eva
   if (!(maxParallelCalls >= 1)) {
     throw new HoldfastError('INVALID_ARGUMENT', `maxParallelCalls is ${maxParallelCalls}; at least one call must run`);
   }
-}
-
-/** Why one of these limits is none, or undefined. */
-export function budgetProblem(limits: Readonly<Record<string, number | undefined>>): string | undefined {
-  const wrong = Object.entries(limits).find(([, value]) => value !== undefined && !(value >= 0));
-  return wrong && `${wrong[0]} is ${wrong[1]}; give a number that is not negative, or leave it out`;
 }

@@ -1,7 +1,6 @@
 import { HoldfastError } from '../core/errors.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import { promptMismatch } from '../core/prompt-identity.ts';
-import { getLatestEvaluation } from '../core/views.ts';
 import type { AnySession } from '../session/session.ts';
 import type { Prompt } from './define-prompt.ts';
 import { hasParams, inputHash, paramsHash } from './evaluation-identity.ts';
@@ -27,10 +26,11 @@ export function findEvaluation(
     resume === 'auto'
       ? findEqual(session, prompt, options)
       : resume === true
-        ? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key, conversationId })
+        ? session.latestEvaluation({ ns: prompt.ns, key: prompt.key, conversationId })
         : session.state.record.evaluations.get(resume.evaluationId);
   if (!found && resume === 'auto') return undefined;
   if (!found) {
+    if (resume === true) refuseOpenOfAnother(session, prompt);
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
       `session ${session.id} has no evaluation of ${prompt.ns}/${prompt.key} to resume; use resume: 'auto', which starts one`,
@@ -55,7 +55,7 @@ export function findEvaluation(
  */
 function toStartAgain(evaluation: Evaluation): string {
   return isOpen(evaluation)
-    ? 'to start again, settle its open calls or abandon it with abandonEvaluation first, then evaluate without resume: the new evaluation may make the same calls again'
+    ? 'to start again, settle its open calls or abandon it with session.abandon first, then evaluate without resume: the new evaluation may make the same calls again'
     : 'to start again, evaluate without resume: the new evaluation may make the same calls again';
 }
 
@@ -74,7 +74,7 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
       `evaluation ${keyed.id} of ${prompt.ns}/${prompt.key} has the key "${key}" and other input; give each input a key of its own`,
     );
   }
-  const found = keyed ?? getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+  const found = keyed ?? session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
   if (found?.inputHash === input && (isOpen(found) || found.status === 'completed')) {
     if (hasParams(found, paramsHash(options))) return found;
     if (isOpen(found)) {
@@ -84,12 +84,16 @@ function findEqual(session: AnySession, prompt: Prompt<unknown>, options: Evalua
       );
     }
   }
-  const other = index.openOfAnother(prompt);
-  if (other) {
-    throw new HoldfastError(
-      'PROMPT_MISMATCH',
-      `evaluation ${other.id} of ${other.promptNs}/${other.promptKey} is open, and this is ${prompt.ns}/${prompt.key}; resume it with its own prompt, or use resume: false to start another beside it`,
-    );
-  }
+  refuseOpenOfAnother(session, prompt);
   return undefined;
+}
+
+/** An open evaluation of another prompt is neither resumed with this one nor left behind unnoticed. */
+function refuseOpenOfAnother(session: AnySession, prompt: Prompt<unknown>): void {
+  const other = evaluationIndex(session).openOfAnother(prompt);
+  if (!other) return;
+  throw new HoldfastError(
+    'PROMPT_MISMATCH',
+    `evaluation ${other.id} of ${other.promptNs}/${other.promptKey} is open, and this is ${prompt.ns}/${prompt.key}; resume it with its own prompt, or use resume: false to start another beside it`,
+  );
 }

@@ -4,7 +4,6 @@ import { isOpen, openCalls } from '../core/evaluations.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { AnySlice } from '../core/slices.ts';
 import type { Snapshot } from '../core/snapshot.ts';
-import { getLatestEvaluation, getQueuedInputs } from '../core/views.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../session/contents.ts';
 import { type AnySession, openSession } from '../session/session.ts';
@@ -169,7 +168,7 @@ export class MainLoop<Request, Output = undefined> {
       }
       return response;
     } catch (error) {
-      const recorded = getLatestEvaluation(session, { ns: prompt.ns, key: prompt.key });
+      const recorded = session.latestEvaluation({ ns: prompt.ns, key: prompt.key });
       const stale = isHoldfastError(error, 'OUTPUT_INVALID') && recorded?.status === 'completed';
       if (stale && !answered) throw new StaleAnswer('the recorded response is stale', { cause: error });
       throw answered || session.seq > seq ? new WentWrong('the loop had acted', { cause: error }) : error;
@@ -182,7 +181,7 @@ export class MainLoop<Request, Output = undefined> {
   /** Runs what was sent to the session while the request ran (D61): the request has ended, what came of it stays as it is. */
   async #runQueued(session: AnySession, prepared: PreparedRequest<Output>): Promise<void> {
     await session.refresh();
-    if (getQueuedInputs(session).length === 0) return;
+    if (session.queue().length === 0) return;
     const { prompt, sessionId: _, slices: __, input: ___, key: ____, continues: _____, ...options } = prepared;
     await this.#options.adapter.run(prompt, { ...options, session });
   }
@@ -227,7 +226,7 @@ export class MainLoop<Request, Output = undefined> {
     const store = checkpointingStore(memoryStore(), async (events) => {
       if (!armed) return;
       await session.refresh();
-      const evaluation = getLatestEvaluation(session);
+      const evaluation = session.latestEvaluation();
       const since = {
         openCalls: evaluation ? openCalls(evaluation).length : 0,
         elapsedMs: session.clock.now() - savedAt,

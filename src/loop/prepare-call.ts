@@ -2,7 +2,7 @@ import { hasArgumentsOutside } from '../core/call-arguments.ts';
 import { messageOf } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
 import type { ToolCall } from '../core/messages.ts';
-import { argumentsOf, MISSING } from './call-arguments.ts';
+import { argumentsOf, MISSING } from '../session/people/call-arguments.ts';
 import type { Prompt } from './define-prompt.ts';
 import type { AnyTool, ApprovalNeed } from './define-tool.ts';
 import { type Validated, validate } from './json-schema.ts';

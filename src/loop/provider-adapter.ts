@@ -33,7 +33,7 @@ export interface Budget {
  * Which evaluation to resume (D2): none (`false`, the default), the newest of this prompt (`true`), one by id, the one
  * with equal input and params if it is open or finished (`'auto'`), or one whose adapter state was captured. `'auto'` throws
  * `PROMPT_MISMATCH` instead of starting beside an open evaluation of other params or of another prompt (D64), and does not continue
- * one that was cancelled with `cancelEvaluation`: its response is `suspended` (D73).
+ * one that was cancelled with `session.cancel`: its response is `suspended` (D73).
  *
  * A new evaluation supersedes the open one of this prompt, and is a new request: its model may make the same calls again, under other
  * idempotency keys. `false`, and `'auto'` with other input, start one. So after a crash use `'auto'` with the same input, `true`, or `run`, and
@@ -199,7 +199,7 @@ export interface RunOptions<Slices extends readonly AnySlice[] = readonly AnySli
 export interface RunResult<Output = undefined> {
   /**
    * `idle`: nothing is left. `suspended`: an evaluation waits, see the last of `responses`. `failed`: an evaluation failed
-   * with `error`; `abandonEvaluation` unblocks the queue. `busy`: another `run` has the session, and does what is left.
+   * with `error`; `session.abandon` unblocks the queue. `busy`: another `run` has the session, and does what is left.
    */
   readonly status: 'idle' | 'suspended' | 'failed' | 'busy';
   /** Of the evaluations that this call ran, in order. */

@@ -2,7 +2,7 @@ import type { CallState } from '../core/evaluations.ts';
 import type { NewEvent, ReachedLimit, SuspendReason, ToolStarted, UnknownReconcile, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
-import { isEdited } from './call-arguments.ts';
+import { isEdited } from '../session/people/call-arguments.ts';
 import { unlessSpoken } from './call-guards.ts';
 import { deferCall, isDue, waitsForTime } from './defer-call.ts';
 import type { AnyTool, Reconciliation, ToolContext } from './define-tool.ts';
@@ -127,7 +127,7 @@ function waitsForApproval(call: CallState, problem?: string): CallResult {
   return {
     type: 'waits',
     reason: 'APPROVAL_REQUIRED',
-    message: `"${call.name}" needs approval${why}: approveToolCall or denyToolCall, then resume`,
+    message: `"${call.name}" needs approval${why}: session.approve or session.deny, then resume`,
   };
 }
 
@@ -190,7 +190,7 @@ function unknownOutcome(call: CallState, reconcile?: UnknownReconcile, { rerun =
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
-    message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
+    message: `"${call.name}" was started and may have happened${why}: find out, then session.settle with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
     ...(reconcile && { reconcile }),
   };
 }

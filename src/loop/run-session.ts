@@ -5,7 +5,6 @@ import type { SessionState } from '../core/fold.ts';
 import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { UserMessage } from '../core/messages.ts';
 import { newestRunnable, planRun, type RunStep } from '../core/run-plan.ts';
-import { getPendingToolCalls } from '../core/views.ts';
 import type { Lease } from '../ports/store.ts';
 import { refuseImported } from '../session/imported.ts';
 import { type HeldLease, holdLease } from '../session/lease.ts';
@@ -190,13 +189,13 @@ async function resultOf({ session, responses }: SessionRun, step: RunStep): Prom
 
 function failureOf({ id, error }: Evaluation): HoldfastError {
   const { code, message } = error ?? { code: 'EVALUATION_FAILED', message: 'it failed' };
-  const next = 'call abandonEvaluation, and what was sent since is run';
+  const next = 'call session.abandon, and what was sent since is run';
   return new HoldfastError(code, `evaluation ${id} failed: ${message}; ${next}`);
 }
 
 /** The response of an evaluation that waits and was not touched. */
 function waitingResponse(session: AnySession, { id, reason, until }: Evaluation): Promise<EvaluationResponse<unknown>> {
-  const ofPerson = getPendingToolCalls(session, id).filter(({ deferred }) => !deferred);
+  const ofPerson = session.pending({ evaluationId: id }).filter(({ deferred }) => !deferred);
   const pending = ofPerson.map(({ evaluationId, turn, callId, attempt }) => ({ evaluationId, turn, callId, attempt }));
   const timer = until !== undefined && { wakeAt: until };
   const why = reason ?? 'CANCELLED';
@@ -204,12 +203,12 @@ function waitingResponse(session: AnySession, { id, reason, until }: Evaluation)
 }
 
 const WAITS: Readonly<Record<SuspendReason, string>> = {
-  APPROVAL_REQUIRED: 'calls wait for approval: approveToolCall or denyToolCall, then run again',
-  TOOL_OUTCOME_UNKNOWN: 'the outcome of calls is unknown: settleToolCall, then run again',
-  TIMER_PENDING: 'a call waits until a time; a worker or the next run continues it then, resumeEvaluation at once',
+  APPROVAL_REQUIRED: 'calls wait for approval: session.approve or session.deny, then run again',
+  TOOL_OUTCOME_UNKNOWN: 'the outcome of calls is unknown: session.settle, then run again',
+  TIMER_PENDING: 'a call waits until a time; a worker or the next run continues it then, session.resume at once',
   DEADLINE_EXCEEDED: 'the deadline had passed; run again with a later one',
-  BUDGET_EXCEEDED: 'its budget is used up; resumeEvaluation with a larger one, or run again with one',
+  BUDGET_EXCEEDED: 'its budget is used up; session.resume with a larger one, or run again with one',
   TURN_LIMIT: 'its turns are used up; run again with a higher maxTurns',
   CANCELLED: 'it was cancelled; send something else, or run again with resumeCancelled',
-  PROVIDER_FAILED: 'the provider failed; run again, or abandonEvaluation',
+  PROVIDER_FAILED: 'the provider failed; run again, or session.abandon',
 };

@@ -1,6 +1,6 @@
 import type { CallState } from '../core/evaluations.ts';
-import type { InputContent, InputMode, RaisedBudget, Settlement } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
+import type { InputContent, InputMode } from '../core/events.ts';
+import type { SessionDecisions } from '../core/session-decisions.ts';
 import type { TailItem } from '../core/tail.ts';
 import type { QueuedInput } from '../core/views.ts';
 
@@ -13,33 +13,13 @@ export interface SendInputOptions {
 }
 
 /** What people can do with a conversation. Each resolves when it is in the log; the process that runs the session obeys. */
-export interface ConversationActions {
+export interface ConversationActions extends SessionDecisions {
   /** Sends a message, and sends it again with the same id when the server does not respond. */
   send(input: string | InputContent, options?: SendInputOptions): Promise<{ readonly id: string }>;
   /** Sends a message that joins the running evaluation before its next request. */
   steer(input: string | InputContent, options?: Omit<SendInputOptions, 'mode'>): Promise<{ readonly id: string }>;
   /** Takes a queued input back; false when it was placed already. */
   withdraw(inputId: string): Promise<boolean>;
-  /** Withdraws what is queued and cancels what runs, if anything. */
-  stop(options?: { readonly by?: string }): Promise<void>;
-  /** Lets a call run, with other arguments if some are given. */
-  approve(
-    call: CallRef,
-    options?: { readonly by?: string; readonly note?: string; readonly arguments?: unknown },
-  ): Promise<void>;
-  /** Denies a call; the model receives the reason. */
-  deny(call: CallRef, options?: { readonly reason?: string; readonly by?: string }): Promise<void>;
-  /** Settles a call whose outcome is unknown: its result, or that it may run again. */
-  settle(call: CallRef, how: Settlement, options?: { readonly by?: string }): Promise<void>;
-  /** Continues a suspended evaluation, with higher limits if some are given. */
-  resume(options?: {
-    readonly evaluationId?: string;
-    readonly budget?: RaisedBudget;
-    readonly maxTurns?: number;
-    readonly by?: string;
-  }): Promise<void>;
-  /** Gives up an evaluation that is suspended or has failed. */
-  abandon(options?: { readonly evaluationId?: string; readonly reason?: string; readonly by?: string }): Promise<void>;
 }
 
 /** Receives what a source yields. */

@@ -82,10 +82,11 @@ function serverActions(url: string, options: () => RequestOptions): Conversation
       const { withdrawn } = await act<{ readonly withdrawn: boolean }>(path, options(), undefined, 'DELETE');
       return withdrawn;
     },
-    stop: (given) => post('stop', given),
     approve: (call, given) => decide('approve', call, given),
     deny: (call, given) => decide('deny', call, given),
     settle: (call, how, given) => decide('settle', call, { ...how, ...given }),
+    cancel: (given) => post('cancel', given),
+    stop: (given) => act(`${url}/stop`, options(), given ?? {}),
     resume: (given) => post('resume', given),
     abandon: (given) => post('abandon', given),
   };

@@ -1,9 +1,5 @@
 import { isHoldfastError } from '../core/errors.ts';
 import { parseTailCursor } from '../core/tail-cursor.ts';
-import { getPendingToolCalls, getQueuedInputs } from '../core/views.ts';
-import { cancelEvaluation } from '../loop/cancel-evaluation.ts';
-import { abandonEvaluation, resumeEvaluation } from '../loop/evaluation-decisions.ts';
-import { approveToolCall, denyToolCall, settleToolCall } from '../loop/settle.ts';
 import type { AnySession } from '../session/session.ts';
 import type { ConversationActions, ConversationSource } from './conversation-source.ts';
 
@@ -32,7 +28,7 @@ export function sessionSource(session: AnySession): ConversationSource {
     isFinal: (error) => !isHoldfastError(error, 'STORE_BUSY'),
     async readWaiting() {
       await session.refresh();
-      return [getQueuedInputs(session), getPendingToolCalls(session)];
+      return [session.queue(), session.pending()];
     },
     actions: sessionActions(session),
   };
@@ -43,19 +39,12 @@ function sessionActions(session: AnySession): ConversationActions {
     send: (input, options) => session.send(input, options),
     steer: (input, options) => session.send(input, { ...options, mode: 'steer' }),
     withdraw: (inputId) => session.withdraw(inputId),
-    async stop(options = {}) {
-      await session.refresh();
-      for (const { id } of getQueuedInputs(session)) await session.withdraw(id, options);
-      try {
-        await cancelEvaluation(session, options);
-      } catch (error) {
-        if (!isHoldfastError(error, 'CONVERSATION_NOT_FOUND')) throw error; // nothing runs
-      }
-    },
-    approve: (call, options) => approveToolCall(session, call, options),
-    deny: (call, { reason, ...options } = {}) => denyToolCall(session, call, reason, options),
-    settle: (call, how, options) => settleToolCall(session, call, how, options),
-    resume: (options) => resumeEvaluation(session, options),
-    abandon: (options) => abandonEvaluation(session, options),
+    approve: (call, options) => session.approve(call, options),
+    deny: (call, options) => session.deny(call, options),
+    settle: (call, how, options) => session.settle(call, how, options),
+    cancel: (options) => session.cancel(options),
+    stop: (options) => session.stop(options),
+    resume: (options) => session.resume(options),
+    abandon: (options) => session.abandon(options),
   };
 }

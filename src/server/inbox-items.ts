@@ -9,10 +9,9 @@ import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect, Unkn
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { CallProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
-import { getPendingToolCalls } from '../core/views.ts';
-import { argumentsOf } from '../loop/call-arguments.ts';
 import { readCallProgress } from '../loop/call-progress.ts';
 import type { SessionInfo } from '../ports/store.ts';
+import { argumentsOf } from '../session/people/call-arguments.ts';
 import type { AnySession } from '../session/session.ts';
 
 /** What waits for a person in one session. */
@@ -125,7 +124,7 @@ export async function inboxItems(session: AnySession, info: SessionInfo): Promis
   switch (reason) {
     case 'APPROVAL_REQUIRED':
     case 'TOOL_OUTCOME_UNKNOWN': {
-      const calls = getPendingToolCalls(session).filter((call) => !isDecided(call));
+      const calls = session.pending().filter((call) => !isDecided(call));
       return Promise.all(calls.map((call) => callItem(session, call, waiting)));
     }
     case 'TIMER_PENDING':

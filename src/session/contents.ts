@@ -90,7 +90,7 @@ export function moveContent(
 }
 
 /** The contents of these names in a session; those that the store does not have are left out. */
-export async function readContents(
+async function readContents(
   read: (name: string) => Promise<string | undefined>,
   names: readonly string[],
 ): Promise<Readonly<Record<string, string>>> {

@@ -30,7 +30,7 @@ export async function eraseMessage(session: AnySession, messageId: string, reaso
   if (!message) {
     throw new HoldfastError(
       'CONVERSATION_NOT_FOUND',
-      `session ${session.id} has no message ${messageId}; list them with getMessages`,
+      `session ${session.id} has no message ${messageId}; list them with session.messages()`,
     );
   }
   await closeErasedCalls(session, message);

@@ -29,6 +29,8 @@ export interface EventIntakeOptions {
   readonly maxEventLength?: number;
   readonly maxInlineLength?: number;
   readonly upcasters?: Upcasters;
+  /** Receives the contents that were moved out of events. */
+  readonly hold: (contents: readonly ContentWrite[]) => void;
 }
 
 /** An event as a program passes it. */
@@ -92,7 +94,9 @@ export class EventIntake {
     }
     const moved = accepted.map(({ ready }, i) => moveContent(ready, i, maxInlineLength));
     for (const { event } of moved) this.#checkSize(event, undefined);
-    return { events: moved.map(({ event }) => event), contents: moved.flatMap(({ contents }) => contents), ...exact };
+    const contents = moved.flatMap((one) => one.contents);
+    this.#options.hold(contents);
+    return { events: moved.map(({ event }) => event), contents, ...exact };
   }
 
   /** Whether events that hold so many characters need no more than their time. */

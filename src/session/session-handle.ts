@@ -4,9 +4,10 @@ import type { InputContent, SessionDescribed, SessionEvent } from '../core/event
 import { createFold, type Fold, type SessionState } from '../core/fold.ts';
 import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import { itemsOf, type SelectionOf, selectFrom } from '../core/session-view.ts';
+import { itemsOf } from '../core/session-view.ts';
 import { type AnySlice, type EventIn, heldBy, type StateOf } from '../core/slices.ts';
 import { MAX_SNAPSHOT_DEPTH, parseSnapshot, type Snapshot } from '../core/snapshot.ts';
+import { unknownSlice } from '../core/state-view.ts';
 import type { TailItem } from '../core/tail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Store } from '../ports/store.ts';
@@ -18,7 +19,9 @@ import { eraseMessage } from './erase-message.ts';
 import { EventIntake } from './event-intake.ts';
 import { FoldedLog } from './folded-log.ts';
 import { forkSession } from './fork-session.ts';
+import { HeldContents } from './held-contents.ts';
 import { type EventListener, Listeners, type SliceObserver } from './live.ts';
+import { DecidableSession } from './people/decidable-session.ts';
 import { oncePerEvent, reporter } from './report-errors.ts';
 import { restoredSlices } from './restored-slices.ts';
 import { noteAppend, runTransaction } from './run-transaction.ts';
@@ -35,7 +38,7 @@ import type {
   TailOptions,
 } from './session.ts';
 import { SessionSnapshots } from './session-snapshots.ts';
-import { StagedSession, unknownSlice } from './staged-session.ts';
+import { StagedSession } from './staged-session.ts';
 import { checkFrom, cursorWithoutDrafts, tail } from './tail.ts';
 import { uniqueId } from './unique-id.ts';
 
@@ -45,7 +48,7 @@ const NOTHING_KNOWN: LoopKnowledge = {};
 type AnyEvent = { readonly type: string; readonly [field: string]: unknown };
 
 /** The session that `openSession` returns; `Session` documents its contract. */
-export class SessionHandle<Slices extends readonly AnySlice[]> implements Session<Slices> {
+export class SessionHandle<Slices extends readonly AnySlice[]> extends DecidableSession implements Session<Slices> {
   readonly id: string;
   readonly store: Store;
   readonly incarnation: number;
@@ -61,6 +64,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
   readonly #intake: EventIntake;
   readonly #queue: AppendQueue;
   readonly #snapshots: SessionSnapshots;
+  readonly #held = new HeldContents();
   #inbox: InboxAccess | undefined;
   #unwatch: (() => void) | undefined;
   #closing: Promise<void> | undefined;
@@ -104,6 +108,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
       readonly incarnation: number;
     },
   ) {
+    super();
     const { id, store, clock = systemClock, readOnly = false, slices = [], redactText } = options;
     const { log } = parts;
     this.id = id;
@@ -121,10 +126,10 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     this.#log = log;
     this.#listeners = parts.listeners;
     this.#report = parts.report;
-    this.#snapshots = new SessionSnapshots(this, log, slices, parts.report);
+    this.#snapshots = new SessionSnapshots(this, { log, held: this.#held, slices, report: parts.report });
     const isRedacted = (call: CallRef): boolean =>
       findCall(log.state.record.evaluations, call)?.argumentsRedacted === true;
-    this.#intake = new EventIntake({ ...options, clock, isRedacted });
+    this.#intake = new EventIntake({ ...options, clock, isRedacted, hold: (contents) => this.#held.hold(contents) });
     this.#queue = new AppendQueue(
       {
         store,
@@ -231,12 +236,6 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     return new StagedSession(this, this.#fold, this.#intake);
   }
 
-  select<S extends AnySlice>(slice: S): SelectionOf<S> {
-    const selection = selectFrom(this.state, slice);
-    if (!selection) throw unknownSlice(slice.name);
-    return selection;
-  }
-
   observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void {
     this.#assertOpen();
     if (!itemsOf(this.state, slice.name)) throw unknownSlice(slice.name);
@@ -302,8 +301,9 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
 
   snapshot(options?: { readonly contents?: false }): Snapshot;
   snapshot(options: { readonly contents: true }): Promise<Snapshot>;
-  snapshot({ contents = false }: { readonly contents?: boolean } = {}): Snapshot | Promise<Snapshot> {
-    return contents ? this.#snapshots.takeWhole() : this.#snapshots.take();
+  snapshot({ contents }: { readonly contents?: boolean } = {}): Snapshot | Promise<Snapshot> {
+    if (contents) return this.#snapshots.takeWhole();
+    return contents === false ? this.#snapshots.takeWithout() : this.#snapshots.take();
   }
 
   async restore(input: Snapshot | string, options: RestoreOptions = {}): Promise<void> {
@@ -321,6 +321,7 @@ export class SessionHandle<Slices extends readonly AnySlice[]> implements Sessio
     });
     const messages = (restored.slices.messages ?? []) as readonly ConversationMessage[];
     const contents = await restoredContents(this.store, snapshot, messages);
+    this.#held.hold(contents);
     // Without a size limit: a restored conversation is one event, however long it is.
     const events = [this.#intake.prepare({ type: 'session/restored', ...restored }, MAX_SNAPSHOT_DEPTH)];
     await this.#queue.append({ events, contents });

@@ -12,9 +12,10 @@ import type {
 import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import type { ConversationMessage } from '../core/messages.ts';
 import { RECORD_SLICES } from '../core/record-items.ts';
+import type { SessionDecisions } from '../core/session-decisions.ts';
 import { checkSessionId } from '../core/session-id.ts';
 import type { SessionSummary } from '../core/session-summary.ts';
-import type { SelectionOf, SessionView } from '../core/session-view.ts';
+import type { SessionView } from '../core/session-view.ts';
 import type { AnySlice, EventIn, EventOf, StateOf } from '../core/slices.ts';
 import type { ParseSnapshotOptions, Snapshot } from '../core/snapshot.ts';
 import type { TailItem } from '../core/tail.ts';
@@ -115,13 +116,14 @@ export interface DraftPolicy {
 export type RestoreOptions = Pick<ParseSnapshotOptions, 'strict' | 'maxLength'>;
 
 /**
- * One log and the state that is folded from it. Functions that need no slices take any session.
+ * One log and the state that is folded from it: what is in it, and what people decide about it. Functions that need no slices take any
+ * session.
  *
  * Contract: `dispatch` and everything else that writes resolves when it is durable. Reading is synchronous and shows what this
  * handle has folded; other handles' events arrive with the next write, while a listener is subscribed, or by `refresh`. Any number
  * of handles and processes may hold the same session: none can corrupt it.
  */
-export interface AnySession extends SessionView {
+export interface AnySession extends SessionView, SessionDecisions {
   readonly id: string;
   readonly store: Store;
   /** The life of the session that was opened: one more after each deletion. */
@@ -157,7 +159,6 @@ export interface AnySession extends SessionView {
   /** Opens a transaction that the caller appends. */
   stage(): StagedSession;
 
-  select<S extends AnySlice>(slice: S): SelectionOf<S>;
   observe<S extends AnySlice>(slice: S, observer: SliceObserver<StateOf<S>>): () => void;
   subscribe(listener: EventListener, options?: SubscribeOptions): () => void;
   /** Committed events; with `drafts`, pieces of responses and progress as well, each item with the cursor that continues after it. */
@@ -167,8 +168,9 @@ export interface AnySession extends SessionView {
   refresh(): Promise<void>;
 
   /**
-   * The state as a value that `parseSnapshot` reads and `restore` takes. It names the external contents that it lacks; with `contents`
-   * it includes them, and is a promise. Slices that this process does not define are kept as they were last stored (D63).
+   * The state as a value that `parseSnapshot` reads and `restore` takes, with the external contents that this handle has written. If it
+   * would lack some, it throws `SNAPSHOT_INVALID`: `contents: true` reads them from the store and is a promise, `contents: false` leaves
+   * all of them out and names them. Slices that this process does not define are kept as they were last stored.
    */
   snapshot(options?: { readonly contents?: false }): Snapshot;
   snapshot(options: { readonly contents: true }): Promise<Snapshot>;

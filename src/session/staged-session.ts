@@ -1,8 +1,9 @@
 import { HoldfastError, messageOf } from '../core/errors.ts';
 import type { NewEvent } from '../core/events.ts';
 import type { Fold, SessionState } from '../core/fold.ts';
-import { type SelectionOf, type SessionView, selectFrom } from '../core/session-view.ts';
+import type { SessionView } from '../core/session-view.ts';
 import type { AnySlice } from '../core/slices.ts';
+import { StateView } from '../core/state-view.ts';
 import type { EventIntake } from './event-intake.ts';
 import type { Dispatched } from './session.ts';
 
@@ -10,7 +11,7 @@ import type { Dispatched } from './session.ts';
  * A transaction: its events are visible only here until the code that opened it appends all of them at once (D21). It reads its
  * base with its own events on top, never a sibling's.
  */
-export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> implements SessionView {
+export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlice[]> extends StateView {
   readonly #base: Pick<SessionView, 'id' | 'state'>;
   readonly #fold: Fold;
   readonly #intake: EventIntake;
@@ -21,6 +22,7 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
 
   /** A base whose state changes shows its newest state here; a transaction passes the one that it began with. */
   constructor(base: Pick<SessionView, 'id' | 'state'>, fold: Fold, intake: EventIntake) {
+    super();
     this.#base = base;
     this.#fold = fold;
     this.#intake = intake;
@@ -68,12 +70,6 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     this.#warned = true;
   }
 
-  select<S extends AnySlice>(slice: S): SelectionOf<S> {
-    const selection = selectFrom(this.state, slice);
-    if (!selection) throw unknownSlice(slice.name);
-    return selection;
-  }
-
   /** Always refused: a restore is not part of a transaction (D21). */
   async restore(): Promise<never> {
     throw new HoldfastError(
@@ -87,12 +83,4 @@ export class StagedSession<Slices extends readonly AnySlice[] = readonly AnySlic
     this.#closed = true;
     return this.#staged;
   }
-}
-
-/** The error of selecting a slice that the session was not opened with. */
-export function unknownSlice(name: string): HoldfastError {
-  return new HoldfastError(
-    'SLICE_UNKNOWN',
-    `this session does not know the slice "${name}"; pass it to openSession({ slices })`,
-  );
 }

@@ -1,4 +1,3 @@
-import { resumeEvaluation } from '../loop/evaluation-decisions.ts';
 import type { RunResult } from '../loop/provider-adapter.ts';
 import type { AnySession } from '../session/session.ts';
 
@@ -8,5 +7,5 @@ export async function leaveForNext(session: AnySession, { responses }: RunResult
   if (last?.reason !== 'CANCELLED') return;
   const evaluation = session.state.record.evaluations.get(last.evaluationId);
   if (evaluation?.status !== 'suspended' || evaluation.cancelRequest) return;
-  await resumeEvaluation(session, { evaluationId: evaluation.id, by: 'holdfast/worker' });
+  await session.resume({ evaluationId: evaluation.id, by: 'holdfast/worker' });
 }

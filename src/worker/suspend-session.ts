@@ -1,10 +1,9 @@
 import { isHoldfastError } from '../core/errors.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
 import { holdLease } from '../session/lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { loggedError } from './back-off.ts';
 
-/** A session whose runs fail again and again is suspended, and a person lets workers run it again (D79). */
+/** A session whose runs fail again and again is suspended until a person lets workers run it again (D79). */
 
 /** Thrown instead of the append when something has happened since the last failure. */
 class Changed extends Error {}
@@ -39,21 +38,4 @@ export async function suspendSession(
     if (problem instanceof Changed || isHoldfastError(problem, 'SESSION_BUSY')) return false;
     throw problem;
   }
-}
-
-/** Who lets workers run a session again. */
-export interface ResumeSessionOptions {
-  readonly by?: string;
-}
-
-const RESUME: KnownOptions<ResumeSessionOptions> = { by: true };
-
-/** Lets workers run a session again that they gave up on. Returns false if it is not suspended. Resolves when the request is durable. */
-export async function resumeSession(session: AnySession, options: ResumeSessionOptions = {}): Promise<boolean> {
-  refuseUnknownOptions('resumeSession', options, RESUME);
-  await session.refresh();
-  if (!session.summary?.suspended) return false;
-  const { by } = options;
-  await session.append([{ type: 'session/resumed', ...(by !== undefined && { by }) }]);
-  return true;
 }

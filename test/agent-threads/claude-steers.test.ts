@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
 import { textOf } from '../../src/core/messages.ts';
-import { getMessages, getQueuedInputs } from '../../src/core/views.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import type { RunResult } from '../../src/loop/provider-adapter.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
@@ -99,7 +98,7 @@ async function run(play: (sender: Session) => Play): Promise<{ session: Session;
 }
 
 const steer = (sender: Session, text = 'steer') => sender.send(text, { mode: 'steer' });
-const rolesOf = (session: Session) => getMessages(session).map(({ role }) => role);
+const rolesOf = (session: Session) => session.messages().map(({ role }) => role);
 
 test('D61: a steer is in the log before it is sent to Claude Code, and the hook returns when Claude Code has queued it', async () => {
   const order: string[] = [];
@@ -114,7 +113,7 @@ test('D61: a steer is in the log before it is sent to Claude Code, and the hook 
     streamInput: async (messages, claude) => {
       for await (const message of messages) {
         await sender.refresh();
-        expect(getMessages(sender).at(-1)).toMatchObject({ role: 'user', content: [{ text: 'steer' }] });
+        expect(sender.messages().at(-1)).toMatchObject({ role: 'user', content: [{ text: 'steer' }] });
         expect(message).toMatchObject({ type: 'user', message: { content: [{ type: 'text', text: 'steer' }] } });
         const { uuid } = message as { readonly uuid: string };
         setImmediate(() => {
@@ -127,7 +126,7 @@ test('D61: a steer is in the log before it is sent to Claude Code, and the hook 
   expect(order).toEqual(['queued', 'the hook has returned']);
   expect(result).toMatchObject({ status: 'idle', responses: [{ status: 'completed' }] });
   expect(rolesOf(session)).toEqual(['user', 'assistant', 'tool', 'user', 'assistant']);
-  expect(getQueuedInputs(session)).toEqual([]);
+  expect(session.queue()).toEqual([]);
 });
 
 test('D61: a steer is placed after the results of the turn, also when the hook runs before the stream yields them', async () => {
@@ -192,7 +191,8 @@ test('D61: neither a withdrawn steer nor a follow-up is sent to Claude Code', as
   expect(handed).toEqual([]);
   expect(result).toMatchObject({ responses: [{ status: 'completed' }, { status: 'completed' }] });
   expect(
-    getMessages(session)
+    session
+      .messages()
       .filter(({ role }) => role === 'user')
       .map((message) => textOf(message)),
   ).toEqual(['go', 'later']);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { type ClaudeAgentSdk, type ClaudeMessage, claudeAgentAdapter } from '../../src/claude-agent.ts';
-import { cancelEvaluation } from '../../src/loop/cancel-evaluation.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -82,7 +81,7 @@ test("a request to cancel from another handle stops the SDK's run (D73)", { time
   const adapter = claudeAgentAdapter({ sdk: endlessSdk([INIT], waits.resolve), autoResume: true });
   const evaluation = adapter.evaluate(prompt, { session, input: 'go' });
   await waits.promise;
-  await cancelEvaluation(await openSession({ store, id: 'one' }), { by: 'ada' });
+  await (await openSession({ store, id: 'one' })).cancel({ by: 'ada' });
   const { evaluationId, ...response } = await ended(clock, evaluation);
   const message = 'it was cancelled by ada; resume it to continue';
   expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message });

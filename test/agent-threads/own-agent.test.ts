@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as parts from '../../src/agent.ts';
-import { approveToolCall, definePrompt, defineTool, getMessages, memoryStore, openSession } from '../../src/index.ts';
+import { definePrompt, defineTool, memoryStore, openSession } from '../../src/index.ts';
 import { programIn, readPage, withSources } from '../support/documents.ts';
 
 const page = readPage('docs/agents.md');
@@ -71,7 +71,7 @@ test('it records the response, runs the tool once, sends the agent its result an
   expect(response).toMatchObject({ status: 'completed', text: 'Told: paid', turns: 2 });
   expect(response.adapterState).toMatchObject({ adapterType: 'own-agent', sessionId: 'theirs', complete: true });
   expect([paid, sessions, told]).toEqual([[5], [undefined], [['Pay.'], ['paid']]]);
-  expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+  expect(session.messages().map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
 });
 
 test('a call that needs approval suspends it; the agent continues in its session with the result', async () => {
@@ -82,7 +82,7 @@ test('a call that needs approval suspends it; the agent continues in its session
   const waiting = await adapter.evaluate(prompt, { session, input: 'Pay.' });
   expect(waiting).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED', pending: [{ callId: 'call_1' }] });
   expect(paid).toEqual([]);
-  for (const call of waiting.pending) await approveToolCall(session, call);
+  for (const call of waiting.pending) await session.approve(call);
   const response = await adapter.evaluate(prompt, { session, resume: true });
   expect(response).toMatchObject({ status: 'completed', text: 'Told: paid' });
   expect([paid, sessions, told]).toEqual([[5], [undefined, 'theirs'], [['Pay.'], ['paid']]]);

@@ -10,7 +10,6 @@ import {
   recoverSession,
 } from '../../src/claude-agent.ts';
 import { adapterStates } from '../../src/core/session-view.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { openSession } from '../../src/session/session.ts';
 import { echo, INPUT, prompt, ran, servers, stateIn, twoTurns, type World, world } from './support/claude-world.ts';
@@ -128,7 +127,8 @@ describe('state', () => {
     await adapter({ continuation: 'On with it.' }).evaluate(prompt, { session, resume: true });
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain('On with it.');
     expect(
-      getMessages(session)
+      session
+        .messages()
         .filter((message) => message.role === 'user')
         .at(-1),
     ).toMatchObject({ content: [{ text: 'On with it.' }] });

@@ -1,7 +1,6 @@
 /** Our log and the SDK's transcript complete each other before a resume (D57). */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ClaudeMessage, claudeSessionStore, readClaudeSession } from '../../src/claude-agent.ts';
-import { settleToolCall } from '../../src/loop/settle.ts';
 import { openSession } from '../../src/session/session.ts';
 import { claudeStreamConverter } from '../../src/transcripts/claude/stream-converter.ts';
 import { parseTranscript } from '../../src/transcripts/parse-transcript.ts';
@@ -69,7 +68,7 @@ describe("our log and the SDK's transcript", () => {
       reason: 'TOOL_OUTCOME_UNKNOWN',
       pending: [{ callId: 'toolu_bash' }],
     });
-    for (const pending of unknown.pending) await settleToolCall(session, pending, { rerun: true });
+    for (const pending of unknown.pending) await session.settle(pending, { rerun: true });
     expect(await adapter().evaluate(prompt, { session, resume: true })).toMatchObject({
       status: 'completed',
       text: 'done',

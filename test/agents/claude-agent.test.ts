@@ -5,13 +5,11 @@ import { z } from 'zod';
 import type { AgentProcessState } from '../../src/agents/agent-process.ts';
 import type { ClaudeAgentSdk, ClaudeSessionStore } from '../../src/claude-agent.ts';
 import { adapterStates } from '../../src/core/session-view.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
 import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
-import { approveToolCall } from '../../src/loop/settle.ts';
 import { isDead, thisProcess } from '../../src/session/process-identity.ts';
 import { call, echo, echoCall, INPUT, prompt, ran, servers, stateIn, twoTurns, world } from './support/claude-world.ts';
 import { launch } from './support/work.ts';
@@ -50,7 +48,7 @@ describe('an evaluation', () => {
       turns: 2,
       usage: { inputTokens: 203, outputTokens: 20 },
     });
-    const messages = getMessages(session);
+    const messages = session.messages();
     expect(messages.map((message) => message.role)).toEqual([
       'system',
       'user',
@@ -119,7 +117,7 @@ describe('an evaluation', () => {
       status: 'completed',
       text: 'done',
     });
-    expect(getMessages(session).find((message) => message.role === 'tool')).toMatchObject({
+    expect(session.messages().find((message) => message.role === 'tool')).toMatchObject({
       content: [{ text: 'from the child' }],
     });
   });
@@ -146,7 +144,7 @@ describe('an evaluation', () => {
       pending: [{ callId: 'toolu_launch' }],
     });
     expect(ran).toEqual(['before', 'after']); // every sibling runs first (D18)
-    for (const pending of first.pending) await approveToolCall(session, pending);
+    for (const pending of first.pending) await session.approve(pending);
     expect(await adapter().evaluate(launching, { session, resume: true })).toMatchObject({
       status: 'completed',
       text: 'done',
@@ -169,7 +167,7 @@ describe('an evaluation', () => {
       turns: 2,
       usage: { inputTokens: 203, outputTokens: 20 },
     });
-    expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
+    expect(session.messages().map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant']);
   });
 
   test('D52: a subagent that was not started in the background does not run there, and ends before its parent continues', async () => {
@@ -279,7 +277,7 @@ describe('an evaluation', () => {
     const response = await adapter().evaluate(prompt, { session, input: INPUT, budget: { maxTokens: 50 } });
     expect(response).toMatchObject({ status: 'suspended', reason: 'BUDGET_EXCEEDED', turns: 1 });
     expect(server.requests).toHaveLength(1);
-    expect(getMessages(session).filter((message) => message.role === 'tool')).toHaveLength(2);
+    expect(session.messages().filter((message) => message.role === 'tool')).toHaveLength(2);
   });
 
   test('D13: a cancellation and a deadline suspend, leave no process, and can be resumed', async () => {
@@ -320,7 +318,7 @@ describe('an evaluation', () => {
       status: 'completed',
       text: 'done',
     });
-    expect(getMessages(session).filter((message) => message.role === 'assistant')).toHaveLength(1);
+    expect(session.messages().filter((message) => message.role === 'assistant')).toHaveLength(1);
   });
 
   test('D57: `history` is a typed error, and so is a tool with the name of a built-in one', async () => {

@@ -7,7 +7,6 @@ import type { AgentProcessState } from '../../src/agents/agent-process.ts';
 import { adapterStates } from '../../src/core/session-view.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
-import { settleToolCall } from '../../src/loop/settle.ts';
 import { OPENCODE, type OpenCodeOptions, openCodeAdapter } from '../../src/opencode.ts';
 import { isDead, thisProcess } from '../../src/session/process-identity.ts';
 import { openSession, type Session } from '../../src/session/session.ts';
@@ -113,7 +112,7 @@ describe('OpenCode, when something fails or is resumed', () => {
       });
       const { pid, startedAt } = orphan;
       expect(isDead({ ...thisProcess(), pid, startedAt })).toBe(true);
-      for (const call of unknown.pending) await settleToolCall(session, call, { result: 'a person looked: paid' });
+      for (const call of unknown.pending) await session.settle(call, { result: 'a person looked: paid' });
       expect(await adapter.evaluate(workPrompt(directory), { session, resume: true })).toMatchObject({
         status: 'completed',
         text: 'done',

@@ -4,7 +4,6 @@ import * as sdk from '@opencode-ai/sdk';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { textOf } from '../../src/core/messages.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
 import { type OpenCodeOptions, type OpenCodeSdk, openCodeAdapter } from '../../src/opencode.ts';
@@ -112,6 +111,6 @@ test('a session that was opened beside ours may not send requests to the model, 
   expect(response.message).toBeUndefined();
   expect(response).toMatchObject({ status: 'completed', text: 'done' });
   expect(server.requests.map(({ script }) => script)).toEqual(['main', 'main']);
-  const told = getMessages(session).flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []));
+  const told = session.messages().flatMap((message) => (message.role === 'tool' ? [textOf(message)] : []));
   expect(told.join()).toContain('not the session');
 });

@@ -4,11 +4,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { findResumableState } from '../../src/claude-agent.ts';
 import { textOf } from '../../src/core/messages.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { checkCoherence } from '../../src/history/coherence.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { isMessageDelta } from '../../src/loop/provider-adapter.ts';
-import { approveToolCall } from '../../src/loop/settle.ts';
 import { OPENCODE, openCodeAdapter } from '../../src/opencode.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -62,7 +60,7 @@ describe('OpenCode', () => {
       usage: { inputTokens: 203, outputTokens: 20 },
       adapterState: { adapterType: OPENCODE, complete: true, workspacePath: cwd },
     });
-    const messages = getMessages(session);
+    const messages = session.messages();
     expect(messages.map(({ role }) => role)).toEqual([
       'system',
       'user',
@@ -132,7 +130,7 @@ describe('OpenCode', () => {
     expect([results?.get('toolu_1'), results?.get('toolu_2')]).toEqual(
       ['echo 1', 'echo 2'].map((text) => ({ text, isError: false })),
     );
-    expect(checkCoherence(getMessages(session)).violations).toEqual([]);
+    expect(checkCoherence(session.messages()).violations).toEqual([]);
     expect(server.refusals).toEqual([]);
   });
 
@@ -185,7 +183,7 @@ describe('OpenCode', () => {
     expect(first).toContain(PIXEL);
     expect(first).toContain('JSON Schema');
     expect(second).toContain('too small');
-    expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
+    expect(session.messages().map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant']);
     expect(server.refusals).toEqual([]);
   });
 
@@ -206,16 +204,16 @@ describe('OpenCode', () => {
     const adapter = openCodeAdapter(openCodeOptions({ url: server.url, home, cwd }));
     const first = await adapter.evaluate(launching, { session, input: INPUT });
     expect(first).toMatchObject({ reason: 'APPROVAL_REQUIRED', pending: [{ callId: 'call_1' }] });
-    for (const pending of first.pending) await approveToolCall(session, pending);
+    for (const pending of first.pending) await session.approve(pending);
     const second = await adapter.evaluate(launching, { session, resume: true });
     expect(second.message).toBeUndefined();
     expect(second).toMatchObject({ status: 'completed', text: 'done' });
-    const results = getMessages(session).flatMap((one) => (one.role === 'tool' ? [[one.toolCallId, textOf(one)]] : []));
+    const results = session.messages().flatMap((one) => (one.role === 'tool' ? [[one.toolCallId, textOf(one)]] : []));
     expect(results).toEqual([
       ['call_0', 'hi\n'],
       ['call_1', 'launched'],
     ]);
-    expect(checkCoherence(getMessages(session)).violations).toEqual([]);
+    expect(checkCoherence(session.messages()).violations).toEqual([]);
   });
 
   test('D41, D52: a subagent that is started again, by another call or a later evaluation, is another child', async () => {

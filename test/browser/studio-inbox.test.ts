@@ -152,7 +152,7 @@ test('a conversation says in words for people that a call waits, and its form is
   await page.goto(host.page('sessions/letter-4'));
   await page.locator('article[data-type=system]').getByText('Waits for approval: send_letter').waitFor();
   await page.locator('article[data-type=tool_use]').getByText('Waits for approval').waitFor();
-  expect(await page.locator('main').innerText()).not.toMatch(/approveToolCall|running/);
+  expect(await page.locator('main').innerText()).not.toMatch(/session\.approve|running/);
   await page.getByRole('button', { name: 'Approve' }).click();
   await host.reaches('letter-4', 'completed');
 });

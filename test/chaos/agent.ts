@@ -13,7 +13,6 @@ import {
   defineSubagent,
   defineTool,
   type EvaluationResponse,
-  getMessages,
   type Prompt,
   type ScriptedTurn,
   scriptedModel,
@@ -112,7 +111,7 @@ export function runAgent(
 
 /** The response to erase: only while none of its calls is open. */
 export function erasable(session: AnySession): ConversationMessage | undefined {
-  const main = getMessages(session);
+  const main = session.messages();
   const isLater = main.some(({ role, turn }) => role === 'assistant' && turn > ERASED_TURN);
   return isLater ? main.find(({ role, turn }) => role === 'assistant' && turn === ERASED_TURN) : undefined;
 }

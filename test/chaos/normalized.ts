@@ -1,10 +1,10 @@
-import { type AnySession, type ConversationMessage, getMessages } from '../../src/index.ts';
+import type { AnySession, ConversationMessage } from '../../src/index.ts';
 
 /** Every conversation's messages without ids and times, results in the order of their calls. */
 export function normalized(session: AnySession): readonly unknown[] {
   const { evaluations } = session.state.record;
   const conversations = evaluations.items.map(({ id, status }) => {
-    const messages = getMessages(session, id);
+    const messages = session.messages({ evaluationId: id });
     const order = callOrder(messages);
     const sorted = messages.toSorted((a, b) => place(a, order) - place(b, order));
     return { status, messages: sorted.map(withoutIds) };

@@ -2,15 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  approveToolCall,
-  getMessages,
-  memoryStore,
-  openSession,
-  type SessionEvent,
-  type Store,
-  textOf,
-} from '../../src/index.ts';
+import { memoryStore, openSession, type SessionEvent, type Store, textOf } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { ACTING_CALLS, ERASED_TURN, erasable, ONCE_TOOLS, runAgent } from './agent.ts';
 import { normalized } from './normalized.ts';
@@ -22,7 +14,7 @@ export async function undisturbed(): Promise<readonly unknown[]> {
   const outside = { act: () => {}, hasActed: () => false };
   let response = await runAgent(session, outside);
   for (; response.status === 'suspended'; response = await runAgent(session, outside)) {
-    for (const call of response.pending) await approveToolCall(session, call, { by: 'the approver' });
+    for (const call of response.pending) await session.approve(call, { by: 'the approver' });
   }
   const message = erasable(session);
   if (message) await session.eraseMessage(message.id);
@@ -93,7 +85,7 @@ async function sessionProblems(store: Store, id: string, expected: readonly unkn
     const less = expected.filter((one) => !got.includes(one));
     found.push(`${id} came to ${JSON.stringify(more)} instead of ${JSON.stringify(less)}`);
   }
-  const response = getMessages(session).find(({ role, turn }) => role === 'assistant' && turn === ERASED_TURN);
+  const response = session.messages().find(({ role, turn }) => role === 'assistant' && turn === ERASED_TURN);
   if (!response || textOf(response) !== '[erased]') found.push(`${id} was not erased`);
   if (JSON.stringify(await readLog(store, id)).includes('This is erased.')) {
     // An interrupted draft keeps its text: it has no message that could be erased.
@@ -151,7 +143,7 @@ async function forkProblems(store: Store, id: string): Promise<readonly string[]
     if (!wasErased && !isDeepStrictEqual(event, before)) found.push(`event ${event.seq} of ${id} differs`);
   }
   const session = await openSession({ store, id });
-  if (getMessages(session).length === 0 && seq > 2) found.push(`${id} has no messages`);
+  if (session.messages().length === 0 && seq > 2) found.push(`${id} has no messages`);
   await session.close();
   return found;
 }

@@ -9,14 +9,7 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import {
-  approveToolCall,
-  getPendingToolCalls,
-  type HoldfastError,
-  isHoldfastError,
-  openSession,
-  type Session,
-} from '../../src/index.ts';
+import { type HoldfastError, isHoldfastError, openSession, type Session } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { randomFrom } from '../support/random.ts';
 import { erasable, runAgent } from './agent.ts';
@@ -87,16 +80,15 @@ async function run(id: string): Promise<void> {
 
 /** Waits until no call needs an approval. */
 async function approval(session: Session): Promise<void> {
-  const waits = (): boolean =>
-    getPendingToolCalls(session).some(({ status, approval }) => status === 'pending' && !approval);
+  const waits = (): boolean => session.pending().some(({ status, approval }) => status === 'pending' && !approval);
   for (; waits(); await session.refresh()) await setTimeout(20 + random() * 40);
 }
 
 async function approve(id: string): Promise<void> {
   await withSession(id, async (session) => {
-    for (const call of getPendingToolCalls(session)) {
+    for (const call of session.pending()) {
       if (call.name !== 'deploy' || call.status !== 'pending' || call.approval) continue;
-      await approveToolCall(session, call, { by: 'the approver' });
+      await session.approve(call, { by: 'the approver' });
       say('approved', id, call.callId);
     }
   });

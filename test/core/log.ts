@@ -3,8 +3,9 @@ import type { BuiltInEvent, SessionEvent, ToolEffect, Without } from '../../src/
 import { createFold, type SessionState } from '../../src/core/fold.ts';
 import type { AssistantMessage, CallRef, ConversationMessage, ToolCall } from '../../src/core/messages.ts';
 import { encodeRecord } from '../../src/core/record-items.ts';
-import { type SelectionOf, type SessionView, selectFrom } from '../../src/core/session-view.ts';
+import type { SessionView } from '../../src/core/session-view.ts';
 import { type AnySlice, itemsAsArray } from '../../src/core/slices.ts';
+import { StateView } from '../../src/core/state-view.ts';
 
 export type Draft = Without<BuiltInEvent, 'seq' | 'at'> | { readonly type: string; readonly [field: string]: unknown };
 
@@ -112,12 +113,17 @@ export function foldLog(log: Iterable<SessionEvent>, slices: readonly AnySlice[]
 
 /** A read-only session over a log. */
 export function viewOf(log: Iterable<SessionEvent>, slices: readonly AnySlice[] = []): SessionView {
-  const state = foldLog(log, slices);
-  return {
-    id: 's1',
-    state,
-    select: <S extends AnySlice>(slice: S) => selectFrom(state, slice) as SelectionOf<S>,
-  };
+  return new FoldedView(foldLog(log, slices));
+}
+
+class FoldedView extends StateView {
+  readonly id = 's1';
+  readonly state: SessionState;
+
+  constructor(state: SessionState) {
+    super();
+    this.state = state;
+  }
 }
 
 /** A state as plain data, for comparing two states of different classes. */

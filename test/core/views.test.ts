@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AssistantMessage } from '../../src/core/messages.ts';
-import {
-  getConversationState,
-  getLatestEvaluation,
-  getMessages,
-  getPendingToolCalls,
-  inCallOrder,
-} from '../../src/core/views.ts';
+import { inCallOrder } from '../../src/core/views.ts';
 import {
   answer,
   callOf,
@@ -43,14 +37,14 @@ const session = viewOf(
 );
 const empty = viewOf([]);
 
-describe('getMessages', () => {
+describe('messages', () => {
   test.for([
     [undefined, ['e1:0', 'e1:1', 'e1:2', 'e2:0', 'e2:1', 'e2:2']],
     ['e1', ['e1:0', 'e1:1', 'e1:2']],
     ['child', ['child:0']],
     ['nobody', []],
   ] as const)('of %s: %s, in log order', ([evaluationId, ids]) => {
-    expect(getMessages(session, evaluationId).map((message) => message.id)).toEqual(ids);
+    expect(session.messages({ evaluationId }).map((message) => message.id)).toEqual(ids);
   });
 
   test('D12: in log order, even if ids and times have another order', () => {
@@ -58,15 +52,19 @@ describe('getMessages', () => {
       user('late', 0, { evaluationId: 'z', createdAt: timeOf(9) }),
       user('early', 0, { evaluationId: 'a', createdAt: timeOf(1) }),
     );
-    expect(getMessages(viewOf(log)).map((message) => message.evaluationId)).toEqual(['z', 'a']);
+    expect(
+      viewOf(log)
+        .messages()
+        .map((message) => message.evaluationId),
+    ).toEqual(['z', 'a']);
   });
 
   test('of messages without a start, by their evaluation id', () => {
-    expect(getMessages(viewOf(logOf(user('imported', 0))), 'e1')).toHaveLength(1);
+    expect(viewOf(logOf(user('imported', 0))).messages({ evaluationId: 'e1' })).toHaveLength(1);
   });
 });
 
-describe('getLatestEvaluation', () => {
+describe('latestEvaluation', () => {
   test.for([
     ['anything', undefined, 'e2'],
     ['its prompt', { ns: 'ns', key: 'key' }, 'e1'],
@@ -74,17 +72,17 @@ describe('getLatestEvaluation', () => {
     ['a child conversation', { conversationId: 'e2/1/a/0' }, 'child'],
     ['a prompt that never ran', { key: 'never' }, undefined],
   ] as const)('D13: the newest by log position, of %s', ([, wanted, id]) => {
-    expect(getLatestEvaluation(session, wanted)?.id).toBe(id);
+    expect(session.latestEvaluation(wanted)?.id).toBe(id);
   });
 
   test('is undefined for an empty session', () => {
-    expect(getLatestEvaluation(empty)).toBeUndefined();
+    expect(empty.latestEvaluation()).toBeUndefined();
   });
 });
 
-describe('getPendingToolCalls', () => {
+describe('pending', () => {
   test('D8: returns the calls without a result, in call order, with their state', () => {
-    expect(getPendingToolCalls(session)).toMatchObject([
+    expect(session.pending()).toMatchObject([
       { callId: 'a', status: 'started', effect: 'idempotent', attempt: 1 },
       { callId: 'b', status: 'pending', attempt: 0 },
     ]);
@@ -95,24 +93,18 @@ describe('getPendingToolCalls', () => {
     ['e2', 2],
     ['nobody', 0],
   ] as const)('of %s: %i', ([id, count]) => {
-    expect(getPendingToolCalls(session, id)).toHaveLength(count);
-    expect(getPendingToolCalls(empty, id)).toEqual([]);
+    expect(session.pending({ evaluationId: id })).toHaveLength(count);
+    expect(empty.pending({ evaluationId: id })).toEqual([]);
   });
 });
 
-describe('getConversationState', () => {
-  test('D1: returns an evaluation as turns, with its first messages', () => {
-    const state = getConversationState(session, 'e1');
-    expect(state).toMatchObject({
-      evaluationId: 'e1',
-      promptNs: 'ns',
-      promptKey: 'key',
-      status: 'completed',
-      createdAt: timeOf(1),
-    });
-    expect(state?.systemMessage?.id).toBe('e1:0');
-    expect(state?.userMessages.map((message) => message.id)).toEqual(['e1:1']);
-    expect(state?.turns).toMatchObject([{ turnNumber: 1, assistantMessage: { id: 'e1:2' }, toolMessages: [] }]);
+describe('turns', () => {
+  test('D1: of an evaluation: its responses, each with what the user wrote before it', () => {
+    const turns = session.turns({ evaluationId: 'e1' });
+    expect(turns).toMatchObject([
+      { evaluationId: 'e1', turnNumber: 1, createdAt: timeOf(2), assistantMessage: { id: 'e1:2' }, toolMessages: [] },
+    ]);
+    expect(turns[0]?.userMessages.map((message) => message.id)).toEqual(['e1:1']);
   });
 
   test('D10: results are in call order, regardless of the order in which they finished', () => {
@@ -124,19 +116,33 @@ describe('getConversationState', () => {
       result(3, 'b'),
       answer(4, [], { turn: 2 }),
     );
-    const state = getConversationState(viewOf(log));
-    expect(state?.turns.map((turn) => turn.toolMessages.map((message) => message.toolCallId))).toEqual([
-      ['a', 'b', 'c'],
-      [],
-    ]);
-    expect(state?.turns.map((turn) => turn.turnNumber)).toEqual([1, 2]);
+    const turns = viewOf(log).turns();
+    expect(turns.map((turn) => turn.toolMessages.map((message) => message.toolCallId))).toEqual([['a', 'b', 'c'], []]);
+    expect(turns.map((turn) => turn.turnNumber)).toEqual([1, 2]);
   });
 
-  test('is that of the newest evaluation unless one is named, and undefined when there is none', () => {
-    expect(getConversationState(session)?.evaluationId).toBe('e2');
-    expect(getConversationState(session)).not.toHaveProperty('systemMessage');
-    expect(getConversationState(session, 'nobody')).toBeUndefined();
-    expect(getConversationState(empty)).toBeUndefined();
+  test('are those of the main conversation unless an evaluation is named, and none when there is none', () => {
+    expect(session.turns().map(({ evaluationId }) => evaluationId)).toEqual(['e1', 'e2']);
+    expect(session.turns({ evaluationId: 'child' })).toEqual([]);
+    expect(session.turns({ evaluationId: 'nobody' })).toEqual([]);
+    expect(empty.turns()).toEqual([]);
+  });
+
+  test('a call has its status, the error of its result, when it was started and how long it took', () => {
+    const log = logOf(
+      started(),
+      answer(0, ['a', 'b', 'c', 'd'], { createdAt: timeOf(2) }),
+      toolStarted('a', 'once', 1),
+      toolStarted('d', 'idempotent', 1),
+      result(1, 'a', { createdAt: timeOf(5) }),
+      recorded(messageOf('tool', 'no such file', 2, { turn: 1, toolCallId: 'b', isError: true, createdAt: timeOf(6) })),
+    );
+    expect(viewOf(log).turns()[0]?.calls).toEqual([
+      { callId: 'a', name: 'write', status: 'completed', startedAt: timeOf(3), durationMs: 2000 },
+      { callId: 'b', name: 'write', status: 'failed', error: 'no such file', startedAt: timeOf(2), durationMs: 4000 },
+      { callId: 'c', name: 'write', status: 'pending' },
+      { callId: 'd', name: 'write', status: 'started', startedAt: timeOf(4) },
+    ]);
   });
 
   test('a result without a call is at the end', () => {

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import {
   type AnySession,
   type ConversationMessage,
-  getMessages,
   openSession,
   type Store,
   type ToolContext,
@@ -142,7 +141,7 @@ function normalized(own: AnySession): Outcome['messages'] {
   evaluations.items.map((evaluation, i) => names.set(evaluation.id, `E${i}`));
   const rename = (text: string): string => text.replace(/ev_[\w-]+/g, (id) => names.get(id) ?? id);
   for (const evaluation of evaluations) {
-    const messages = getMessages(own, evaluation.id);
+    const messages = own.messages({ evaluationId: evaluation.id });
     const order = callOrder(messages);
     const sorted = messages.toSorted((a, b) => place(a, order) - place(b, order));
     conversations[rename(`${evaluation.conversationId}#${evaluation.id}`)] = sorted.map(

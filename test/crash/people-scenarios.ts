@@ -1,15 +1,6 @@
 /** Scenarios in which people decide, edit, erase, send and cancel. */
 import { setImmediate } from 'node:timers/promises';
-import {
-  cancelEvaluation,
-  createAdapter,
-  definePrompt,
-  defineSubagent,
-  getMessages,
-  getPendingToolCalls,
-  settleToolCall,
-  textOf,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt, defineSubagent, textOf } from '../../src/index.ts';
 import {
   approveEdited,
   call,
@@ -124,7 +115,7 @@ export const PEOPLE_SCENARIOS: readonly Scenario[] = [
       const adapter = createAdapter({ model: model(world, script), leaseTtlMs: LEASE_MS });
       for (;;) {
         // A person erases it before anything else continues, also after a crash.
-        const told = getMessages(session).find((message) => textOf(message).includes('rosebud'));
+        const told = session.messages().find((message) => textOf(message).includes('rosebud'));
         if (told) await session.eraseMessage(told.id);
         const response = await adapter.evaluate(prompt, { session, input: 'Please.', resume: 'auto' });
         if (response.status === 'completed') return;
@@ -214,7 +205,7 @@ export const PEOPLE_SCENARIOS: readonly Scenario[] = [
         effect: 'once',
         execute: async (_, context) => {
           world.act(context);
-          await cancelEvaluation(session, { by: 'Ann' });
+          await session.cancel({ by: 'Ann' });
           for (;;) {
             context.signal.throwIfAborted();
             clock.advance(200);
@@ -229,12 +220,12 @@ export const PEOPLE_SCENARIOS: readonly Scenario[] = [
       for (; response?.reason === 'TOOL_OUTCOME_UNKNOWN'; response = (await run()).responses.at(-1)) {
         const [pending] = response.pending;
         if (!pending) throw new Error('no call waits');
-        if (world.effects() > 0) await cancelEvaluation(session);
-        else await settleToolCall(session, pending, { rerun: true });
+        if (world.effects() > 0) await session.cancel();
+        else await session.settle(pending, { rerun: true });
       }
       await session.send('Do not pay.', { id: 'second' });
       await untilIdle(world, run);
-      if (getPendingToolCalls(session).length > 0) throw new Error('the evaluation that was superseded has open calls');
+      if (session.pending().length > 0) throw new Error('the evaluation that was superseded has open calls');
     },
   },
 ];

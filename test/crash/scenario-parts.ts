@@ -5,17 +5,14 @@ import type { HistoryManager } from '../../src/history.ts';
 import {
   type AnySession,
   type AnyTool,
-  approveToolCall,
   type CallRef,
   type CheckpointHandler,
   createAdapter,
   definePrompt,
   defineSlice,
   defineTool,
-  denyToolCall,
   type EvaluationResponse,
   type FileCheckpoints,
-  getQueuedInputs,
   type HistorySummarized,
   isHoldfastError,
   type Model,
@@ -28,7 +25,6 @@ import {
   type ScriptedTurn,
   type Settlement,
   scriptedModel,
-  settleToolCall,
   type ToolContext,
   textOf,
 } from '../../src/index.ts';
@@ -179,7 +175,7 @@ export function chat(
 export async function untilIdle(world: World, run: () => Promise<RunResult<unknown>>): Promise<void> {
   const { status } = await run();
   if (status !== 'idle') throw new Error(`the run is ${status}`);
-  const left = getQueuedInputs(world.session);
+  const left = world.session.queue();
   if (left.length > 0) throw new Error(`${left.length} inputs are still queued`);
 }
 
@@ -222,10 +218,10 @@ export async function untilDone(
   }
 }
 
-export const approveCall: Speak = (world, pending) => approveToolCall(world.session, pending);
+export const approveCall: Speak = (world, pending) => world.session.approve(pending);
 
 export const settleCall: Speak = (world, pending, tools) =>
-  settleToolCall(world.session, pending, outcomeOf(world, pending, tools));
+  world.session.settle(pending, outcomeOf(world, pending, tools));
 
 /** The result of a call, as seen from outside. */
 export function outcomeOf(world: World, pending: CallRef, tools: readonly AnyTool[]): Settlement {
@@ -235,22 +231,17 @@ export function outcomeOf(world: World, pending: CallRef, tools: readonly AnyToo
 
 /** Denies the call while another person approves it with other arguments: the denial comes second. */
 export const denyTooLate: Speak = async (world, pending) => {
-  world.meanwhile('tool/denied', (session) =>
-    approveToolCall(session, pending, { by: 'Ann', arguments: { path: 'b' } }),
-  );
-  await refused(denyToolCall(world.session, pending, 'no'), 'CALL_DECIDED');
+  world.meanwhile('tool/denied', (session) => session.approve(pending, { by: 'Ann', arguments: { path: 'b' } }));
+  await refused(world.session.deny(pending, { reason: 'no' }), 'CALL_DECIDED');
 };
 
 /** Two people settle the call in the same way; then one of them repeats it, based on an outdated screen. */
 export const settleTwice: Speak = async (world, pending, tools) => {
   const how = outcomeOf(world, pending, tools);
-  world.meanwhile('tool/settled', (session) => settleToolCall(session, pending, how));
-  await settleToolCall(world.session, pending, how);
+  world.meanwhile('tool/settled', (session) => session.settle(pending, how));
+  await world.session.settle(pending, how);
   const { attempt = 1 } = pending;
-  await refused(
-    settleToolCall(world.session, { ...pending, attempt: attempt - 1 }, { rerun: true }),
-    'TOOL_CALL_NOT_FOUND',
-  );
+  await refused(world.session.settle({ ...pending, attempt: attempt - 1 }, { rerun: true }), 'TOOL_CALL_NOT_FOUND');
 };
 
 export async function refused(said: Promise<void>, code: string): Promise<void> {
@@ -314,7 +305,7 @@ export const reconcileSecret =
 /** Approves with other arguments, after reading the exact ones. */
 export const approveEdited: Speak = async ({ session, given }, pending) => {
   given(`the approver ${await readCallArguments(session, pending)}`);
-  await approveToolCall(session, pending, { by: 'Ann', arguments: { path: EDITED } });
+  await session.approve(pending, { by: 'Ann', arguments: { path: EDITED } });
 };
 
 /** Pays, and reports before and after; each report is stored before the next step. */
@@ -372,5 +363,5 @@ export const settleByProgress: Speak = async (world, pending, tools) => {
   const outcome = outcomeOf(world, pending, tools);
   const { text = '' } = (await readCallProgress(world.session, pending)) ?? {};
   if (text.includes('paid') && 'rerun' in outcome) throw new Error(`it reported "${text}" and did not act`);
-  await settleToolCall(world.session, pending, outcome);
+  await world.session.settle(pending, outcome);
 };

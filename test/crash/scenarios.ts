@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { compose, slidingWindow, summarize, truncateToolResults } from '../../src/history.ts';
 import {
-  cancelEvaluation,
   createAdapter,
   definePrompt,
   defineTool,
@@ -73,7 +72,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'cancelled by another person, then resumed',
     drive(world) {
-      world.meanwhile('tool/started', (session) => cancelEvaluation(session, { by: 'Ann', reason: 'wait' }));
+      world.meanwhile('tool/started', (session) => session.cancel({ by: 'Ann', reason: 'wait' }));
       return request(world, {
         tools: [tool(world, 'write', { effect: 'idempotent' })],
         script: [{ text: 'I will.', toolCalls: [call('write', 'a')] }, 'It is done.'],

@@ -15,7 +15,6 @@ import {
   type EvaluationResponse,
   findCompositeState,
   findResumableState,
-  getLatestEvaluation,
   memoryStore,
   openSession,
   type Prompt,
@@ -44,7 +43,7 @@ function notebookAdapter(notebooks: Map<string, string[]>, dies = false): Statef
   const model = createAdapter({ model: scriptedModel(['Written.']) });
 
   async function capture(session: AnySession, notebookId: string, complete: boolean): Promise<AdapterStateSnapshot> {
-    const evaluation = getLatestEvaluation(session);
+    const evaluation = session.latestEvaluation();
     if (!evaluation) throw new Error('nothing to capture');
     const { id: evaluationId, promptNs, promptKey, nextSequence: messageCount } = evaluation;
     const fields = { notebookId, evaluationId, promptNs, promptKey, messageCount, complete };
@@ -130,7 +129,7 @@ test('an adapter that stores everything in the log is recovered from the log', a
   const adapter = createAdapter({ model: scriptedModel(['Done.']) });
   const first = await openSession({ store, id: 'job' });
   await adapter.evaluate(prompt, { session: first, input: 'Begin.', signal: AbortSignal.abort() });
-  const { id } = getLatestEvaluation(first) ?? {};
+  const { id } = first.latestEvaluation() ?? {};
   const response = await recoverSession({ adapter, prompt, store, sessionId: 'job', input: 'Begin.' });
   expect(response).toMatchObject({ status: 'completed', evaluationId: id, text: 'Done.' });
 });

@@ -12,8 +12,6 @@ import {
   definePrompt,
   defineTool,
   type EvaluationResponse,
-  getConversationState,
-  getLatestEvaluation,
   MainLoop,
   memoryStore,
   openSession,
@@ -37,14 +35,14 @@ async function saveCheckpoint(session: AnySession, path: string): Promise<void> 
   await writeFile(path, JSON.stringify(session.snapshot()));
 }
 
-async function resumeEvaluation(
+async function resumeFrom(
   adapter: ProviderAdapter,
   prompt: Prompt<unknown>,
   path: string,
 ): Promise<EvaluationResponse<unknown>> {
   const session = await openSession({ store: memoryStore(), id: 'resumed' });
   await session.restore(parseSnapshot(await readFile(path, 'utf8')));
-  if (!getLatestEvaluation(session)) throw new Error('No conversation state in checkpoint');
+  if (!session.latestEvaluation()) throw new Error('No conversation state in checkpoint');
   return adapter.evaluate(prompt, { session, resume: true });
 }
 
@@ -104,14 +102,14 @@ test('a session that was saved as JSON is resumed from the file', async () => {
   void adapter().evaluate(disk.prompt(), { session, input: 'Review a.ts.' });
   await dead.promise;
   const next = new Disk();
-  expect(await resumeEvaluation(adapter(), next.prompt(), path)).toMatchObject({ text: 'Reviewed.', turns: 3 });
+  expect(await resumeFrom(adapter(), next.prompt(), path)).toMatchObject({ text: 'Reviewed.', turns: 3 });
   expect(next.writes).toBe(1); // another disk, without the call
 });
 
 test("a checkpoint without a conversation is rejected by the caller's own check", async () => {
   const path = join(dir, 'checkpoint.json');
   await saveCheckpoint(await openSession({ store: memoryStore(), id: 'empty' }), path);
-  await expect(resumeEvaluation(adapter(), new Disk().prompt(), path)).rejects.toThrow('No conversation state');
+  await expect(resumeFrom(adapter(), new Disk().prompt(), path)).rejects.toThrow('No conversation state');
 });
 
 test('a damaged checkpoint and another prompt are typed errors', async () => {
@@ -119,7 +117,7 @@ test('a damaged checkpoint and another prompt are typed errors', async () => {
   const session = await openSession({ store: memoryStore(), id: 's' });
   await adapter().evaluate(new Disk().prompt(), { session, input: 'Review.' });
   const other = definePrompt({ ns: 'reviews', key: 'other', instructions: 'Review the code.' });
-  const evaluationId = getLatestEvaluation(session)?.id ?? '';
+  const evaluationId = session.latestEvaluation()?.id ?? '';
   await expect(adapter().evaluate(other, { session, resume: { evaluationId } })).rejects.toMatchObject({
     code: 'PROMPT_MISMATCH',
   });
@@ -169,16 +167,15 @@ test('a main loop loads, saves after each turn, and clears at the end', async ()
 test("every evaluation is recorded, and readable as turns and in a provider's format", async () => {
   const session = await openSession({ store: memoryStore(), id: 's' });
   await adapter().evaluate(new Disk().prompt(), { session, input: 'Review a.ts.' });
-  const state = getConversationState(session);
-  expect(state).toMatchObject({ promptNs: 'reviews', promptKey: 'code-review', status: 'completed' });
-  expect(state?.turns.map(({ turnNumber, toolMessages }) => [turnNumber, toolMessages.map(textOf)])).toEqual([
+  const evaluation = session.latestEvaluation();
+  expect(evaluation).toMatchObject({ promptNs: 'reviews', promptKey: 'code-review', status: 'completed' });
+  const turns = session.turns({ evaluationId: evaluation?.id });
+  expect(turns.map(({ turnNumber, toolMessages }) => [turnNumber, toolMessages.map(textOf)])).toEqual([
     [1, ['const a = 1;']],
     [2, ['wrote a.ts, resumed: false']],
     [3, []],
   ]);
-  const messages = [state?.systemMessage, ...(state?.userMessages ?? [])].flatMap((message) => message ?? []);
-  const turns = state?.turns.flatMap(({ assistantMessage, toolMessages }) => [assistantMessage, ...toolMessages]) ?? [];
-  expect(toOpenAIChat([...messages, ...turns]).slice(0, 4)).toEqual([
+  expect(toOpenAIChat(session.messages({ evaluationId: evaluation?.id })).slice(0, 4)).toEqual([
     { role: 'system', content: 'Review the code.' },
     { role: 'user', content: 'Review a.ts.' },
     {

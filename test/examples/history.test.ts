@@ -16,8 +16,6 @@ import {
   definePrompt,
   defineTool,
   fromOpenAIChat,
-  getLatestEvaluation,
-  getMessages,
   type ModelRequest,
   memoryStore,
   messages,
@@ -67,7 +65,7 @@ const counts = (list: readonly ConversationMessage[]): readonly number[] =>
 test('a sliding window sends the newest messages, and the record has all of them', async () => {
   const sent = await research(slidingWindow({ size: 20 }));
   expect(counts(sent)).toEqual([1, 1, 20, 20]);
-  expect(counts(getMessages(session))).toEqual([1, 1, TURNS + 1, TURNS]);
+  expect(counts(session.messages())).toEqual([1, 1, TURNS + 1, TURNS]);
 });
 
 test('truncation, then a window', async () => {
@@ -75,7 +73,8 @@ test('truncation, then a window', async () => {
   expect(counts(sent)).toEqual([1, 1, 5, 5]);
   for (const message of sent) expect(textOf(message).length).toBeLessThanOrEqual(1000);
   expect(
-    getMessages(session)
+    session
+      .messages()
       .filter((message) => message.role === 'tool')
       .every((one) => textOf(one).length > 5_000),
   ).toBe(true);
@@ -128,7 +127,7 @@ test('each request has an event with what its manager did, which listeners outsi
     curatedCount: 42,
   });
   const seen: unknown[] = [];
-  observe(slidingWindow({ size: 1 }), (what) => seen.push(what)).curate(getMessages(session), {});
+  observe(slidingWindow({ size: 1 }), (what) => seen.push(what)).curate(session.messages(), {});
   expect(seen).toMatchObject([{ strategy: 'sliding-window(1)', originalCount: 3 + 2 * TURNS }]);
 });
 
@@ -136,11 +135,11 @@ test('messages are recorded one by one, and can be queried by evaluation and by 
   const recorded: SessionEvent[] = [];
   session.subscribe((event) => void recorded.push(event), { types: ['message/recorded'] });
   await research();
-  const evaluationId = getLatestEvaluation(session)?.id;
+  const evaluationId = session.latestEvaluation()?.id;
   expect(recorded).toHaveLength(3 + 2 * TURNS);
-  expect(session.select(messages).all()).toEqual(getMessages(session, evaluationId));
+  expect(session.select(messages).all()).toEqual(session.messages({ evaluationId }));
   expect(session.select(messages).where((message) => message.role === 'assistant')).toHaveLength(TURNS + 1);
-  expect(getMessages(session).map(({ sequence }) => sequence)).toEqual([...recorded.keys()]);
+  expect(session.messages().map(({ sequence }) => sequence)).toEqual([...recorded.keys()]);
 });
 
 test("messages of a provider's format convert to ours, and back", () => {

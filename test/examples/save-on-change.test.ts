@@ -5,7 +5,6 @@ import {
   createAdapter,
   definePrompt,
   defineTool,
-  getPendingToolCalls,
   memoryStore,
   messages,
   openSession,
@@ -53,7 +52,7 @@ test.each([{ maxParallelCalls: 1 }, {}])(
     await restored.restore(checkpoint);
     const response = await adapter.evaluate(prompt, { session: restored, resume: true });
     expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
-    expect(getPendingToolCalls(restored)).toHaveLength(options.maxParallelCalls === 1 ? 1 : 2);
+    expect(restored.pending()).toHaveLength(options.maxParallelCalls === 1 ? 1 : 2);
     expect(sent).toEqual(['Ann', 'Bob']);
     cancel.abort();
     await dying;

@@ -13,7 +13,6 @@ import { tokenBudget } from '../../src/history/token-budget.ts';
 import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
 import {
   type ConversationMessage,
-  getMessages,
   type HistoryCurated,
   type ModelRequest,
   memoryStore,
@@ -81,7 +80,7 @@ describe.for(managers)('the loop with $name', ({ make }) => {
     const store = memoryStore();
     const one = await start(store);
     const { evaluationId } = await one.evaluate({ history: make() });
-    const recorded = getMessages(one.session, evaluationId);
+    const recorded = one.session.messages({ evaluationId });
     expect(recorded.filter(({ role }) => role === 'assistant')).toHaveLength(TURNS + 1);
     expect(recorded.filter(({ role }) => role === 'tool')).toHaveLength(TURNS + Math.floor(TURNS / 3));
     expect(recorded.map(({ sequence }) => sequence)).toEqual([...recorded.keys()]);

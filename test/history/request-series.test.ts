@@ -18,14 +18,7 @@ import { summarize } from '../../src/history/summarize.ts';
 import { tokenBudget } from '../../src/history/token-budget.ts';
 import { countTokens } from '../../src/history/token-counts.ts';
 import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
-import {
-  type AnySession,
-  getLatestEvaluation,
-  type ModelRequest,
-  memoryStore,
-  type ScriptedTurn,
-  scriptedModel,
-} from '../../src/index.ts';
+import { type AnySession, type ModelRequest, memoryStore, type ScriptedTurn, scriptedModel } from '../../src/index.ts';
 import { namedEvaluations, requestSource } from '../../src/server/request-source.ts';
 import { fakeClock } from '../../src/testing.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from '../loop/agent.ts';
@@ -44,7 +37,7 @@ const nobody = { agents: undefined, report: () => {} };
 
 async function sourceOf(
   session: AnySession,
-  evaluationId = getLatestEvaluation(session)?.id,
+  evaluationId = session.latestEvaluation()?.id,
 ): Promise<RequestSeriesOptions> {
   const [evaluation] = namedEvaluations(session, evaluationId);
   if (!evaluation) throw new Error('there is no evaluation');

@@ -5,14 +5,7 @@ import type { HistoryManager } from '../../src/history/history-manager.ts';
 import { passthrough } from '../../src/history/passthrough.ts';
 import { slidingWindow } from '../../src/history/sliding-window.ts';
 import { truncateToolResults } from '../../src/history/truncate-tool-results.ts';
-import {
-  type ConversationMessage,
-  getMessages,
-  memoryStore,
-  openSession,
-  type Session,
-  textOf,
-} from '../../src/index.ts';
+import { type ConversationMessage, memoryStore, openSession, type Session, textOf } from '../../src/index.ts';
 import { type Agent, agent, call, tool } from '../loop/agent.ts';
 import { Conversation, shapeOf } from './conversation.ts';
 
@@ -108,15 +101,15 @@ test('"Tests for ConversationEntry serialization round-trip"', async () => {
   const store = memoryStore();
   const one = await agent({ script: ['done'], store });
   await one.evaluate();
-  const messages = getMessages(one.session);
+  const messages = one.session.messages();
   expect(JSON.parse(JSON.stringify(messages))).toEqual(messages);
-  expect(getMessages(await openSession({ store, id: one.session.id }))).toEqual(messages);
+  expect((await openSession({ store, id: one.session.id })).messages()).toEqual(messages);
 });
 
 test('"Tests verifying session records complete history even when manager curates"', async () => {
   const { session, requests } = await run(compose(truncateToolResults({ maxLength: 50 }), slidingWindow({ size: 1 })));
   expect(Math.max(...requests.map(({ messages }) => messages.length))).toBe(4);
-  const messages = getMessages(session);
+  const messages = session.messages();
   expect(messages).toHaveLength(2 * (2 + 4 * 2 + 1));
   expect(messages.filter(({ role }) => role === 'tool').every((message) => textOf(message) === result)).toBe(true);
 });
@@ -126,14 +119,16 @@ test('"Tests for evaluation_id correlation: all entries from one evaluate() shar
   const evaluations = session.state.record.evaluations.items.map(({ id }) => id);
   expect(evaluations).toHaveLength(2);
   for (const id of evaluations) {
-    expect(getMessages(session, id)).toHaveLength(11);
-    expect(new Set(getMessages(session, id).map(({ evaluationId }) => evaluationId))).toEqual(new Set([id]));
+    expect(session.messages({ evaluationId: id })).toHaveLength(11);
+    expect(new Set(session.messages({ evaluationId: id }).map(({ evaluationId }) => evaluationId))).toEqual(
+      new Set([id]),
+    );
   }
 });
 
 test('"Tests for sequence ordering within an evaluation"', async () => {
   const { session } = await run(slidingWindow({ size: 1 }));
   for (const { id } of session.state.record.evaluations.items) {
-    expect(getMessages(session, id).map(({ sequence }) => sequence)).toEqual([...Array(11).keys()]);
+    expect(session.messages({ evaluationId: id }).map(({ sequence }) => sequence)).toEqual([...Array(11).keys()]);
   }
 });

@@ -3,7 +3,7 @@ import { openai } from '@ai-sdk/openai';
 import { tool as aiTool, dynamicTool, jsonSchema, zodSchema } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { approveToolCall, createAdapter, definePrompt, memoryStore, openSession } from '../../src/index.ts';
+import { createAdapter, definePrompt, memoryStore, openSession } from '../../src/index.ts';
 import { agent, call, resultText, tool } from '../loop/agent.ts';
 import { languageModel, serve } from '../models/providers.ts';
 
@@ -179,7 +179,7 @@ describe('tool() objects', () => {
     });
     const { pending } = await evaluate();
     expect(pending.map(({ callId }) => callId)).toEqual(['call_1_2']);
-    for (const one of pending) await approveToolCall(session, one);
+    for (const one of pending) await session.approve(one);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_2')).toBe('paid 5');
   });

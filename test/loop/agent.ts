@@ -14,7 +14,6 @@ import {
   type EvaluateOptions,
   type EvaluationEvent,
   type EvaluationResponse,
-  getMessages,
   type Model,
   type ModelRequest,
   memoryStore,
@@ -165,7 +164,7 @@ export function call(
 
 /** Roles and texts of a conversation. */
 export function said(session: Session, evaluationId?: string): readonly string[] {
-  return getMessages(session, evaluationId).map((message) => `${message.role}: ${textOf(message)}`);
+  return session.messages({ evaluationId }).map((message) => `${message.role}: ${textOf(message)}`);
 }
 
 /** The types of the log's events, in order. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type CallRef, getPendingToolCalls, openSession, type Session, settleToolCall } from '../../src/index.ts';
+import { type CallRef, openSession, type Session } from '../../src/index.ts';
 import { type Agent, agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
 
 /** D18: a settlement is about one run of a call. */
@@ -42,7 +42,7 @@ async function dying(): Promise<{
 
 async function pendingOf(session: Session): Promise<CallRef> {
   await session.refresh();
-  return getPendingToolCalls(session)[0] as CallRef;
+  return session.pending()[0] as CallRef;
 }
 
 describe('settlements name the attempt', () => {
@@ -51,19 +51,19 @@ describe('settlements name the attempt', () => {
     const pending = await pendingOf(session);
     expect(pending).toMatchObject({ attempt: 1 });
     expect((await resume()).pending).toMatchObject([{ attempt: 1 }]);
-    await settleToolCall(session, pending, { rerun: true });
+    await session.settle(pending, { rerun: true });
     for await (const event of session.events({ types: ['tool/settled'] })) expect(event).toMatchObject({ attempt: 1 });
   });
 
   test('a second click on "run again" does not permit a third run', async () => {
     const { session, resume, die, runs } = await dying();
     const button = await pendingOf(session);
-    await settleToolCall(session, button, { rerun: true });
+    await session.settle(button, { rerun: true });
     await die(); // the second run started, and its outcome is unknown
-    await expect(settleToolCall(session, button, { rerun: true })).rejects.toMatchObject(LATE);
+    await expect(session.settle(button, { rerun: true })).rejects.toMatchObject(LATE);
     expect(await resume()).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(runs).toEqual(['attempt 1', 'attempt 2']);
-    await settleToolCall(session, await pendingOf(session), { rerun: true });
+    await session.settle(await pendingOf(session), { rerun: true });
     expect(await resume()).toMatchObject({ status: 'completed' });
     expect(runs).toEqual(['attempt 1', 'attempt 2', 'attempt 3']);
   });
@@ -71,7 +71,7 @@ describe('settlements name the attempt', () => {
   test('a second click that arrives after the start of the second run is rejected, also without an attempt', async () => {
     const { session, die, runs, resume } = await dying();
     const { attempt: _, ...button } = await pendingOf(session);
-    await settleToolCall(session, button, { rerun: true });
+    await session.settle(button, { rerun: true });
     // The click reads the call, and another process starts the second run before the click is recorded.
     const { store } = session;
     const append = store.append.bind(store);
@@ -83,7 +83,7 @@ describe('settlements name the attempt', () => {
       return append(id, events, options);
     };
     const late = await openSession({ store, id: session.id });
-    await expect(settleToolCall(late, button, { result: 'it was paid' })).rejects.toMatchObject(LATE);
+    await expect(late.settle(button, { result: 'it was paid' })).rejects.toMatchObject(LATE);
     expect(await resume()).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(runs).toHaveLength(2);
   });
@@ -92,10 +92,7 @@ describe('settlements name the attempt', () => {
     const { session } = await dying();
     const pending = await pendingOf(session);
     const other = await openSession({ store: session.store, id: session.id });
-    await Promise.all([
-      settleToolCall(session, pending, { rerun: true }),
-      settleToolCall(other, pending, { rerun: true }),
-    ]);
+    await Promise.all([session.settle(pending, { rerun: true }), other.settle(pending, { rerun: true })]);
     expect((await eventTypes(session)).filter((type) => type === 'tool/settled')).toHaveLength(1);
   });
 
@@ -118,7 +115,7 @@ describe('a running call cannot be settled', () => {
     const other = await openSession({ store, id: session.id });
     const pending = await pendingOf(other);
     for (const how of [{ result: 'paid, I think' }, { rerun: true }] as const) {
-      await expect(settleToolCall(other, pending, how)).rejects.toMatchObject({ code: 'SESSION_BUSY' });
+      await expect(other.settle(pending, how)).rejects.toMatchObject({ code: 'SESSION_BUSY' });
     }
     gate.resolve('paid');
     await running;

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type HistoryManager, type SummaryRequest, summarize } from '../../src/history.ts';
 import {
-  cancelEvaluation,
   type HistoryCurated,
   type Model,
   type ModelRequest,
@@ -189,7 +188,7 @@ describe('D56: a summary that is created ahead', () => {
       await until(() => turnsOf(one).length === 6);
       for (let i = 0; i < 20; i++) await setImmediate();
       if (how === 'cancelled') {
-        await cancelEvaluation(one.session);
+        await one.session.cancel();
         await until(() => clock.waiting > 0);
         clock.advance(100);
       } else if (how === 'deadline') clock.advance(60_001);

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  approveToolCall,
+  type AnySession,
   type CallRef,
   createAdapter,
   definePrompt,
-  denyToolCall,
-  getLatestEvaluation,
   HoldfastError,
   MainLoop,
   memoryStore,
@@ -29,7 +27,7 @@ describe("D18: a person's decision while siblings run", () => {
       onEvent: async (event) => {
         if (event.type !== 'tool/started' || !('callId' in event) || event.callId !== 'call_1_1') return;
         const elsewhere = await openSession({ store, id: session.id });
-        await approveToolCall(elsewhere, callOf(elsewhere, 'call_1_2'));
+        await elsewhere.approve(callOf(elsewhere, 'call_1_2'));
         gate.resolve();
       },
     });
@@ -40,7 +38,7 @@ describe("D18: a person's decision while siblings run", () => {
   test('a denial of a call that has not started yet prevents it', async () => {
     const ran: string[] = [];
     const first = tool('first', async () => {
-      await denyToolCall(session, callOf(session, 'call_1_2'), 'no!');
+      await session.deny(callOf(session, 'call_1_2'), { reason: 'no!' });
       return 'ok';
     });
     const pay = tool('pay', () => void ran.push('pay'));
@@ -60,7 +58,7 @@ describe('I2: a call that was recorded as started and did not run has no unknown
     const pay = tool('pay', () => void ran.push('pay'), { needsApproval: async () => true });
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('pay')] }, 'ok'], tools: [pay] });
     const { pending } = await evaluate();
-    for (const one of pending) await approveToolCall(session, one);
+    for (const one of pending) await session.approve(one);
     const controller = new AbortController();
     const cancelled = await evaluate({
       resume: true,
@@ -128,7 +126,7 @@ test('D18: children beside one that waits for approval run to their end', async 
   });
   const first = await evaluate();
   expect(first).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
-  for (const one of first.pending) await approveToolCall(session, one);
+  for (const one of first.pending) await session.approve(one);
   expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
   expect(paid).toEqual(['pay']);
 });
@@ -205,6 +203,6 @@ test('events dispatched by a failed tool are redacted once', async () => {
   expect(notes).toMatchObject([{ text: 'sealed(hi)', discarded: true }]);
 });
 
-function callOf(session: Parameters<typeof getLatestEvaluation>[0], callId: string): CallRef {
-  return { evaluationId: getLatestEvaluation(session)?.id ?? '', turn: 1, callId };
+function callOf(session: AnySession, callId: string): CallRef {
+  return { evaluationId: session.latestEvaluation()?.id ?? '', turn: 1, callId };
 }

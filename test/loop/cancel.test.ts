@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  approveToolCall,
   type CancelOptions,
-  cancelEvaluation,
   type EvaluationResponse,
   type Model,
   memoryStore,
@@ -77,7 +75,7 @@ describe('a request from another handle', () => {
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
     await spoke;
-    await cancelEvaluation(await another(store), { by: 'ada', reason: 'wrong file' });
+    await (await another(store)).cancel({ by: 'ada', reason: 'wrong file' });
     const message = 'it was cancelled by ada (wrong file); resume it to continue';
     const { evaluationId, ...response } = await running;
     expect(response).toMatchObject({ status: 'suspended', reason: 'CANCELLED', message, pending: [] });
@@ -95,7 +93,7 @@ describe('a request from another handle', () => {
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
     await spoke;
-    await cancelEvaluation(await another(store));
+    await (await another(store)).cancel();
     const { evaluationId } = await running;
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', evaluationId, text: 'half of it' });
     expect(session.state.record.evaluations.get(evaluationId)?.cancelRequest).toBeUndefined();
@@ -107,7 +105,7 @@ describe('a request from another handle', () => {
     const { evaluate, session, store, requests } = await agent({ script: model });
     const running = evaluate({ resume: 'auto' });
     await spoke;
-    await cancelEvaluation(await another(store), { by: 'ada' });
+    await (await another(store)).cancel({ by: 'ada' });
     const { evaluationId } = await running;
     const { seq } = session;
     const stays = { status: 'suspended', reason: 'CANCELLED', evaluationId };
@@ -122,7 +120,7 @@ describe('a request from another handle', () => {
     const { evaluate, store, results } = await agent({ script: [{ toolCalls: [call('work')] }, 'ok'], tools: [work] });
     const running = evaluate();
     await began;
-    await cancelEvaluation(await another(store));
+    await (await another(store)).cancel();
     expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(aborted()).toBe(1);
     expect(results()).toEqual({});
@@ -137,7 +135,7 @@ describe('a request from another handle', () => {
       await spoke;
       const [parent, child] = session.state.record.evaluations.items.toArray();
       const evaluationId = (named === 'the child' ? child : parent)?.id ?? '';
-      await cancelEvaluation(await another(store), { evaluationId });
+      await (await another(store)).cancel({ evaluationId });
       expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED', evaluationId: parent?.id });
       const ends = await logged(session, 'evaluation/suspended');
       expect(ends).toMatchObject([
@@ -155,7 +153,7 @@ describe('a request from another handle', () => {
     const running = evaluate();
     await spoke;
     const others = await Promise.all([another(store), another(store)]);
-    await Promise.all(others.map((other, n) => cancelEvaluation(other, { by: `person ${n}` })));
+    await Promise.all(others.map((other, n) => other.cancel({ by: `person ${n}` })));
     expect(await running).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(await logged(session, 'evaluation/suspended')).toHaveLength(1);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
@@ -169,7 +167,7 @@ describe('a request from another handle', () => {
     const { evaluate, session } = await agent({
       script,
       tools: [work],
-      store: meanwhile(store, 'evaluation/resumed', async () => cancelEvaluation(await another(store))),
+      store: meanwhile(store, 'evaluation/resumed', async () => (await another(store)).cancel()),
     });
     const stopped = await evaluate({ signal: AbortSignal.abort() });
     expect(stopped).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
@@ -231,7 +229,7 @@ describe('an evaluation that no process runs', () => {
         paramsHash: paramsHash({}),
       },
     ]);
-    await cancelEvaluation(session, { by: 'ada' });
+    await session.cancel({ by: 'ada' });
     expect(session.summary).toMatchObject({ status: 'running', work: 'evaluation' }); // a runner will record the suspension
     const stopped = { status: 'suspended', reason: 'CANCELLED', evaluationId: 'e1' };
     expect(await evaluate({ resume })).toMatchObject(stopped);
@@ -252,11 +250,11 @@ describe('an evaluation that no process runs', () => {
       tools: [deploy],
     });
     const { pending, evaluationId } = await evaluate();
-    await cancelEvaluation(await another(store), { by: 'ada' });
+    await (await another(store)).cancel({ by: 'ada' });
     await session.refresh();
     const { evaluations } = session.state.record;
     expect(evaluations.get(evaluationId)).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
-    for (const one of pending) await approveToolCall(session, one);
+    for (const one of pending) await session.approve(one);
     expect(session.summary).toMatchObject({ status: 'suspended' });
     expect(session.summary?.work).toBeUndefined();
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
@@ -269,7 +267,7 @@ describe('an evaluation that no process runs', () => {
     const { evaluate, session } = await agent({
       script: [{ toolCalls: [call('deploy')] }, 'ok'],
       tools: [deploy],
-      store: meanwhile(store, 'evaluation/suspended', async () => cancelEvaluation(await another(store))),
+      store: meanwhile(store, 'evaluation/suspended', async () => (await another(store)).cancel()),
     });
     const { reason, evaluationId, pending } = await evaluate();
     expect({ reason, waiting: pending.length }).toEqual({ reason: 'CANCELLED', waiting: 1 });
@@ -281,7 +279,7 @@ describe('an evaluation that no process runs', () => {
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
     await spoke;
-    await cancelEvaluation(await another(store));
+    await (await another(store)).cancel();
     await running;
     const copy = await agent({ script: ['ok'], id: 'copy' });
     await copy.session.restore(session.snapshot());
@@ -306,7 +304,7 @@ describe('a request that cannot be carried out is rejected, and nothing is appen
     const { evaluate, session } = await agent({ script: ['ok'] });
     await evaluate({ evaluationId: 'e1' });
     const { seq } = session;
-    await expect(cancelEvaluation(session, options as CancelOptions)).rejects.toMatchObject({ code });
+    await expect(session.cancel(options as CancelOptions)).rejects.toMatchObject({ code });
     expect(session.seq).toBe(seq);
   });
 
@@ -315,7 +313,7 @@ describe('a request that cannot be carried out is rejected, and nothing is appen
     const { evaluate, session, store } = await agent({ script: model });
     const running = evaluate();
     await spoke;
-    await cancelEvaluation(await another(store), { reason: 'x'.repeat(100_000) });
+    await (await another(store)).cancel({ reason: 'x'.repeat(100_000) });
     expect((await running).message?.length).toBeLessThan(1_000);
     expect(await logged(session, 'evaluation/cancel-requested')).toMatchObject([{ reason: 'x'.repeat(100_000) }]);
   });

@@ -1,7 +1,5 @@
 /** A chat in a session, and models that respond to its inputs. */
 import {
-  getLatestEvaluation,
-  getMessages,
   type Model,
   type ModelRequest,
   type RunOptions,
@@ -43,7 +41,8 @@ export async function chat(options: Partial<AgentOptions> = {}): Promise<Chat> {
     ...made,
     run: (more = {}) => adapter.run(prompt, { session, ...more }),
     said: () =>
-      getMessages(session, getLatestEvaluation(session)?.id, { continued: true })
+      session
+        .messages({ evaluationId: session.latestEvaluation()?.id, continued: true })
         .filter(({ role }) => role !== 'system')
         .map((message) => `${message.role}: ${textOf(message)}`),
   };

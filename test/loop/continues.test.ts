@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ConversationMessage, getMessages, memoryStore, textOf } from '../../src/index.ts';
+import { type ConversationMessage, memoryStore, textOf } from '../../src/index.ts';
 import { agent, call, tool } from './agent.ts';
 
 const lines = (messages: readonly ConversationMessage[] | undefined): readonly string[] =>
@@ -36,18 +36,18 @@ describe('D50: many user turns are one session, one evaluation each', () => {
     expect(session.state.record.evaluations.items.map(({ messages }) => messages.length)).toEqual([5, 3, 3]);
   });
 
-  test("getMessages with continued: true returns what an evaluation's requests are built from", async () => {
+  test("messages with continued: true returns what an evaluation's requests are built from", async () => {
     const { session, evaluate, requests } = await agent({ script: ({ messages }) => `answer ${messages.length}` });
     const first = await evaluate({ input: 'one' });
     const second = await evaluate({ input: 'two', continues: true });
-    const all = getMessages(session, second.evaluationId, { continued: true });
+    const all = session.messages({ evaluationId: second.evaluationId, continued: true });
     expect(all.slice(0, -1)).toEqual(requests[1]?.messages);
     expect(lines(all).at(-1)).toBe('assistant: answer 4');
-    expect(getMessages(session, second.evaluationId)).toHaveLength(3);
-    expect(getMessages(session, first.evaluationId, { continued: true })).toEqual(
-      getMessages(session, first.evaluationId),
+    expect(session.messages({ evaluationId: second.evaluationId })).toHaveLength(3);
+    expect(session.messages({ evaluationId: first.evaluationId, continued: true })).toEqual(
+      session.messages({ evaluationId: first.evaluationId }),
     );
-    expect(getMessages(session, 'nobody', { continued: true })).toEqual([]);
+    expect(session.messages({ evaluationId: 'nobody', continued: true })).toEqual([]);
   });
 
   test('only the newest system prompt is sent', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { slidingWindow } from '../../src/history.ts';
-import { approveToolCall, type CallRef, getMessages, openSession, settleToolCall } from '../../src/index.ts';
+import { type CallRef, openSession } from '../../src/index.ts';
 import { type Agent, agent, call, deferred, eventTypes, resultText, said, tool } from './agent.ts';
 
 /** D58: no call runs without its arguments after they were erased. */
@@ -23,7 +23,7 @@ async function waiting(): Promise<Made> {
 }
 
 function answerOf({ session }: Pick<Agent, 'session'>): string {
-  return getMessages(session).find(({ role }) => role === 'assistant')?.id ?? '';
+  return session.messages().find(({ role }) => role === 'assistant')?.id ?? '';
 }
 
 /** An agent whose call was started by a process that was killed. */
@@ -50,30 +50,30 @@ describe('D58: erasing a message with open calls', () => {
     'a call that was not started (%s) is closed as failed and never runs',
     async (how) => {
       const { session, pending, messageId, evaluate, runs, results } = await waiting();
-      if (how === 'approved') await approveToolCall(session, pending);
+      if (how === 'approved') await session.approve(pending);
       await session.eraseMessage(messageId);
       expect(results().call_1_1).toMatchObject({ isError: true });
       expect(resultText(session, 'call_1_1')).toContain('erased');
       expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
       expect(runs).toEqual([]);
-      await expect(approveToolCall(session, pending)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
+      await expect(session.approve(pending)).rejects.toMatchObject({ code: 'TOOL_CALL_NOT_FOUND' });
     },
   );
 
   test('a call that was started and not settled prevents the erasure, and nothing is changed', async () => {
     const { session, messageId } = await started();
     const { seq } = session;
-    const before = JSON.stringify(getMessages(session));
+    const before = JSON.stringify(session.messages());
     await expect(session.eraseMessage(messageId)).rejects.toMatchObject({ code: 'CALL_OPEN' });
     expect(session.seq).toBe(seq);
-    expect(JSON.stringify(getMessages(await openSession({ store: session.store, id: session.id })))).toBe(before);
+    expect(JSON.stringify((await openSession({ store: session.store, id: session.id })).messages())).toBe(before);
   });
 
   test('a call that may run again prevents it, too; one that was settled with its result does not', async () => {
     const { session, messageId, pending, evaluate, runs } = await started();
-    await settleToolCall(session, pending, { rerun: true });
+    await session.settle(pending, { rerun: true });
     await expect(session.eraseMessage(messageId)).rejects.toMatchObject({ code: 'CALL_OPEN' });
-    await settleToolCall(session, pending, { result: 'deleted' });
+    await session.settle(pending, { result: 'deleted' });
     await session.eraseMessage(messageId);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe('deleted');
@@ -181,7 +181,7 @@ describe('D58: erasing a message with open calls', () => {
         made.store.append = append;
         const other = await openSession({ store: made.store, id });
         const [, waits] = other.state.record.evaluations.items.at(0)?.calls ?? [];
-        await settleToolCall(other, waits as CallRef, { result: 'by hand' });
+        await other.settle(waits as CallRef, { result: 'by hand' });
         const sequence = evaluation?.nextSequence ?? 0;
         const { promptNs, promptKey, conversationId } = evaluation ?? {};
         const base = { evaluationId: evaluation?.id, conversationId, promptNs, promptKey, createdAt: '' };
@@ -198,10 +198,10 @@ describe('D58: erasing a message with open calls', () => {
 
   test('edited arguments are erased with the message of the call', async () => {
     const { session, pending, messageId, store, evaluate } = await waiting();
-    await approveToolCall(session, pending, { arguments: { where: 'ossifrage' } });
+    await session.approve(pending, { arguments: { where: 'ossifrage' } });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     await session.eraseMessage(messageId);
-    await session.eraseMessage(getMessages(session).find(({ role }) => role === 'tool')?.id ?? '');
+    await session.eraseMessage(session.messages().find(({ role }) => role === 'tool')?.id ?? '');
     const again = await openSession({ store, id: session.id });
     const log: unknown[] = [];
     for await (const event of again.events()) log.push(event);
@@ -210,7 +210,7 @@ describe('D58: erasing a message with open calls', () => {
 
   test('in a log where an older version erased the message of an open call, the call never runs', async () => {
     const { session, messageId, evaluate, runs, pending } = await waiting();
-    await approveToolCall(session, pending);
+    await session.approve(pending);
     await session.append([{ type: 'message/erased', messageId }]);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([]);

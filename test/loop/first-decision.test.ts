@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import {
-  approveToolCall,
-  type CallRef,
-  definePrompt,
-  denyToolCall,
-  getPendingToolCalls,
-  openSession,
-  type Session,
-  settleToolCall,
-} from '../../src/index.ts';
+import { type CallRef, definePrompt, openSession, type Session } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, type AgentOptions, agent, call, deferred, eventTypes, resultText, tool } from './agent.ts';
 
@@ -51,10 +42,10 @@ describe('D67: the first decision wins', () => {
     async () => {
       const { session, other, pending, evaluate, runs } = await waiting();
       const said = await Promise.allSettled([
-        approveToolCall(session, pending),
-        denyToolCall(await other(), pending, 'no'),
-        approveToolCall(await other(), pending),
-        denyToolCall(session, pending),
+        session.approve(pending),
+        (await other()).deny(pending, { reason: 'no' }),
+        (await other()).approve(pending),
+        session.deny(pending),
       ]);
       expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       for (const one of said) if (one.status === 'rejected') expect(one.reason).toMatchObject(DECIDED);
@@ -70,9 +61,7 @@ describe('D67: the first decision wins', () => {
     const { session, other, pending, evaluate } = await waiting();
     const results = ['one', 'two'];
     const handles = [session, await other()];
-    const said = await Promise.allSettled(
-      handles.map((handle, i) => settleToolCall(handle, pending, { result: results[i] })),
-    );
+    const said = await Promise.allSettled(handles.map((handle, i) => handle.settle(pending, { result: results[i] })));
     expect(said.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     for (const one of said) if (one.status === 'rejected') expect(one.reason).toMatchObject(DECIDED);
     await evaluate({ resume: true });
@@ -84,15 +73,15 @@ describe('D67: the first decision wins', () => {
     const started = deferred();
     const deploy = tool('deploy', () => gate.promise, { needsApproval: true });
     const made = await waiting({}, { tools: [deploy] });
-    await approveToolCall(made.session, made.pending);
+    await made.session.approve(made.pending);
     const running = made.evaluate({
       resume: true,
       onEvent: (event) => event.type === 'tool/started' && started.resolve(),
     });
     await started.promise;
-    await expect(denyToolCall(await made.other(), made.pending)).rejects.toMatchObject(LATE);
+    await expect((await made.other()).deny(made.pending)).rejects.toMatchObject(LATE);
     const { attempt: _, ...newest } = made.pending;
-    await expect(denyToolCall(await made.other(), newest)).rejects.toMatchObject(DECIDED);
+    await expect((await made.other()).deny(newest)).rejects.toMatchObject(DECIDED);
     gate.resolve('done');
     await running;
     expect(resultText(made.session, 'call_1_1')).toBe('done');
@@ -112,7 +101,7 @@ describe('D67: the first decision wins', () => {
       if (start && !denied) {
         const { evaluationId, turn, callId } = start as unknown as CallRef;
         const other = await openSession({ store: made.store, id });
-        denied = denyToolCall(other, { evaluationId, turn, callId }, 'no!');
+        denied = other.deny({ evaluationId, turn, callId }, { reason: 'no!' });
         await denied;
       }
       return append(id, events, options);
@@ -128,8 +117,8 @@ describe('D67: the first decision wins', () => {
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
     const running = evaluate();
     await begun.promise;
-    const [open] = getPendingToolCalls(session);
-    await expect(approveToolCall(session, open as CallRef)).rejects.toMatchObject(INVALID);
+    const [open] = session.pending();
+    await expect(session.approve(open as CallRef)).rejects.toMatchObject(INVALID);
     gate.resolve('seen');
     await running;
     expect(resultText(session, 'call_1_1')).toBe('seen');
@@ -140,7 +129,7 @@ describe('D67: the first decision wins', () => {
     const { session, evaluate } = await agent({ script: [{ toolCalls: [call('slow')] }, 'ok'], tools: [slow] });
     const running = evaluate();
     await begun.promise;
-    await denyToolCall(session, getPendingToolCalls(session)[0] as CallRef, 'secret');
+    await session.deny(session.pending()[0] as CallRef, { reason: 'secret' });
     gate.resolve('seen');
     await running;
     expect(resultText(session, 'call_1_1')).toBe('This call was denied: secret');
@@ -153,26 +142,24 @@ describe('D67: approvals are evidence', () => {
     const { session, pending } = await waiting(undefined, { clock });
     clock.advance(5_000);
     const at = new Date(clock.now()).toISOString();
-    await approveToolCall(session, pending, { by: 'Ann', note: 'after lunch' });
+    await session.approve(pending, { by: 'Ann', note: 'after lunch' });
     for await (const event of session.events({ types: ['tool/approved'] })) {
       expect(event).toMatchObject({ ...pending, at, by: 'Ann', note: 'after lunch' });
     }
-    expect(getPendingToolCalls(session)).toMatchObject([
+    expect(session.pending()).toMatchObject([
       { approval: 'approved', decision: { at, by: 'Ann', note: 'after lunch' } },
     ]);
   });
 
   test('the person who denied is recorded', async () => {
     const { session, pending } = await waiting();
-    await denyToolCall(session, pending, 'no', { by: 'Bob' });
-    expect(getPendingToolCalls(session)).toMatchObject([
-      { approval: 'denied', deniedBecause: 'no', decision: { by: 'Bob' } },
-    ]);
+    await session.deny(pending, { reason: 'no', by: 'Bob' });
+    expect(session.pending()).toMatchObject([{ approval: 'denied', deniedBecause: 'no', decision: { by: 'Bob' } }]);
   });
 
   test('a call runs with edited arguments, and a synthetic part of its result reports that to the model', async () => {
     const { session, pending, evaluate, runs, results, requests } = await waiting();
-    await approveToolCall(session, pending, { arguments: { to: 'production' } });
+    await session.approve(pending, { arguments: { to: 'production' } });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([{ to: 'production' }]);
     expect(results().call_1_1?.content).toEqual([
@@ -185,7 +172,7 @@ describe('D67: approvals are evidence', () => {
 
   test('a call that crashed runs again with the edited arguments', async () => {
     const made = await waiting({ needsApproval: true, effect: 'idempotent' });
-    await approveToolCall(made.session, made.pending, { arguments: { to: 'production' } });
+    await made.session.approve(made.pending, { arguments: { to: 'production' } });
     const { evaluationId, turn, callId } = made.pending;
     const start = { toolName: 'deploy', effect: 'idempotent', attempt: 1 };
     await made.session.append([{ type: 'tool/started', evaluationId, turn, callId, ...start }]); // and the process was killed
@@ -196,15 +183,13 @@ describe('D67: approvals are evidence', () => {
   test('with invalid edited arguments the call waits again, with the reason', async () => {
     const input = z.object({ to: z.enum(['staging', 'production']) });
     const { session, pending, evaluate, runs } = await waiting({ needsApproval: true, input });
-    await approveToolCall(session, pending, { arguments: { to: 'the moon' } });
+    await session.approve(pending, { arguments: { to: 'the moon' } });
     const response = await evaluate({ resume: true });
     expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED', pending: [pending] });
-    expect(getPendingToolCalls(session)).toMatchObject([
-      { approvalRequest: { problem: expect.stringContaining('to') } },
-    ]);
-    expect(getPendingToolCalls(session)[0]).not.toHaveProperty('approval');
+    expect(session.pending()).toMatchObject([{ approvalRequest: { problem: expect.stringContaining('to') } }]);
+    expect(session.pending()[0]).not.toHaveProperty('approval');
     expect(runs).toEqual([]);
-    await approveToolCall(session, pending);
+    await session.approve(pending);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([{ to: 'staging' }]);
   });
@@ -220,13 +205,13 @@ describe('D67: approvals expire', () => {
     const clock = fakeClock();
     const { session, pending, evaluate, runs } = await waiting({ needsApproval: needed }, { clock });
     const expiresAt = new Date(clock.now() + 60_000).toISOString();
-    expect(getPendingToolCalls(session)).toMatchObject([{ approvalRequest: { expiresAt } }]);
+    expect(session.pending()).toMatchObject([{ approvalRequest: { expiresAt } }]);
     expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
     expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' }); // a resume does not extend it
     expect(session.summary?.wakeAt).toBe(expiresAt);
     clock.advance(30_000);
-    await expect(approveToolCall(session, pending)).rejects.toMatchObject({
+    await expect(session.approve(pending)).rejects.toMatchObject({
       ...DECIDED,
       message: expect.stringContaining(expiresAt),
     });
@@ -240,7 +225,7 @@ describe('D67: approvals expire', () => {
     const clock = fakeClock();
     const { session, pending, evaluate, runs } = await waiting({ needsApproval }, { clock });
     clock.advance(59_999);
-    await approveToolCall(session, pending);
+    await session.approve(pending);
     clock.advance(60_000);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toHaveLength(1);
@@ -268,21 +253,21 @@ describe('D52, D67: calls of child conversations', () => {
     'the pending call is the child’s, and the parent’s cannot be approved (%s)',
     async (effect) => {
       const { session, evaluate } = await delegating(effect);
-      const pending = getPendingToolCalls(session);
+      const pending = session.pending();
       expect(pending).toMatchObject([{ name: 'deploy', attempt: 0, approvalRequest: {} }]);
       const parent = session.state.record.evaluations.items.at(0)?.calls[0];
       expect(parent).toMatchObject({ name: 'delegate' });
-      await expect(approveToolCall(session, parent as CallRef)).rejects.toMatchObject(INVALID);
-      await approveToolCall(session, pending[0] as CallRef);
+      await expect(session.approve(parent as CallRef)).rejects.toMatchObject(INVALID);
+      await session.approve(pending[0] as CallRef);
       expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     },
   );
 
   test("a child's call cannot be approved when an ancestor evaluation was superseded", async () => {
     const { session, evaluate } = await delegating('idempotent');
-    const [pending] = getPendingToolCalls(session);
+    const [pending] = session.pending();
     await evaluate(); // supersedes it
-    await expect(approveToolCall(session, pending as CallRef)).rejects.toMatchObject(LATE);
+    await expect(session.approve(pending as CallRef)).rejects.toMatchObject(LATE);
   });
 });
 
@@ -298,7 +283,7 @@ test('D67: calls that an older version suspended for can be approved', async () 
   }
   await store.append('old', events as never, { id: 'copy', expectedSeq: 0 });
   const old = await openSession({ store, id: 'old' });
-  await approveToolCall(old, pending);
+  await old.approve(pending);
   expect(await evaluate({ session: old, resume: true })).toMatchObject({ status: 'completed' });
   expect(runs).toHaveLength(1);
 });

@@ -1,16 +1,6 @@
 /** The inbox of a session whose evaluation was stopped, has failed or waits for a person (D61, D73). */
 import { describe, expect, test } from 'vitest';
-import {
-  abandonEvaluation,
-  type CallRef,
-  cancelEvaluation,
-  getLatestEvaluation,
-  getQueuedInputs,
-  memoryStore,
-  resumeEvaluation,
-  settleToolCall,
-  textOf,
-} from '../../src/index.ts';
+import { type CallRef, memoryStore, textOf } from '../../src/index.ts';
 import { call, deferred, eventTypes, tool, toolUntilAborted } from './agent.ts';
 import { answering, chat, ECHO, isUser, WORK_FIRST } from './chat-agent.ts';
 
@@ -30,7 +20,7 @@ describe('after a stop', () => {
     await session.send('Queued before the stop.');
     const running = run();
     await began.promise;
-    await cancelEvaluation(session, { by: 'ada' });
+    await session.cancel({ by: 'ada' });
     expect(await running).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
     expect(session.summary?.work).toBeUndefined();
@@ -62,8 +52,8 @@ describe('after a stop', () => {
     });
     await session.send('Pay.');
     const [response] = (await run()).responses;
-    await settleToolCall(session, response?.pending[0] as CallRef, { result: 'paid by hand' });
-    await cancelEvaluation(session);
+    await session.settle(response?.pending[0] as CallRef, { result: 'paid by hand' });
+    await session.cancel();
     await session.send('Thank you.');
     await run();
     expect(said()).toContain('tool: paid by hand');
@@ -89,7 +79,7 @@ describe('after a stop', () => {
     }
   });
 
-  test('resumeEvaluation resumes a cancelled evaluation', async () => {
+  test('resume continues a cancelled evaluation', async () => {
     const began = deferred();
     const { session, run } = await chat({
       script: answering(async (asked, signal) => {
@@ -101,12 +91,12 @@ describe('after a stop', () => {
     await session.send('Go.');
     const running = run();
     await began.promise;
-    await cancelEvaluation(session);
+    await session.cancel();
     await running;
-    await resumeEvaluation(session, { by: 'ada' });
+    await session.resume({ by: 'ada' });
     expect(session.summary?.work).toBe('resume');
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ status: 'completed', text: 'ok' }] });
-    await expect(resumeEvaluation(session)).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
+    await expect(session.resume()).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
   });
 });
 
@@ -118,11 +108,11 @@ test('of a request to resume and one to cancel, the later one applies', async ()
   let failures = 1;
   await session.send('Go.');
   await run();
-  await resumeEvaluation(session);
-  await cancelEvaluation(session);
+  await session.resume();
+  await session.cancel();
   expect(session.summary?.work).toBeUndefined();
   expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
-  await resumeEvaluation(session);
+  await session.resume();
   expect(session.summary?.work).toBe('resume');
   expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Go.' }] });
 });
@@ -148,15 +138,15 @@ describe('what blocks the queue', () => {
         promptKey: 'agent',
         promptHash: 'x',
         inputHash: 'x',
-        continues: getLatestEvaluation(session)?.id,
+        continues: session.latestEvaluation()?.id,
       },
       { type: 'evaluation/failed', evaluationId: 'bad', error: { code: 'OUTPUT_INVALID', message: 'no' } },
     ]);
     await session.send('Still there?', { id: 'm' });
-    expect(getQueuedInputs(session)).toMatchObject([{ id: 'm', waitsFor: 'EVALUATION_FAILED' }]);
+    expect(session.queue()).toMatchObject([{ id: 'm', waitsFor: 'EVALUATION_FAILED' }]);
     expect(await run()).toMatchObject({ status: 'failed', responses: [], error: { code: 'OUTPUT_INVALID' } });
     expect(session.summary?.work).toBeUndefined();
-    await abandonEvaluation(session, { by: 'ada', reason: 'it is broken' });
+    await session.abandon({ by: 'ada', reason: 'it is broken' });
     expect(session.summary?.work).toBe('input');
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Still there?' }] });
     expect(said()).toEqual([
@@ -165,7 +155,7 @@ describe('what blocks the queue', () => {
       'user: Still there?',
       'assistant: You said: Still there?',
     ]);
-    await expect(abandonEvaluation(session)).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
+    await expect(session.abandon()).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
   });
 
   test('an evaluation that fails while it runs is the result, with its error', async () => {
@@ -188,11 +178,11 @@ describe('what blocks the queue', () => {
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'PROVIDER_FAILED' }] });
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ failure: { status: 500 } }] });
     expect(requests).toHaveLength(2);
-    await abandonEvaluation(session);
+    await session.abandon();
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'You said: Next.' }] });
   });
 
-  test("resumeEvaluation raises a budget for the rest of the evaluation, over the runner's limit", async () => {
+  test("resume raises a budget for the rest of the evaluation, over the runner's limit", async () => {
     const work = tool('work', () => 'worked', { effect: 'idempotent' });
     const { session, run } = await chat({
       tools: [work],
@@ -200,9 +190,9 @@ describe('what blocks the queue', () => {
     });
     await session.send('Work.');
     expect(await run({ maxTurns: 2 })).toMatchObject({ status: 'suspended', responses: [{ reason: 'TURN_LIMIT' }] });
-    await resumeEvaluation(session, { maxTurns: 10 });
+    await session.resume({ raise: { maxTurns: 10 } });
     expect(await run({ maxTurns: 2 })).toMatchObject({ status: 'idle', responses: [{ text: 'done' }] });
-    await expect(resumeEvaluation(session, { budget: { maxTokens: -1 } })).rejects.toMatchObject({
+    await expect(session.resume({ raise: { budget: { maxTokens: -1 } } })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });

@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  abandonEvaluation,
-  approveToolCall,
-  getPendingToolCalls,
-  getQueuedInputs,
   HoldfastError,
   type ModelRequest,
   memoryStore,
   openSession,
-  resumeEvaluation,
   type ScriptedTurn,
   type Store,
   textOf,
@@ -32,7 +27,7 @@ describe('redact', () => {
     await session.send('Hello.', { id: 'm' });
     await expect(adapter.run(prompt, { session })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
     expect(requests).toEqual([]);
-    expect(getQueuedInputs(session)).toMatchObject([{ id: 'm' }]);
+    expect(session.queue()).toMatchObject([{ id: 'm' }]);
   });
 
   test('that drops the successor of a superseded evaluation is rejected: it would be an abandoned one', async () => {
@@ -46,7 +41,7 @@ describe('redact', () => {
     const superseded = { type: 'evaluation/superseded', evaluationId: 'a', by: 'b' };
     await expect(session.append([superseded])).rejects.toMatchObject({ code: 'EVENT_INVALID' });
     await session.send('Hello.', { by: 'ada' });
-    expect(getQueuedInputs(session)[0]).not.toHaveProperty('by');
+    expect(session.queue()[0]).not.toHaveProperty('by');
   });
 });
 
@@ -121,7 +116,7 @@ describe('a snapshot that is restored elsewhere', () => {
     await undecided.restore(session.snapshot());
     expect(undecided.summary?.work).toBeUndefined();
     const [pending] = responses[0]?.pending ?? [];
-    if (pending) await approveToolCall(session, pending);
+    if (pending) await session.approve(pending);
     const copy = await openSession({ store: memoryStore(), id: 'copy' });
     await copy.restore(session.snapshot());
     expect(copy.summary?.work).toBe('decision');
@@ -154,7 +149,7 @@ describe('a snapshot that is restored elsewhere', () => {
     await copy.send('Next.');
     expect(copy.summary?.work).toBe('input');
     expect(await adapter.run(prompt, { session: copy })).toMatchObject({ responses: [{ text: 'You said: Next.' }] });
-    await resumeEvaluation(session);
+    await session.resume();
     const requested = await openSession({ store: memoryStore(), id: 'requested' });
     await requested.restore(session.snapshot());
     expect(requested.summary?.work).toBe('resume');
@@ -166,9 +161,9 @@ test('an abandoned evaluation has no pending calls', async () => {
   const { session, adapter, prompt } = await agent({ tools: [pay], script: () => ({ toolCalls: [call('pay')] }) });
   await session.send('Pay.');
   await adapter.run(prompt, { session });
-  expect(getPendingToolCalls(session)).toHaveLength(1);
-  await abandonEvaluation(session);
-  expect(getPendingToolCalls(session)).toEqual([]);
+  expect(session.pending()).toHaveLength(1);
+  await session.abandon();
+  expect(session.pending()).toEqual([]);
 });
 
 test('a list of empty texts is rejected like an empty text', async () => {
@@ -185,7 +180,7 @@ test('ids that are names of object fields, or hard to print, work like any other
   expect(await session.withdraw('constructor')).toBe(true);
   await session.compact();
   const again = await openSession({ store, id: 'session' });
-  expect(getQueuedInputs(again).map(({ id }) => id)).toEqual(ids.filter((id) => id !== 'constructor'));
+  expect(again.queue().map(({ id }) => id)).toEqual(ids.filter((id) => id !== 'constructor'));
   const { responses } = await adapter.run(prompt, { session: again });
   expect(responses.map(({ text }) => text)).toEqual([0, 2, 3, 4, 5, 6, 7, 8].map((n) => `You said: the text of ${n}`));
   expect(again.summary).not.toHaveProperty('queued');

@@ -1,6 +1,5 @@
 /** D61: inputs that are sent or withdrawn while a runner lets go of the session, or places them. */
 import { expect, test } from 'vitest';
-import { getQueuedInputs } from '../../src/index.ts';
 import { tool } from './agent.ts';
 import { chat, WORK_FIRST } from './chat-agent.ts';
 import { racedStore } from './raced-store.ts';
@@ -14,7 +13,7 @@ test('an input that is sent while a run releases its lease is run by that run', 
     status: 'idle',
     responses: [{ text: 'You said: First.' }, { text: 'You said: Second.' }],
   });
-  expect(getQueuedInputs(session)).toEqual([]);
+  expect(session.queue()).toEqual([]);
 });
 
 test('a steer that is withdrawn while it is placed is not placed', async () => {

@@ -7,16 +7,10 @@ import { z } from 'zod';
 import { planRun, type RunStep } from '../../src/core/run-plan.ts';
 import {
   type AnySession,
-  abandonEvaluation,
-  approveToolCall,
   type CallRef,
-  cancelEvaluation,
   createAdapter,
   definePrompt,
   defineTool,
-  denyToolCall,
-  getPendingToolCalls,
-  getQueuedInputs,
   type InputContent,
   type InputMode,
   isHoldfastError,
@@ -25,11 +19,9 @@ import {
   type Prompt,
   type ProviderAdapter,
   type RunResult,
-  resumeEvaluation,
   type ScriptedTurn,
   type Store,
   scriptedModel,
-  settleToolCall,
 } from '../../src/index.ts';
 import { type Note, violationsIn } from './inbox-model.ts';
 
@@ -135,9 +127,9 @@ export class Participant {
       [3, () => this.#send('steer')],
       [1, () => this.#sendAgain()],
       [2, () => this.#withdraw()],
-      [2, () => cancelEvaluation(this.#session)],
-      [1, () => resumeEvaluation(this.#session)],
-      [1, () => abandonEvaluation(this.#session)],
+      [2, () => this.#session.cancel()],
+      [1, () => this.#session.resume()],
+      [1, () => this.#session.abandon()],
       [3, () => this.#decide()],
       [1, () => this.#session.refresh()],
     ];
@@ -181,16 +173,16 @@ export class Participant {
 
   async #decide(): Promise<void> {
     await this.#session.refresh();
-    const calls = getPendingToolCalls(this.#session);
+    const calls = this.#session.pending();
     const call = calls[Math.floor(this.#random() * calls.length)];
     if (call) await this.#decideAbout(call, this.#random());
   }
 
   async #decideAbout(call: CallRef, chance: number): Promise<void> {
-    if (chance < 0.5) await approveToolCall(this.#session, call);
-    else if (chance < 0.7) await denyToolCall(this.#session, call, 'no');
-    else if (chance < 0.9) await settleToolCall(this.#session, call, { result: 'by hand' });
-    else await settleToolCall(this.#session, call, { rerun: true });
+    if (chance < 0.5) await this.#session.approve(call);
+    else if (chance < 0.7) await this.#session.deny(call, { reason: 'no' });
+    else if (chance < 0.9) await this.#session.settle(call, { result: 'by hand' });
+    else await this.#session.settle(call, { rerun: true });
   }
 
   run(): Promise<RunResult<unknown>> {
@@ -219,20 +211,20 @@ export class Participant {
   async end(): Promise<AnySession> {
     const session = this.#session;
     for (let result = await this.run(); result.status !== 'idle'; result = await this.run()) {
-      const calls = getPendingToolCalls(session);
+      const calls = session.pending();
       const reason = result.responses.at(-1)?.reason;
       if (result.status === 'busy') throw new Error('the session is held by a process that has ended');
-      if (result.status === 'failed' || reason === 'PROVIDER_FAILED') await abandonEvaluation(session);
+      if (result.status === 'failed' || reason === 'PROVIDER_FAILED') await session.abandon();
       else if (reason === 'CANCELLED') await this.#send('next');
       else for (const call of calls) await this.#settle(call);
     }
-    if (getQueuedInputs(session).length > 0) throw new Error('an idle session has queued inputs');
+    if (session.queue().length > 0) throw new Error('an idle session has queued inputs');
     return session;
   }
 
   async #settle(call: CallRef): Promise<void> {
     try {
-      await settleToolCall(this.#session, call, { result: 'by hand' });
+      await this.#session.settle(call, { result: 'by hand' });
     } catch (error) {
       if (!isHoldfastError(error, 'CALL_DECIDED')) throw error;
     }

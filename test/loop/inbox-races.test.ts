@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
-  abandonEvaluation,
-  approveToolCall,
-  cancelEvaluation,
-  getPendingToolCalls,
-  getQueuedInputs,
   type ModelRequest,
   memoryStore,
   openSession,
-  resumeEvaluation,
   type ScriptedTurn,
   type Session,
   textOf,
@@ -32,8 +26,8 @@ describe('a decision right before the suspension', () => {
     });
     await session.send('Pay.');
     store.before('evaluation/suspended', async (other) => {
-      const [pending] = getPendingToolCalls(other);
-      if (pending) await approveToolCall(other, pending);
+      const [pending] = other.pending();
+      if (pending) await other.approve(pending);
     });
     expect(await adapter.run(prompt, { session })).toMatchObject({ status: 'idle', responses: [{ text: 'done' }] });
     expect(results()).toMatchObject({ p: { isError: false } });
@@ -45,8 +39,8 @@ describe('a decision right before the suspension', () => {
     const pay = tool('pay', () => 'paid', { effect: 'once', needsApproval: true });
     const { evaluate } = await agent({ store, tools: [pay], script: [{ toolCalls: [call('pay')] }, 'done'] });
     store.before('evaluation/suspended', async (other) => {
-      const [pending] = getPendingToolCalls(other);
-      if (pending) await approveToolCall(other, pending);
+      const [pending] = other.pending();
+      if (pending) await other.approve(pending);
     });
     expect(await evaluate()).toMatchObject({ status: 'completed', text: 'done' });
   });
@@ -70,7 +64,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     await session.send('Queued before the stop.', { id: 'before' });
     const running = run();
     await began;
-    await cancelEvaluation(session);
+    await session.cancel();
     await running;
     await session.send('Sent after the stop.', { id: 'after' });
     return { store, session, run };
@@ -78,7 +72,7 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
 
   test('is resumed when a resume is requested meanwhile', async () => {
     const { store, session, run } = await stopped();
-    store.before('evaluation/started', (other) => resumeEvaluation(other));
+    store.before('evaluation/started', (other) => other.resume());
     expect((await run()).responses.map(({ text }) => text)).toEqual([
       'You said: Work.',
       'You said: Queued before the stop.',
@@ -91,14 +85,14 @@ describe('a cancelled evaluation that an input is about to supersede', () => {
     const { store, session, run } = await stopped();
     store.before('evaluation/started', (other) => other.withdraw('after'));
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
-    expect(getQueuedInputs(session)).toMatchObject([{ id: 'before', waitsFor: 'CANCELLED' }]);
+    expect(session.queue()).toMatchObject([{ id: 'before', waitsFor: 'CANCELLED' }]);
   });
 
   test('keeps waiting when it is cancelled again meanwhile', async () => {
     const { store, session, run } = await stopped();
-    store.before('evaluation/started', (other) => cancelEvaluation(other));
+    store.before('evaluation/started', (other) => other.cancel());
     expect(await run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
-    expect(getQueuedInputs(session)).toHaveLength(2);
+    expect(session.queue()).toHaveLength(2);
   });
 });
 
@@ -126,7 +120,7 @@ test('an evaluation that a runner is resuming cannot be abandoned, although it i
   expect(await adapter.run(prompt, { session })).toMatchObject({ status: 'suspended' });
   const running = adapter.run(prompt, { session });
   await asked.promise;
-  await expect(abandonEvaluation(other)).rejects.toMatchObject({ code: 'SESSION_BUSY', data: { holder: {} } });
+  await expect(other.abandon()).rejects.toMatchObject({ code: 'SESSION_BUSY', data: { holder: {} } });
   goOn.resolve();
   expect(await running).toMatchObject({ status: 'idle', responses: [{ text: 'ok' }] });
 });

@@ -2,16 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  approveToolCall,
-  getMessages,
-  getQueuedInputs,
-  memoryStore,
-  openSession,
-  type ScriptedTurn,
-  type Store,
-  textOf,
-} from '../../src/index.ts';
+import { memoryStore, openSession, type ScriptedTurn, type Store, textOf } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { call, deferred, tool } from './agent.ts';
 import { answering, type Chat, chat, isUser, WORK_FIRST } from './chat-agent.ts';
@@ -68,10 +59,10 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
   test('several inputs are run in sending order, each once', async () => {
     const { session, run } = await chat({ store: await open() });
     await Promise.all(['one', 'two', 'three'].map((text) => session.send(text)));
-    const inputs = getQueuedInputs(session).map(({ content }) => textOf({ content } as never));
+    const inputs = session.queue().map(({ content }) => textOf({ content } as never));
     const { responses } = await run();
     expect(responses.map(({ text }) => text)).toEqual(inputs.map((text) => `You said: ${text}`));
-    expect(getQueuedInputs(session)).toEqual([]);
+    expect(session.queue()).toEqual([]);
   });
 
   test('the same id again is the same input, from any handle; with another text it is KEY_REUSED', async () => {
@@ -158,7 +149,7 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     goOn.resolve();
     expect(await running).toMatchObject({ text: 'answer 1' });
     await session.refresh();
-    expect(getQueuedInputs(session)).toMatchObject([{ id: 'late', mode: 'steer' }]);
+    expect(session.queue()).toMatchObject([{ id: 'late', mode: 'steer' }]);
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'answer 2' }] });
   });
 
@@ -203,13 +194,13 @@ describe.each(STORES)('the inbox in %s', (_, open) => {
     expect(status).toBe('suspended');
     const sent = await session.send('In euros.', { id: 's', mode: 'steer' });
     expect(sent).toMatchObject({ status: 'queued', waitsFor: 'APPROVAL_REQUIRED' });
-    expect(getQueuedInputs(session)).toMatchObject([{ id: 's', waitsFor: 'APPROVAL_REQUIRED' }]);
+    expect(session.queue()).toMatchObject([{ id: 's', waitsFor: 'APPROVAL_REQUIRED' }]);
     expect(await run()).toMatchObject({
       status: 'suspended',
       responses: [{ reason: 'APPROVAL_REQUIRED', pending: [{}] }],
     });
     const [pending] = responses[0]?.pending ?? [];
-    if (pending) await approveToolCall(session, pending);
+    if (pending) await session.approve(pending);
     expect(session.summary).toMatchObject({ work: 'decision' });
     expect(await run()).toMatchObject({ status: 'idle', responses: [{ text: 'done' }] });
     expect(said()).toEqual(['user: Pay.', 'assistant: ', 'tool: paid', 'user: In euros.', 'assistant: done']);
@@ -223,7 +214,7 @@ describe('queued and placed inputs', () => {
     await run();
     await session.send('For the original.', { id: 'm2' });
     const fork = await session.fork({ id: 'fork' });
-    expect(getQueuedInputs(fork)).toEqual([]);
+    expect(fork.queue()).toEqual([]);
     expect(fork.summary?.work).toBeUndefined();
     expect(await adapter.run(prompt, { session: fork })).toEqual({ status: 'idle', responses: [] });
     expect(await fork.send('Another text', { id: 'm2' })).toMatchObject({ status: 'queued' });
@@ -237,22 +228,22 @@ describe('queued and placed inputs', () => {
     await session.send('One.', { id: 'm1' });
     await session.compact();
     const again = await openSession({ store, id: 'session' });
-    expect(getQueuedInputs(again)).toMatchObject([{ id: 'm1' }]);
+    expect(again.queue()).toMatchObject([{ id: 'm1' }]);
     const elsewhere = await openSession({ store: memoryStore(), id: 'copy' });
     await elsewhere.restore(session.snapshot());
-    expect(getQueuedInputs(elsewhere)).toEqual([]);
+    expect(elsewhere.queue()).toEqual([]);
   });
 
   test('erasing a placed message erases its input; it stays placed', async () => {
     const { session, run, store } = await chat({ script: () => 'ok' });
     await session.send('My password is hunter2.', { id: 'm1' });
     await run();
-    const message = getMessages(session).find(isUser);
+    const message = session.messages().find(isUser);
     await session.eraseMessage(message?.id ?? '');
     const log = JSON.stringify(await eventsOf(session));
     expect(log).not.toContain('My password is hunter2');
     const again = await openSession({ store, id: 'session' });
-    expect(getQueuedInputs(again)).toEqual([]);
+    expect(again.queue()).toEqual([]);
     expect(await again.send('My password is hunter2.', { id: 'm1' })).toMatchObject({ status: 'placed' });
   });
 
@@ -261,7 +252,7 @@ describe('queued and placed inputs', () => {
     const { session, run, requests, store } = await chat({ script: () => 'ok' });
     await session.send(text, { id: 'm1' });
     await session.send(text, { id: 'm1' });
-    const [queued] = getQueuedInputs(session);
+    const [queued] = session.queue();
     expect(queued?.content).toMatchObject([{ data: expect.stringMatching(/^sha256:/) }]);
     await run();
     expect(textOf(requests[0]?.messages.find(isUser) as never)).toBe(text);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type EvaluationResponse, isHoldfastError, settleToolCall } from '../../src/index.ts';
+import { type EvaluationResponse, isHoldfastError } from '../../src/index.ts';
 import { type SqliteStore, sqliteStore } from '../../src/sqlite.ts';
 import { type LeaseProcessOptions, leaseAgent } from './lease-process.ts';
 
@@ -88,7 +88,7 @@ describe('a process that is stopped beyond its lease and continued after another
     const second = other({ effect: 'once' });
     const { status, reason, pending } = await whenFree(second.evaluate);
     expect({ status, reason }).toEqual({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
-    for (const call of pending) await settleToolCall(await second.open(), call, { rerun: true });
+    for (const call of pending) await (await second.open()).settle(call, { rerun: true });
     expect(await second.evaluate()).toMatchObject({ status: 'completed' });
     first.child.kill('SIGCONT');
     expect(await first.says()).toBe('SESSION_CONFLICT fence');

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { isHoldfastError, memoryStore, settleToolCall, type ToolContext } from '../../src/index.ts';
+import { isHoldfastError, memoryStore, type ToolContext } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { agent, call, deferred, eventTypes, resultText, said, tool } from './agent.ts';
 
@@ -103,7 +103,7 @@ describe('D51: one process runs a session at a time', () => {
     expect(answer).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
     gate.resolve('paid');
     await expect(response).rejects.toMatchObject({ code: 'SESSION_CONFLICT' });
-    for (const pending of answer.pending) await settleToolCall(second.session, pending, { result: 'paid' });
+    for (const pending of answer.pending) await second.session.settle(pending, { result: 'paid' });
     expect(await second.evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
   });
 

@@ -3,7 +3,6 @@ import { describe, expect, test, vi } from 'vitest';
 import {
   definePrompt,
   type EvaluateOptions,
-  getPendingToolCalls,
   type ReachedLimit,
   type Script,
   type ScriptedTurn,
@@ -296,7 +295,7 @@ describe('cancellation', () => {
     });
     expect(await evaluate({ signal: cancel.signal })).toMatchObject({ status: 'suspended', reason: 'CANCELLED' });
     expect(runs).toEqual([]);
-    expect(getPendingToolCalls(session).map(({ status }) => status)).toEqual(['started', 'started']);
+    expect(session.pending().map(({ status }) => status)).toEqual(['started', 'started']);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual(['call_1_1', 'call_1_2']);
   });

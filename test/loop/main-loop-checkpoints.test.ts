@@ -5,7 +5,6 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type AnyTool,
-  approveToolCall,
   type CheckpointHandler,
   type CheckpointStrategy,
   definePrompt,
@@ -183,7 +182,7 @@ describe('MainLoop with checkpoints instead of a store', () => {
     const { pending } = await loopWith(options).loop.execute(request);
     const session = await openSession({ store: memoryStore(), id: 'r1' });
     await session.restore((await checkpoints.load(request)) ?? '');
-    for (const one of pending) await approveToolCall(session, one);
+    for (const one of pending) await session.approve(one);
     await checkpoints.save(request, session.snapshot());
     expect(await loopWith(options).loop.execute(request)).toMatchObject({ status: 'completed', text: 'ok' });
   });

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import {
   createAdapter,
   definePrompt,
-  getQueuedInputs,
   MainLoop,
   memoryStore,
   openSession,
@@ -80,7 +79,7 @@ describe('with a store', () => {
       'tool: seen',
       'assistant: ok',
     ]);
-    expect(getQueuedInputs(session)).toEqual([]);
+    expect(session.queue()).toEqual([]);
     expect(response).toMatchObject({ status: 'completed', turns: 2 });
     expect(await loop.execute(request)).toMatchObject({ evaluationId: response.evaluationId });
   });

@@ -1,15 +1,7 @@
 /** An agent that pays with a card whose number `redact` hides, and everything that a reader of its session sees. */
 import { expect } from 'vitest';
 import { type CallRef, callKey } from '../../src/core/messages.ts';
-import {
-  type EvaluateOptions,
-  getMessages,
-  getPendingToolCalls,
-  type NewEvent,
-  type Session,
-  type SessionEvent,
-  type Store,
-} from '../../src/index.ts';
+import type { EvaluateOptions, NewEvent, Session, SessionEvent, Store } from '../../src/index.ts';
 import { exportConversation } from '../../src/transcripts.ts';
 import { type Agent, type AgentOptions, agent, call, tool } from './agent.ts';
 
@@ -33,7 +25,7 @@ export async function logOf(session: Session): Promise<readonly SessionEvent[]> 
 export async function shown({ session, store, events }: Pick<Agent, 'session' | 'store' | 'events'>): Promise<string> {
   await session.compact();
   const found = await store.search?.('4111');
-  const exported = exportConversation(getMessages(session), { format: 'markdown' }).content;
+  const exported = exportConversation(session.messages(), { format: 'markdown' }).content;
   const fork = await session.fork();
   const everything = [
     await logOf(session),
@@ -44,7 +36,7 @@ export async function shown({ session, store, events }: Pick<Agent, 'session' | 
     await store.readDraft(session.id),
     found ?? [],
     exported,
-    getPendingToolCalls(session),
+    session.pending(),
   ];
   return JSON.stringify(everything);
 }
@@ -96,7 +88,7 @@ export async function paying(
         status: 'suspended',
         reason: 'CANCELLED',
       });
-      return getPendingToolCalls(made.session)[0] as CallRef;
+      return made.session.pending()[0] as CallRef;
     },
     again: (more = {}) => paying(rest, { ...options, ...more, store }, given),
   };

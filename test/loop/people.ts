@@ -5,15 +5,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import {
-  approveToolCall,
   type CallRef,
   type ConversationMessage,
   createAdapter,
   definePrompt,
   defineTool,
-  denyToolCall,
-  getMessages,
-  getPendingToolCalls,
   isHoldfastError,
   openSession,
   type Prompt,
@@ -21,7 +17,6 @@ import {
   type SessionEvent,
   type Store,
   scriptedModel,
-  settleToolCall,
   type ToolContext,
   textOf,
 } from '../../src/index.ts';
@@ -115,7 +110,7 @@ export class Person {
     const random = this.#random;
     if (random() < 0.7) {
       await this.#session.refresh();
-      this.#seen = getPendingToolCalls(this.#session); // otherwise it uses an outdated state
+      this.#seen = this.#session.pending(); // otherwise it uses an outdated state
     }
     const call = this.#seen[Math.floor(random() * this.#seen.length)];
     try {
@@ -132,10 +127,10 @@ export class Person {
     const { accepted } = this.#outside;
     const name = effectOf(call);
     const words: readonly (() => Promise<void>)[] = [
-      () => approveToolCall(session, call, { by: 'someone' }).then(() => accepted(`approved ${name}`)),
-      () => denyToolCall(session, call, 'no').then(() => accepted(`denied ${name}`)),
-      () => settleToolCall(session, call, { result: 'by hand' }).then(() => accepted(`settled ${name}`)),
-      () => settleToolCall(session, call, { rerun: true }).then(() => accepted(`rerun ${name}`)),
+      () => session.approve(call, { by: 'someone' }).then(() => accepted(`approved ${name}`)),
+      () => session.deny(call, { reason: 'no' }).then(() => accepted(`denied ${name}`)),
+      () => session.settle(call, { result: 'by hand' }).then(() => accepted(`settled ${name}`)),
+      () => session.settle(call, { rerun: true }).then(() => accepted(`rerun ${name}`)),
       () => this.#erase(call),
     ];
     await words[Math.floor(this.#random() * words.length)]?.();
@@ -143,7 +138,7 @@ export class Person {
 
   async #erase(call: CallRef): Promise<void> {
     const isAnswer = ({ role, turn }: ConversationMessage): boolean => role === 'assistant' && turn === call.turn;
-    const message = getMessages(this.#session, call.evaluationId).find(isAnswer);
+    const message = this.#session.messages({ evaluationId: call.evaluationId }).find(isAnswer);
     if (!message) return;
     await this.#session.eraseMessage(message.id);
     this.#outside.accepted(`erased ${message.id}`);
@@ -152,11 +147,11 @@ export class Person {
   /** Completes the conversation: denies or settles everything that still waits. */
   async end(): Promise<Session> {
     for (let response = await this.#evaluate(); response.status === 'suspended'; response = await this.#evaluate()) {
-      for (const call of getPendingToolCalls(this.#session)) {
+      for (const call of this.#session.pending()) {
         const waits = call.status === 'pending' ? !call.approval : !call.settlement;
         if (!waits || (call.settlement && 'result' in call.settlement)) continue;
-        if (call.status === 'pending') await denyToolCall(this.#session, call, 'at the end');
-        else await settleToolCall(this.#session, call, { result: 'by hand' });
+        if (call.status === 'pending') await this.#session.deny(call, { reason: 'at the end' });
+        else await this.#session.settle(call, { result: 'by hand' });
       }
     }
     return this.#session;
@@ -200,13 +195,13 @@ export async function lies(
   for (const word of words) {
     const [what = '', name = ''] = word.split(' ');
     if (what === 'erased') {
-      const message = getMessages(session).find(({ id }) => id === name);
+      const message = session.messages().find(({ id }) => id === name);
       if (!message || textOf(message) !== '[erased]') found.push(`not erased: ${name}`);
     } else if (!recorded[what as keyof typeof recorded].includes(name))
       found.push(`accepted and not recorded: ${word}`);
   }
   const results = new Map<string, string>();
-  for (const message of getMessages(session)) {
+  for (const message of session.messages()) {
     if (message.role !== 'tool') continue;
     const call = `${message.evaluationId}/${message.turn}/${message.toolCallId}`;
     const text = textOf(message);

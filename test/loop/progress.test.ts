@@ -8,8 +8,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MAX_PROGRESS_LENGTH } from '../../src/core/progress.ts';
 import {
   type AnyTool,
+  type CallState,
   type EvaluationEvent,
-  getPendingToolCalls,
   isToolProgress,
   type Model,
   type ModelPart,
@@ -17,7 +17,6 @@ import {
   openSession,
   readCallProgress,
   type Store,
-  settleToolCall,
   type ToolContext,
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
@@ -48,7 +47,7 @@ const atOnce: Model = {
   },
 };
 
-async function onlyCall({ session }: Agent): Promise<ReturnType<typeof getPendingToolCalls>[number]> {
+async function onlyCall({ session }: Agent): Promise<CallState> {
   await session.refresh();
   const evaluation = session.state.record.evaluations.items.at(-1);
   const [open] = evaluation?.calls ?? [];
@@ -177,10 +176,10 @@ test("D62: the progress of a killed process's call is readable until a person ha
   const session = await openSession({ store, id: 'session' });
   const { adapter, prompt } = uploader(async () => 'never');
   expect(await adapter.evaluate(prompt, { session, resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
-  const [open] = getPendingToolCalls(session);
+  const [open] = session.pending();
   if (!open) throw new Error('no call');
   expect(await readCallProgress(session, open)).toEqual({ text: 'part 1 of 2\n', percent: 50 });
-  await settleToolCall(session, open, { result: 'it is there' });
+  await session.settle(open, { result: 'it is there' });
   expect(await readCallProgress(session, open)).toBeDefined();
   expect(await adapter.evaluate(prompt, { session, resume: true })).toMatchObject({ status: 'completed' });
   expect(await readCallProgress(session, open)).toBeUndefined();
@@ -237,7 +236,7 @@ test("D62: reconcile continues the handler's progress; a handler that runs again
   made.clock.advance(1000);
   await vi.waitFor(() => expect(seen).toHaveLength(2));
   expect(await evaluating).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
-  await settleToolCall(made.session, await onlyCall(made), { rerun: true });
+  await made.session.settle(await onlyCall(made), { rerun: true });
   await made.evaluate({ resume: true });
   expect(seen).toEqual(['run 1\n', 'run 1\nlooking\n', 'run 1\nlooking\nundoing\n', 'run 2\n']);
 });

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { createAdapter, getMessages, openSession } from '../../src/index.ts';
+import { createAdapter, openSession } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { CRASH_TURN, promptWith } from './provider-agent.ts';
 
@@ -42,6 +42,6 @@ const response = await adapter.evaluate(prompt, {
     if (crash === 'after the answer' && role === 'assistant' && turn === CRASH_TURN) die();
   },
 });
-console.log(JSON.stringify({ response, messages: getMessages(session) }));
+console.log(JSON.stringify({ response, messages: session.messages() }));
 await session.close();
 await store.close();

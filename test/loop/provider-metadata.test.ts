@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type EvaluateOptions,
-  getConversationState,
-  getMessages,
-  type Model,
-  openSession,
-  parseSnapshot,
-} from '../../src/index.ts';
+import { type EvaluateOptions, type Model, openSession, parseSnapshot } from '../../src/index.ts';
 import { logIn } from '../session/log-of.ts';
 import { type Agent, type AgentOptions, agent } from './agent.ts';
 
@@ -27,7 +20,7 @@ async function run(adapter: AgentOptions['adapter'], options: EvaluateOptions = 
   await one.evaluate(options);
   return one;
 }
-const recorded = ({ session }: Agent): unknown => getMessages(session).at(-1)?.providerMetadata;
+const recorded = ({ session }: Agent): unknown => session.messages().at(-1)?.providerMetadata;
 
 describe('provider metadata of a response (D16, D68)', () => {
   test('it is not recorded by default', async () => {
@@ -41,12 +34,12 @@ describe('provider metadata of a response (D16, D68)', () => {
       other: { safety: [{ category: 'none', score: 0.1 }], headers: { authorization: '[redacted secret-field]' } },
     };
     expect(recorded(one)).toEqual(expected);
-    expect(getConversationState(one.session)?.turns[0]?.providerPayload).toEqual(expected);
+    expect(one.session.turns()[0]?.providerPayload).toEqual(expected);
     const reopened = await openSession({ store: one.store, id: one.session.id });
-    expect(getConversationState(reopened)?.turns[0]?.providerPayload).toEqual(expected);
+    expect(reopened.turns()[0]?.providerPayload).toEqual(expected);
     const elsewhere = await openSession({ store: one.store, id: 'elsewhere' });
     await elsewhere.restore(parseSnapshot(JSON.stringify(one.session.snapshot())));
-    expect(getConversationState(elsewhere)?.turns[0]?.providerPayload).toEqual(expected);
+    expect(elsewhere.turns()[0]?.providerPayload).toEqual(expected);
   });
 
   test("the option of evaluate overrides the adapter's", async () => {
@@ -62,7 +55,7 @@ describe('provider metadata of a response (D16, D68)', () => {
   test('erasing the message erases its metadata', async () => {
     const one = await run({ recordProviderMetadata: true });
     expect(recorded(one)).toBeDefined();
-    await one.session.eraseMessage(getMessages(one.session).at(-1)?.id ?? '');
+    await one.session.eraseMessage(one.session.messages().at(-1)?.id ?? '');
     expect(recorded(one)).toBeUndefined();
     expect(JSON.stringify(await logIn(one.store, one.session.id))).not.toContain('safety');
   });

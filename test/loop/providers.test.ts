@@ -4,7 +4,6 @@ import {
   createAdapter,
   type EvaluateOptions,
   type EvaluationResponse,
-  getMessages,
   type NewEvent,
   openSession,
   type Session,
@@ -91,7 +90,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     world.clock.advance(60_000);
     const { response, session } = await toTheEnd(world, provider, server);
     expect(response).toMatchObject({ status: 'completed', text: 'All of them are fine.', turns: 3 });
-    expect(normalized(getMessages(session))).toEqual(normalized(getMessages(uninterrupted.session)));
+    expect(normalized(session.messages())).toEqual(normalized(uninterrupted.session.messages()));
     expect(server.refusals).toEqual([]);
     const bodies = server.requests.filter(({ turn }) => turn === 3).map(({ body }) => JSON.stringify(body));
     expect(new Set(bodies).size).toBe(1); // the last request is byte for byte that of an uninterrupted run
@@ -116,7 +115,7 @@ describe.for(PROVIDERS)('%s', (provider) => {
     expect(server.requests.map(({ turn }) => turn)).toEqual([1, 2, 2, 3]);
     const said = JSON.stringify(server.requests.at(-1)?.body);
     expect(said).not.toContain('about to say'); // shown, never sent (D53)
-    expect(getMessages(session)).toHaveLength(2 + 3 + 3 + 1);
+    expect(session.messages()).toHaveLength(2 + 3 + 3 + 1);
   });
 
   test('unknown tools, malformed arguments and strange ids are sent back in a request that is accepted', async () => {

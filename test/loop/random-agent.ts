@@ -5,13 +5,12 @@ import { z } from 'zod';
 import { summarize } from '../../src/history.ts';
 import {
   type AnyTool,
-  approveToolCall,
+  type CallRef,
   type ConversationMessage,
   createAdapter,
   definePrompt,
   defineSlice,
   defineTool,
-  denyToolCall,
   type Evaluation,
   type EvaluationResponse,
   type ModelRequest,
@@ -20,7 +19,6 @@ import {
   type ScriptedTurn,
   type Session,
   scriptedModel,
-  settleToolCall,
   type ToolContext,
   textOf,
   toolContent,
@@ -138,16 +136,16 @@ function summaryOf({ messages }: ModelRequest): string {
 }
 
 /** A person's decision on a waiting call, based on the outside state. */
-async function speak(life: Life, session: Session, ref: Parameters<typeof approveToolCall>[1]): Promise<void> {
+async function speak(life: Life, session: Session, ref: CallRef): Promise<void> {
   const evaluation = session.state.record.evaluations.get(ref.evaluationId);
   const call = evaluation?.calls.find(({ callId }) => callId === ref.callId);
   if (!call) throw new Error(`nobody knows of ${ref.callId}`);
   const input = JSON.parse(call.arguments) as Input;
-  if (call.status === 'pending') return input.deny ? denyToolCall(session, ref, 'no') : approveToolCall(session, ref);
+  if (call.status === 'pending') return input.deny ? session.deny(ref, { reason: 'no' }) : session.approve(ref);
   const acted = life.world.acts.has(`${session.id}/${ref.evaluationId}/${ref.turn}/${ref.callId}`);
   const result =
     input.how === 'fail' ? { result: `failed ${input.id}`, isError: true } : { result: `done ${input.id}` };
-  return settleToolCall(session, ref, acted ? result : { rerun: true });
+  return session.settle(ref, acted ? result : { rerun: true });
 }
 
 const inputSchema = z.object({

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { type AnyTool, definePrompt, type ModelRequest, type ScriptedTurn, settleToolCall } from '../../src/index.ts';
+import { type AnyTool, definePrompt, type ModelRequest, type ScriptedTurn } from '../../src/index.ts';
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts';
 import { type Agent, advancing, agent, call, resultText, tool } from './agent.ts';
 
@@ -99,7 +99,7 @@ describe('D18: a started call of a killed process', () => {
       expect(await evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(execute).not.toHaveBeenCalled();
     const { pending } = await evaluate({ resume: true });
-    for (const one of pending) await settleToolCall(session, one, { rerun: true });
+    for (const one of pending) await session.settle(one, { rerun: true });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(execute).toHaveBeenCalledTimes(1);
   });
@@ -122,7 +122,7 @@ describe('D18: a started call of a killed process', () => {
     const second = await agent({ script, tools: [...tools, look], store: first.store });
     const response = await second.evaluate({ resume: true, promptValidation: 'relaxed' });
     expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
-    for (const one of response.pending) await settleToolCall(second.session, one, { result: 'it had happened' });
+    for (const one of response.pending) await second.session.settle(one, { result: 'it had happened' });
     expect(await second.evaluate({ resume: true, promptValidation: 'relaxed' })).toMatchObject({ status: 'completed' });
   });
 });
@@ -138,7 +138,7 @@ describe('D18: compensate undoes a partial effect before a rerun', () => {
     });
     const { session, evaluate } = await afterCrash(act, effect);
     const { pending } = await evaluate({ resume: true });
-    for (const one of pending) await settleToolCall(session, one, { rerun: true });
+    for (const one of pending) await session.settle(one, { rerun: true });
     await evaluate({ resume: true });
     expect(order).toEqual(['compensate true 2', 'execute']);
     const fresh = await agent({ script, tools: [act, look] });

@@ -5,7 +5,6 @@ import {
   type AssistantMessage,
   type ConversationMessage,
   defineTool,
-  denyToolCall,
   type Model,
   type ModelPart,
   memoryStore,
@@ -161,7 +160,7 @@ describe('D77: redact', () => {
     });
     await made.session.append([again(JSON.stringify({ card: OTHER }))]);
     expect(await contentOf(made.store, ref)).toBe(JSON.stringify(EXACT));
-    await denyToolCall(made.session, ref);
+    await made.session.deny(ref);
     await made.session.append([again(JSON.stringify(EXACT))]);
     expect(await contentOf(made.store, ref)).toBeUndefined();
   });

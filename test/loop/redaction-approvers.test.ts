@@ -1,17 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type CallRef, callKey } from '../../src/core/messages.ts';
-import {
-  approveToolCall,
-  denyToolCall,
-  getPendingToolCalls,
-  memoryStore,
-  type NewEvent,
-  openSession,
-  readCallArguments,
-  type Store,
-  settleToolCall,
-} from '../../src/index.ts';
+import { memoryStore, type NewEvent, openSession, readCallArguments, type Store } from '../../src/index.ts';
 import { agent, call, resultText, tool } from './agent.ts';
 import { contentOf, EXACT, logOf, OTHER, type Paying, paying, redact, shown } from './paying-agent.ts';
 
@@ -22,7 +12,7 @@ describe('D77: approvers', () => {
   test('read the exact arguments through the call, from any handle', async () => {
     const { session, store, evaluate } = await paying({ needsApproval: true });
     const { pending } = await evaluate();
-    const [ref] = getPendingToolCalls(session);
+    const [ref] = session.pending();
     expect(ref).toMatchObject({ arguments: '{"card":"[card]"}', argumentsRedacted: true });
     const viewer = await openSession({ store, id: 'session', readOnly: true });
     expect(await readCallArguments(viewer, pending[0] as CallRef)).toBe(JSON.stringify(EXACT));
@@ -31,11 +21,11 @@ describe('D77: approvers', () => {
   test('read the arguments of a call that was not redacted, and are rejected for a call that has ended', async () => {
     const plain = await paying({ needsApproval: true }, { script: [{ toolCalls: [call('pay', { n: 1 })] }, 'ok'] });
     const [open] = (await plain.evaluate()).pending;
-    expect(getPendingToolCalls(plain.session)[0]?.argumentsRedacted).toBeUndefined();
+    expect(plain.session.pending()[0]?.argumentsRedacted).toBeUndefined();
     expect(await readCallArguments(plain.session, open as CallRef)).toBe('{"n":1}');
     const ended = await paying({ needsApproval: true });
     const [ref] = (await ended.evaluate()).pending;
-    await denyToolCall(ended.session, ref as CallRef);
+    await ended.session.deny(ref as CallRef);
     await expect(readCallArguments(ended.session, ref as CallRef)).rejects.toMatchObject({ code: 'CONTENT_NOT_FOUND' });
     await expect(readCallArguments(ended.session, { ...(ref as CallRef), turn: 7 })).rejects.toMatchObject({
       code: 'TOOL_CALL_NOT_FOUND',
@@ -45,7 +35,7 @@ describe('D77: approvers', () => {
   test('edit arguments outside the log: tool/approved only records that they were edited', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { by: 'Ann', arguments: { card: OTHER } });
+    await made.session.approve(ref, { by: 'Ann', arguments: { card: OTHER } });
     expect((await logOf(made.session)).at(-1)).toMatchObject({ type: 'tool/approved', by: 'Ann', edited: true });
     expect((await logOf(made.session)).at(-1)).not.toHaveProperty('arguments');
     expect(await readCallArguments(made.session, ref)).toBe(JSON.stringify({ card: OTHER }));
@@ -61,7 +51,7 @@ describe('D77: approvers', () => {
   test('without redact edit a redacted call outside the log, too', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(await openSession({ store: made.store, id: 'session' }), ref, { arguments: { card: OTHER } });
+    await (await openSession({ store: made.store, id: 'session' })).approve(ref, { arguments: { card: OTHER } });
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: OTHER }]);
     expect(await shown(made)).not.toMatch(/4111-1111|4222-2222/);
@@ -70,7 +60,7 @@ describe('D77: approvers', () => {
   test('edit a call that was not redacted outside the log of a session with redact', async () => {
     const made = await paying({ needsApproval: true }, { script: [{ toolCalls: [call('pay', { n: 1 })] }, 'ok'] });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { arguments: { n: 2 } });
+    await made.session.approve(ref, { arguments: { n: 2 } });
     expect((await logOf(made.session)).at(-1)).toMatchObject({ edited: true });
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([{ n: 2 }]);
@@ -84,7 +74,7 @@ describe('D77: approvers', () => {
     };
     const made = await paying({ needsApproval: true }, { redact: forgetful });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
+    await made.session.approve(ref, { arguments: { card: OTHER } });
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: OTHER }]);
   });
@@ -94,13 +84,13 @@ describe('D77: approvers', () => {
     const [ref] = (await made.evaluate()).pending as [CallRef];
     const other = await openSession({ store: made.store, id: 'session', redact });
     const said = await Promise.allSettled([
-      approveToolCall(made.session, ref, { arguments: { card: OTHER } }),
-      approveToolCall(other, ref, { arguments: { card: 'stolen' } }),
-      approveToolCall(made.session, ref, { arguments: { card: 'mine' } }),
+      made.session.approve(ref, { arguments: { card: OTHER } }),
+      other.approve(ref, { arguments: { card: 'stolen' } }),
+      made.session.approve(ref, { arguments: { card: 'mine' } }),
     ]);
     const won = said.findIndex(({ status }) => status === 'fulfilled');
     expect(said.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    await expect(approveToolCall(other, ref, { arguments: {} })).rejects.toMatchObject({ code: 'CALL_DECIDED' });
+    await expect(other.approve(ref, { arguments: {} })).rejects.toMatchObject({ code: 'CALL_DECIDED' });
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: [OTHER, 'stolen', 'mine'][won] }]);
   });
@@ -109,11 +99,11 @@ describe('D77: approvers', () => {
     const input = z.object({ card: z.string() }) as never;
     const made = await paying({ needsApproval: true, input });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { arguments: { card: 7 } });
+    await made.session.approve(ref, { arguments: { card: 7 } });
     expect(await made.evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
     expect(await editedOf(made.store, ref)).toBeUndefined();
     expect(await readCallArguments(made.session, ref)).toBe(JSON.stringify(EXACT));
-    await approveToolCall(made.session, ref);
+    await made.session.approve(ref);
     await made.evaluate({ resume: true });
     expect(made.given).toEqual([EXACT]);
   });
@@ -121,7 +111,7 @@ describe('D77: approvers', () => {
   test("whose message is erased leave neither the model's arguments nor their own", async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
+    await made.session.approve(ref, { arguments: { card: OTHER } });
     expect(await contentOf(made.store, ref)).toBe(JSON.stringify(EXACT));
     expect(await editedOf(made.store, ref)).toBe(JSON.stringify({ card: OTHER }));
     await made.session.eraseMessage(`${ref.evaluationId}:2`);
@@ -134,11 +124,11 @@ describe('D77: approvers', () => {
   test("edit a call that then starts: the model's arguments are dropped, and a rerun gets the edited ones", async () => {
     const made = await paying({ needsApproval: true, effect: 'once' });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref, { arguments: { card: OTHER } });
+    await made.session.approve(ref, { arguments: { card: OTHER } });
     const next = await made.again();
     await next.interrupt({ resume: true });
     expect(await contentOf(made.store, ref)).toBeUndefined();
-    await settleToolCall(next.session, { ...ref, attempt: 1 }, { rerun: true });
+    await next.session.settle({ ...ref, attempt: 1 }, { rerun: true });
     await (await made.again()).evaluate({ resume: true });
     expect(made.given).toEqual([{ card: OTHER }, { card: OTHER }]);
     expect(await editedOf(made.store, ref)).toBeUndefined();
@@ -150,7 +140,7 @@ describe('D77: approvers', () => {
       tools: [tool('pay', (input) => JSON.stringify(input), { needsApproval: true })],
     });
     const [ref] = (await adapter.evaluate(prompt, { session, input: 'go' })).pending as [CallRef];
-    await approveToolCall(session, ref, { arguments: { n: 2 } });
+    await session.approve(ref, { arguments: { n: 2 } });
     const approval = (await logOf(session)).at(-1);
     expect(approval).toMatchObject({ arguments: { n: 2 } });
     expect(approval).not.toHaveProperty('edited');
@@ -171,7 +161,7 @@ describe('D77: a call whose exact arguments are missing', () => {
   test('never runs and is recorded as failed if it was not started', async () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
-    await approveToolCall(made.session, ref);
+    await made.session.approve(ref);
     const moved = await restored(made, { needsApproval: true });
     await expect(readCallArguments(moved.session, ref)).rejects.toMatchObject({ code: 'CONTENT_NOT_FOUND' });
     expect(await moved.evaluate({ resume: true })).toMatchObject({ status: 'completed' });
@@ -193,11 +183,11 @@ describe('D77: a call whose exact arguments are missing', () => {
       const response = await moved.evaluate({ resume: true });
       expect(response).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
       expect(response.message).not.toContain('rerun');
-      await expect(settleToolCall(moved.session, ref, { rerun: true })).rejects.toMatchObject({
+      await expect(moved.session.settle(ref, { rerun: true })).rejects.toMatchObject({
         code: 'CONTENT_NOT_FOUND',
         message: expect.stringContaining('cannot run again'),
       });
-      await settleToolCall(moved.session, ref, { result: 'paid' });
+      await moved.session.settle(ref, { result: 'paid' });
       expect(await moved.evaluate({ resume: true })).toMatchObject({ status: 'completed' });
       expect(made.given).toEqual([EXACT]);
     },
@@ -207,7 +197,7 @@ describe('D77: a call whose exact arguments are missing', () => {
     const made = await paying({ needsApproval: true });
     const [ref] = (await made.evaluate()).pending as [CallRef];
     const moved = await restored(made, { needsApproval: true });
-    await approveToolCall(moved.session, ref, { arguments: { card: OTHER } });
+    await moved.session.approve(ref, { arguments: { card: OTHER } });
     await moved.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: OTHER }]);
   });
@@ -217,7 +207,7 @@ describe('D77: a call whose exact arguments are missing', () => {
     const [ref] = (await made.evaluate()).pending as [CallRef];
     const fork = await made.session.fork();
     expect(await made.store.readCallContent(fork.id, callKey(ref))).toBeUndefined();
-    expect(getPendingToolCalls(fork)).toEqual([]);
+    expect(fork.pending()).toEqual([]);
     expect(await contentOf(made.store, ref)).toBeDefined();
   });
 
@@ -228,8 +218,8 @@ describe('D77: a call whose exact arguments are missing', () => {
     const store = memoryStore();
     await store.append('session', old, { id: 'old', expectedSeq: 0 });
     const next = await paying({ needsApproval: true }, { store }, made.given);
-    const [ref] = getPendingToolCalls(next.session);
-    await approveToolCall(next.session, ref as CallRef);
+    const [ref] = next.session.pending();
+    await next.session.approve(ref as CallRef);
     await next.evaluate({ resume: true });
     expect(made.given).toEqual([{ card: '[card]' }]);
   });

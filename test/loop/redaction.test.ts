@@ -2,17 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { CallRef } from '../../src/core/messages.ts';
-import {
-  type AnyTool,
-  approveToolCall,
-  definePrompt,
-  defineSubagent,
-  denyToolCall,
-  mcpTools,
-  memoryStore,
-  openSession,
-  settleToolCall,
-} from '../../src/index.ts';
+import { type AnyTool, definePrompt, defineSubagent, mcpTools, memoryStore, openSession } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { STORES } from '../session/stores.ts';
 import { type AgentOptions, agent, call, tool } from './agent.ts';
@@ -40,7 +30,7 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
     const needsApproval = (input: unknown): boolean => asked.push(input) > 0;
     const made = await paying({ effect, needsApproval }, { store: await open() });
     const { pending } = await made.evaluate();
-    await approveToolCall(made.session, pending[0] as CallRef);
+    await made.session.approve(pending[0] as CallRef);
     const next = await made.again();
     await next.evaluate({ resume: true });
     expect(made.given).toEqual([EXACT]);
@@ -77,7 +67,7 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
     const next = await made.again();
     expect(await next.evaluate({ resume: true })).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
     expect(await contentOf(made.store, ref)).toBe(JSON.stringify(EXACT));
-    await settleToolCall(next.session, ref, { rerun: true });
+    await next.session.settle(ref, { rerun: true });
     await next.evaluate({ resume: true });
     expect(made.given).toEqual([EXACT, EXACT]);
     expect(asked.length).toBeGreaterThan(1);
@@ -150,25 +140,25 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
       'its result',
       { needsApproval: true },
       async ({ session, evaluate }, ref) => {
-        await approveToolCall(session, ref);
+        await session.approve(ref);
         await evaluate({ resume: true });
       },
     ],
-    ['a denial', { needsApproval: true }, ({ session }, ref) => denyToolCall(session, ref)],
+    ['a denial', { needsApproval: true }, ({ session }, ref) => session.deny(ref)],
     [
       'a denial by a handle without redact',
       { needsApproval: true },
-      async ({ store }, ref) => denyToolCall(await openSession({ store, id: 'session' }), ref),
+      async ({ store }, ref) => (await openSession({ store, id: 'session' })).deny(ref),
     ],
     [
       'a settlement with its result',
       { needsApproval: true },
-      ({ session }, ref) => settleToolCall(session, ref, { result: 'done by hand' }),
+      ({ session }, ref) => session.settle(ref, { result: 'done by hand' }),
     ],
     [
       'a settlement as failed',
       { needsApproval: true },
-      ({ session }, ref) => settleToolCall(session, ref, { result: 'no', isError: true }),
+      ({ session }, ref) => session.settle(ref, { result: 'no', isError: true }),
     ],
     ['a newer evaluation', { needsApproval: true }, ({ evaluate }) => evaluate({ input: 'Something else.' })],
     [
@@ -196,7 +186,7 @@ describe.each(STORES)('D77: a tool gets the exact arguments, on %s', (_, open) =
       { needsApproval: true },
       async ({ session, store }, ref) => {
         await session.compact();
-        await denyToolCall(await openSession({ store, id: 'session' }), ref);
+        await (await openSession({ store, id: 'session' })).deny(ref);
       },
     ],
     ['the deletion of the session', { needsApproval: true }, ({ store }) => store.deleteSession('session')],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { getLatestEvaluation, memoryStore, type NewEvent, type ScriptedTurn, type Store } from '../../src/index.ts';
+import { memoryStore, type NewEvent, type ScriptedTurn, type Store } from '../../src/index.ts';
 import { agent, call, said, tool } from './agent.ts';
 
 const ask = tool('ask', () => 'yes', { needsApproval: true });
@@ -63,7 +63,7 @@ describe('D64: resume: "auto" compares params', () => {
     const { evaluate, requests } = await agent({ ...openReport, store });
     await evaluate({ resume: 'auto', ...month('May') });
     const second = await agent({ ...openReport, store });
-    expect(getLatestEvaluation(second.session)?.paramsHash).toBeUndefined();
+    expect(second.session.latestEvaluation()?.paramsHash).toBeUndefined();
     expect(await second.evaluate({ resume: 'auto', ...month('June') })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
     expect(requests).toHaveLength(1);
     expect(second.requests).toEqual([]);

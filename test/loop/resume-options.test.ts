@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { getLatestEvaluation, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
+import { definePrompt, memoryStore, openSession, type ScriptedTurn } from '../../src/index.ts';
 import { rejection } from '../session/log-of.ts';
 import { agent, call, eventTypes, said, tool } from './agent.ts';
 
@@ -17,7 +17,7 @@ async function suspended(more: Partial<Parameters<typeof agent>[0]> = {}): Promi
 describe('D2: the evaluation to continue', () => {
   test('false, the default: a new one, and the open one of this prompt is superseded', async () => {
     const { session, evaluate } = await suspended();
-    const before = getLatestEvaluation(session)?.id ?? '';
+    const before = session.latestEvaluation()?.id ?? '';
     const response = await evaluate();
     expect(response.evaluationId).not.toBe(before);
     expect(session.state.record.evaluations.get(before)).toMatchObject({ status: 'superseded' });
@@ -28,7 +28,7 @@ describe('D2: the evaluation to continue', () => {
 
   test('a new one does not affect the open evaluation of another prompt', async () => {
     const { session, store } = await suspended();
-    const before = getLatestEvaluation(session)?.id ?? '';
+    const before = session.latestEvaluation()?.id ?? '';
     const other = await agent({ script: ['hi'], key: 'other', store });
     await other.evaluate();
     expect(other.session.state.record.evaluations.get(before)).toMatchObject({ status: 'suspended' });
@@ -39,11 +39,9 @@ describe('D2: the evaluation to continue', () => {
     ['auto', 'auto'],
   ] as const)('%s: the open one', async ([, resume]) => {
     const first = await suspended();
-    const { evaluationId } = getLatestEvaluation(first.session)
-      ? await first.evaluate({ resume })
-      : { evaluationId: '' };
+    const { evaluationId } = first.session.latestEvaluation() ? await first.evaluate({ resume }) : { evaluationId: '' };
     expect(first.session.state.record.evaluations.length).toBe(1);
-    expect(evaluationId).toBe(getLatestEvaluation(first.session)?.id);
+    expect(evaluationId).toBe(first.session.latestEvaluation()?.id);
     expect(first.requests).toHaveLength(1);
   });
 
@@ -111,9 +109,20 @@ describe('D2: the evaluation to continue', () => {
     },
   );
 
+  test('resume: true with an evaluation of another prompt open: PROMPT_MISMATCH, naming both', async () => {
+    const { session, evaluate, adapter } = await suspended();
+    const id = session.latestEvaluation()?.id ?? '';
+    const other = definePrompt({ ns: 'test', key: 'other', instructions: 'Be brief.' });
+    await expect(adapter.evaluate(other, { session, resume: true })).rejects.toMatchObject({
+      code: 'PROMPT_MISMATCH',
+      message: expect.stringMatching(new RegExp(`evaluation ${id} of test/agent is open, and this is test/other`)),
+    });
+    expect(await evaluate({ resume: true })).toMatchObject({ evaluationId: id });
+  });
+
   test('one that was superseded cannot be resumed', async () => {
     const { session, evaluate } = await suspended();
-    const evaluationId = getLatestEvaluation(session)?.id ?? '';
+    const evaluationId = session.latestEvaluation()?.id ?? '';
     await evaluate();
     await expect(evaluate({ resume: { evaluationId } })).rejects.toMatchObject({
       code: 'CONVERSATION_NOT_FOUND',
@@ -202,7 +211,7 @@ describe('D4: a changed prompt', () => {
 
   test('the error for another prompt names both and the possible actions', async () => {
     const first = await suspended();
-    const evaluationId = getLatestEvaluation(first.session)?.id ?? '';
+    const evaluationId = first.session.latestEvaluation()?.id ?? '';
     const other = await agent({ script, key: 'other', store: first.store });
     const error = await rejection(other.evaluate({ resume: { evaluationId } }));
     expect(error.message).toMatch(/started by test\/agent, not test\/other; resume it with test\/agent/);
@@ -213,7 +222,7 @@ describe('D4: a changed prompt', () => {
 
   test('another prompt for the same id is rejected even when relaxed', async () => {
     const first = await suspended();
-    const evaluationId = getLatestEvaluation(first.session)?.id ?? '';
+    const evaluationId = first.session.latestEvaluation()?.id ?? '';
     const other = await agent({ script, key: 'other', store: first.store });
     await expect(other.evaluate({ resume: { evaluationId }, promptValidation: 'relaxed' })).rejects.toMatchObject({
       code: 'PROMPT_MISMATCH',

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import { approveToolCall, definePrompt, getLatestEvaluation, type SessionEvent } from '../../src/index.ts';
+import { definePrompt, type SessionEvent } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, tool } from './agent.ts';
 
 /** D68: a resume is recorded in the log. */
@@ -28,19 +28,19 @@ test('D68: a run without a resume has no resume event', async () => {
 test('D68: each resume is one event with its number and its process', async () => {
   const made = await waiting();
   await made.evaluate({ resume: true }); // still not decided
-  for (const pending of (await made.evaluate({ resume: true })).pending) await approveToolCall(made.session, pending);
+  for (const pending of (await made.evaluate({ resume: true })).pending) await made.session.approve(pending);
   await made.evaluate({ resume: true });
-  const evaluationId = getLatestEvaluation(made.session)?.id;
+  const evaluationId = made.session.latestEvaluation()?.id;
   const by = `process ${process.pid} on ${hostname()}`;
   expect(await resumes(made)).toMatchObject([2, 3, 4].map((attempt) => ({ evaluationId, attempt, by })));
-  expect(getLatestEvaluation(made.session)).toMatchObject({ status: 'completed', attempt: 4 });
+  expect(made.session.latestEvaluation()).toMatchObject({ status: 'completed', attempt: 4 });
   await made.evaluate({ resume: true }); // it has ended: returns the recorded response and does nothing
   expect(await resumes(made)).toHaveLength(3);
 });
 
 test('D68: it is part of the append that acts first', async () => {
   const made = await waiting();
-  for (const pending of (await made.evaluate({ resume: true })).pending) await approveToolCall(made.session, pending);
+  for (const pending of (await made.evaluate({ resume: true })).pending) await made.session.approve(pending);
   const appends: (readonly string[])[] = [];
   const append = made.store.append.bind(made.store);
   made.store.append = (id, events, options) => {
@@ -60,7 +60,7 @@ test('D68: a resumed child conversation has its own', async () => {
       turn > 1 ? 'done' : { toolCalls: [call(prompt.key === 'child' ? 'deploy' : 'delegate')] },
     tools: [tool('delegate', async (_, context) => (await context.evaluate(child)).text, { effect: 'idempotent' })],
   });
-  for (const pending of (await made.evaluate()).pending) await approveToolCall(made.session, pending);
+  for (const pending of (await made.evaluate()).pending) await made.session.approve(pending);
   await made.evaluate({ resume: true });
   const [parent, its] = made.session.state.record.evaluations.items.toArray();
   expect(await resumes(made)).toMatchObject([{ evaluationId: parent?.id }, { evaluationId: its?.id }]);

@@ -1,15 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createConversationState, messagesToEvents, reduceConversationEvents } from '../../src/conversation.ts';
-import {
-  approveToolCall,
-  type CallRef,
-  definePrompt,
-  denyToolCall,
-  getPendingToolCalls,
-  type SessionEvent,
-  settleToolCall,
-} from '../../src/index.ts';
+import { type CallRef, definePrompt, type SessionEvent } from '../../src/index.ts';
 import { type Agent, agent, call, eventTypes, resultText, tool } from './agent.ts';
 
 const DECIDED = { code: 'CALL_DECIDED' };
@@ -27,7 +19,7 @@ async function waiting(runs: string[] = []): Promise<Agent & { readonly pending:
   });
   const response = await agents.evaluate();
   expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
-  expect(response.message).toMatch(/approveToolCall or denyToolCall, then resume/);
+  expect(response.message).toMatch(/session\.approve or session\.deny, then resume/);
   const [pending] = response.pending;
   expect(pending).toEqual({ evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1', attempt: 0 });
   return { ...agents, pending: pending as CallRef };
@@ -51,7 +43,7 @@ test.for([{ result: 'paid' }, { rerun: true }] as const)(
   'the person who settled a call with %j is recorded, and shown in its notice (D67)',
   async (how) => {
     const { session, pending } = await unknown();
-    await settleToolCall(session, pending, how, { by: 'Ann' });
+    await session.settle(pending, how, { by: 'Ann' });
     const events: SessionEvent[] = [];
     for await (const event of session.events()) events.push(event);
     expect(events.findLast(({ type }) => type === 'tool/settled')).toMatchObject({ how, by: 'Ann' });
@@ -68,14 +60,14 @@ describe('approval', () => {
     expect(runs).toEqual([]);
     expect(resultText(session, 'call_1_2')).toBe('seen');
     expect(await store.readLease('session')).toBeUndefined();
-    expect(getPendingToolCalls(session)).toMatchObject([{ callId: 'call_1_1', name: 'deploy', status: 'pending' }]);
+    expect(session.pending()).toMatchObject([{ callId: 'call_1_1', name: 'deploy', status: 'pending' }]);
   });
 
   test('approved: another process continues, and the call runs once', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
-    await approveToolCall(session, pending);
-    await expect(approveToolCall(session, pending)).rejects.toMatchObject(DECIDED); // D67
+    await session.approve(pending);
+    await expect(session.approve(pending)).rejects.toMatchObject(DECIDED); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(runs).toEqual(['call_1_1']);
     expect((await eventTypes(session)).filter((type) => type === 'tool/approved')).toHaveLength(1);
@@ -87,8 +79,8 @@ describe('approval', () => {
   ] as const)('denied (%s): the model receives the denial, the call never runs', async ([reason, text]) => {
     const runs: string[] = [];
     const { session, pending, evaluate, results } = await waiting(runs);
-    await denyToolCall(session, pending, reason);
-    await expect(denyToolCall(session, pending, 'again')).rejects.toMatchObject(DECIDED); // D67
+    await session.deny(pending, reason === undefined ? {} : { reason });
+    await expect(session.deny(pending, { reason: 'again' })).rejects.toMatchObject(DECIDED); // D67
     expect(await evaluate({ resume: 'auto' })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe(text);
     expect(results().call_1_1?.isError).toBe(true);
@@ -102,11 +94,11 @@ describe('approval', () => {
 
   test('an approval after a denial, and a denial after an approval, are rejected', async () => {
     const one = await waiting();
-    await denyToolCall(one.session, one.pending);
-    await expect(approveToolCall(one.session, one.pending)).rejects.toMatchObject(DECIDED);
+    await one.session.deny(one.pending);
+    await expect(one.session.approve(one.pending)).rejects.toMatchObject(DECIDED);
     const two = await waiting();
-    await approveToolCall(two.session, two.pending);
-    await expect(denyToolCall(two.session, two.pending)).rejects.toMatchObject(DECIDED);
+    await two.session.approve(two.pending);
+    await expect(two.session.deny(two.pending)).rejects.toMatchObject(DECIDED);
   });
 
   test('the need for approval may depend on the input; if the check throws, approval is needed', async () => {
@@ -141,7 +133,7 @@ describe('approval', () => {
     expect(response).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
     const [pending] = response.pending;
     expect(pending?.evaluationId).not.toBe(response.evaluationId);
-    await approveToolCall(session, pending as CallRef);
+    await session.approve(pending as CallRef);
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'done' });
     expect(runs).toHaveLength(1);
   });
@@ -151,7 +143,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
   test('with its result: it does not run again', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate, results } = await unknown(runs);
-    await settleToolCall(session, pending, { result: { id: 7 } });
+    await session.settle(pending, { result: { id: 7 } });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe('{"id":7}');
     expect(results().call_1_1?.isError).toBe(false);
@@ -160,7 +152,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
 
   test('with a failure', async () => {
     const { session, pending, evaluate, results } = await unknown();
-    await settleToolCall(session, pending, { result: 'it bounced', isError: true });
+    await session.settle(pending, { result: 'it bounced', isError: true });
     await evaluate({ resume: true });
     expect(results().call_1_1).toMatchObject({ isError: true, content: [{ text: 'it bounced' }] });
   });
@@ -168,7 +160,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
   test('with permission to run again', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await unknown(runs);
-    await settleToolCall(session, pending, { rerun: true });
+    await session.settle(pending, { rerun: true });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(resultText(session, 'call_1_1')).toBe('deployed again');
     expect(runs).toHaveLength(2);
@@ -176,21 +168,21 @@ describe('D18: settling a call whose outcome is unknown', () => {
 
   test('twice: the same decision changes nothing, another result is rejected, a result after { rerun } counts', async () => {
     const { session, pending, evaluate } = await unknown();
-    await settleToolCall(session, pending, { rerun: true });
-    await settleToolCall(session, pending, { result: 'found out' });
+    await session.settle(pending, { rerun: true });
+    await session.settle(pending, { result: 'found out' });
     const { seq } = session;
-    await settleToolCall(session, pending, { result: 'found out' });
+    await session.settle(pending, { result: 'found out' });
     expect(session.seq).toBe(seq);
     for (const how of [
       { result: 'something else' },
       { result: 'found out', isError: true },
       { rerun: true },
     ] as const) {
-      await expect(settleToolCall(session, pending, how)).rejects.toMatchObject(DECIDED);
+      await expect(session.settle(pending, how)).rejects.toMatchObject(DECIDED);
     }
     await evaluate({ resume: true });
     expect(resultText(session, 'call_1_1')).toBe('found out');
-    await expect(settleToolCall(session, pending, { result: 'late' })).rejects.toMatchObject({
+    await expect(session.settle(pending, { result: 'late' })).rejects.toMatchObject({
       code: 'TOOL_CALL_NOT_FOUND',
       detail: 'late',
     });
@@ -211,7 +203,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
 
   test('a started call cannot be denied: it may have happened', async () => {
     const { session, pending } = await unknown();
-    await expect(denyToolCall(session, pending)).rejects.toMatchObject({
+    await expect(session.deny(pending)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('settle it instead'),
     });
@@ -220,7 +212,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
   test('a call that waits for approval may be settled, too: then it never runs', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
-    await settleToolCall(session, pending, { result: 'I did it by hand' });
+    await session.settle(pending, { result: 'I did it by hand' });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed' });
     expect(runs).toEqual([]);
   });
@@ -228,7 +220,7 @@ describe('D18: settling a call whose outcome is unknown', () => {
   test('permission to run again is not an approval', async () => {
     const runs: string[] = [];
     const { session, pending, evaluate } = await waiting(runs);
-    await settleToolCall(session, pending, { rerun: true });
+    await session.settle(pending, { rerun: true });
     expect(await evaluate({ resume: true })).toMatchObject({ reason: 'APPROVAL_REQUIRED' });
     expect(runs).toEqual([]);
   });
@@ -239,16 +231,16 @@ describe('D18: settling a call whose outcome is unknown', () => {
       holder: { id: 'other', host: 'elsewhere', pid: 1, startedAt: '' },
       ttlMs: 60_000,
     });
-    await settleToolCall(session, pending, { result: 'ok' });
-    expect(getPendingToolCalls(session)).toMatchObject([{ settlement: { result: 'ok' } }]);
+    await session.settle(pending, { result: 'ok' });
+    expect(session.pending()).toMatchObject([{ settlement: { result: 'ok' } }]);
   });
 });
 
 describe('invalid settlements', () => {
   const acts = {
-    settle: (session: Agent['session'], ref: CallRef) => settleToolCall(session, ref, { result: '' }),
-    approve: approveToolCall,
-    deny: denyToolCall,
+    settle: (session: Agent['session'], ref: CallRef) => session.settle(ref, { result: '' }),
+    approve: (session: Agent['session'], ref: CallRef) => session.approve(ref),
+    deny: (session: Agent['session'], ref: CallRef) => session.deny(ref),
   };
   test.for(Object.entries(acts))('%s: of an unknown call, and of one that has ended', async ([, act]) => {
     const { session, pending, evaluate } = await waiting();
@@ -274,14 +266,17 @@ describe('invalid settlements', () => {
     });
   });
 
-  test.for([{}, { rerun: false }, { isError: true }])('settling with %o is rejected', async (how) => {
-    const { session, pending } = await waiting();
-    await expect(settleToolCall(session, pending, how as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-  });
+  test.for([{}, { rerun: false }, { isError: true }, { result: 1, rerun: true }, { rerun: true, isError: true }, null])(
+    'settling with %o is rejected',
+    async (how) => {
+      const { session, pending } = await waiting();
+      await expect(session.settle(pending, how as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    },
+  );
 
   test('a result that is not JSON is rejected, and the call still waits', async () => {
     const { session, pending } = await waiting();
-    await expect(settleToolCall(session, pending, { result: 1n })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
-    expect(getPendingToolCalls(session)).toHaveLength(1);
+    await expect(session.settle(pending, { result: 1n })).rejects.toMatchObject({ code: 'EVENT_INVALID' });
+    expect(session.pending()).toHaveLength(1);
   });
 });

@@ -1,13 +1,6 @@
 /** A new evaluation supersedes an open one. What becomes of the calls that its process had started. */
 import { describe, expect, test, vi } from 'vitest';
-import {
-  type ConversationMessage,
-  getLatestEvaluation,
-  getPendingToolCalls,
-  type ScriptedTurn,
-  settleToolCall,
-  textOf,
-} from '../../src/index.ts';
+import { type ConversationMessage, type ScriptedTurn, textOf } from '../../src/index.ts';
 import { type Agent, agent, call, resultText, tool } from './agent.ts';
 
 const UNKNOWN =
@@ -42,13 +35,13 @@ async function afterCrash(): Promise<Agent & { readonly pay: ReturnType<typeof v
 describe('I2: a `once` call that was started and whose evaluation is superseded', () => {
   test('never runs again, and its outcome is recorded as unknown', async () => {
     const { session, evaluate, pay } = await afterCrash();
-    const old = getLatestEvaluation(session);
+    const old = session.latestEvaluation();
     await evaluate({ input: 'and now?', continues: true });
     expect(pay).not.toHaveBeenCalled();
     const superseded = session.state.record.evaluations.get(old?.id ?? '');
     expect(superseded).toMatchObject({ status: 'superseded', calls: [{ status: 'failed' }, { status: 'completed' }] });
     expect(lines(superseded?.messages.toArray()).at(-1)).toBe(UNKNOWN);
-    expect(getPendingToolCalls(session)).toEqual([]);
+    expect(session.pending()).toEqual([]);
   });
 
   test('is sent as unknown to the model of an evaluation that continues it', async () => {
@@ -66,16 +59,16 @@ describe('I2: a `once` call that was started and whose evaluation is superseded'
 
   test('has the result that a person settled, if one did', async () => {
     const { session, evaluate, requests } = await afterCrash();
-    const [open] = getPendingToolCalls(session);
+    const [open] = session.pending();
     if (!open) throw new Error('no call is open');
-    await settleToolCall(session, open, { result: 'paid, says the bank' });
+    await session.settle(open, { result: 'paid, says the bank' });
     await evaluate({ input: 'and now?', continues: true });
     expect(lines(requests[0]?.messages)).toContain('tool: paid, says the bank');
   });
 
   test('does not keep a new evaluation with the same input from making the call again, as a call of its own', async () => {
     const { evaluate, session, pay } = await afterCrash();
-    const old = getLatestEvaluation(session)?.id;
+    const old = session.latestEvaluation()?.id;
     await evaluate({ input: 'pay A-1' });
     expect(pay).toHaveBeenCalledTimes(1);
     const [, { idempotencyKey }] = pay.mock.calls[0] as unknown as [unknown, { idempotencyKey: string }];

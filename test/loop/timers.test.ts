@@ -3,21 +3,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
-  cancelEvaluation,
   createAdapter,
   definePrompt,
   defineSubagent,
   defineTool,
-  getMessages,
-  getPendingToolCalls,
   memoryStore,
   openSession,
   type ProviderAdapter,
-  resumeEvaluation,
   type ScriptedTurn,
   type Session,
   scriptedModel,
-  settleToolCall,
   suspendUntil,
   type ToolContext,
   textOf,
@@ -49,7 +44,7 @@ async function setting(
     clock,
     session,
     run: () => adapter.run(prompt, { session }),
-    texts: () => getMessages(session).map(textOf),
+    texts: () => session.messages().map(textOf),
   };
 }
 
@@ -185,10 +180,10 @@ test('events that a handler dispatched before it waits are committed with the ti
   expect(types.indexOf('tool/deferred')).toBe(types.indexOf('build/looked') + 1);
 });
 
-test('resumeEvaluation ends the wait at once', async () => {
+test('resume ends the wait at once', async () => {
   const world: Setting = await setting([look(() => world.clock, 2)], LOOK);
   await world.run();
-  await resumeEvaluation(world.session);
+  await world.session.resume();
   expect(world.session.summary).toMatchObject({ work: 'resume' });
   expect(await world.run()).toMatchObject({ status: 'idle' });
 });
@@ -196,10 +191,10 @@ test('resumeEvaluation ends the wait at once', async () => {
 test('a person may settle a call that waits for a time: its result ends the wait', async () => {
   const world: Setting = await setting([look(() => world.clock, 9)], LOOK);
   await world.run();
-  const [call] = getPendingToolCalls(world.session);
+  const [call] = world.session.pending();
   if (!call) throw new Error('no call waits');
   expect(call.deferred?.until).toBe(world.session.summary?.wakeAt);
-  await settleToolCall(world.session, call, { result: 'red' });
+  await world.session.settle(call, { result: 'red' });
   expect(world.session.summary).toMatchObject({ work: 'decision' });
   expect(await world.run()).toMatchObject({ status: 'idle' });
   expect(world.texts()).toContain('red');
@@ -208,7 +203,7 @@ test('a person may settle a call that waits for a time: its result ends the wait
 test('a cancelled wait has no wake-up, and an input that is sent later supersedes it', async () => {
   const world: Setting = await setting([look(() => world.clock, 9)], (turn) => (turn === 1 ? LOOK[0] : 'Hello.'));
   await world.run();
-  await cancelEvaluation(world.session);
+  await world.session.cancel();
   expect(world.session.summary?.wakeAt).toBeUndefined();
   world.clock.advance(MINUTE * 60);
   expect(await world.run()).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });

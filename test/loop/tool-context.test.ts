@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type AnyTool, settleToolCall, type ToolContext } from '../../src/index.ts';
+import type { AnyTool, ToolContext } from '../../src/index.ts';
 import { type Agent, agent, call, tool } from './agent.ts';
 
 const script = [{ toolCalls: [call('act', {}, 'c1')] }, 'ok'];
@@ -55,7 +55,7 @@ describe('D19: the context of every tool', () => {
       let response = await second.evaluate({ resume: true });
       if (effect === 'once') {
         expect(response).toMatchObject({ reason: 'TOOL_OUTCOME_UNKNOWN' });
-        for (const pending of response.pending) await settleToolCall(second.session, pending, { rerun: true });
+        for (const pending of response.pending) await second.session.settle(pending, { rerun: true });
         response = await second.evaluate({ resume: true });
       }
       expect(response).toMatchObject({ status: 'completed' });

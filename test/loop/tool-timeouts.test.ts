@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { settleToolCall, toolContent } from '../../src/index.ts';
+import { toolContent } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, resultText, tool } from './agent.ts';
 
@@ -40,7 +40,7 @@ describe('D20: a tool that times out', () => {
     expect(response.pending).toEqual([
       { evaluationId: response.evaluationId, turn: 1, callId: 'call_1_1', attempt: 1 },
     ]);
-    for (const pending of response.pending) await settleToolCall(session, pending, { result: 'it had happened' });
+    for (const pending of response.pending) await session.settle(pending, { result: 'it had happened' });
     expect(await evaluate({ resume: true })).toMatchObject({ status: 'completed', text: 'ok' });
     expect(resultText(session, 'call_1_1')).toBe('it had happened');
   });

@@ -95,9 +95,9 @@ describe('reading', () => {
       messages: [{ role: 'system' }, { role: 'user' }, { role: 'assistant' }],
     });
     expect(await get('/sessions/:id/turns')).toMatchObject({
-      conversation: { status: 'suspended', turns: [{ turnNumber: 1 }] },
+      turns: [{ turnNumber: 1, calls: [{ name: 'refund', status: 'pending' }] }],
     });
-    expect(await get('/sessions/:id/turns', '?evaluation=none')).toEqual({ conversation: null });
+    expect(await get('/sessions/:id/turns', '?evaluation=none')).toEqual({ turns: [] });
     expect(await get('/sessions/:id/evaluations')).toMatchObject({
       evaluations: [{ status: 'suspended', openCalls: 1, messages: 3 }],
     });
@@ -269,7 +269,7 @@ describe('acting', () => {
     await described(
       served,
       'POST /sessions/:id/resume',
-      await served.send('POST', '/sessions/a/resume', { maxTurns: 5 }),
+      await served.send('POST', '/sessions/a/resume', { raise: { maxTurns: 5 } }),
     );
     await settled(served, 'a');
     await described(

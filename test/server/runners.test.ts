@@ -6,15 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  createAdapter,
-  definePrompt,
-  getMessages,
-  memoryStore,
-  openSession,
-  scriptedModel,
-  textOf,
-} from '../../src/index.ts';
+import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel, textOf } from '../../src/index.ts';
 import { createServer } from '../../src/server.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { chat, counting, HeldModel, JSON_HEADERS, type Served, serve, until } from './support.ts';
@@ -207,7 +199,7 @@ test('closing waits for runners; one that takes too long is left for the next se
     await session.refresh();
     return session.summary?.status === 'completed';
   });
-  expect(textOf(getMessages(session).at(-1) as never)).toBe('Whole.');
+  expect(textOf(session.messages().at(-1) as never)).toBe('Whole.');
   expect(first.errors).toEqual([]);
 });
 

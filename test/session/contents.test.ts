@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { ContentPart, ConversationMessage } from '../../src/core/messages.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { contentHashes } from '../../src/session/contents.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -34,8 +33,8 @@ describe.for(STORES)('D58: external content, on %s', ([, create]) => {
     expect(JSON.stringify(await logIn(store)).includes('large large')).toBe(!apart && part.type === 'reasoning');
     const again = await openSession({ store, id: 's1' });
     for (const handle of [session, again]) {
-      expect(JSON.stringify(getMessages(handle)).includes('sha256:')).toBe(apart);
-      expect(await handle.resolve(getMessages(handle))).toEqual([message]);
+      expect(JSON.stringify(handle.messages()).includes('sha256:')).toBe(apart);
+      expect(await handle.resolve(handle.messages())).toEqual([message]);
     }
     expect((await store.check()).problems).toEqual([]);
   });
@@ -44,7 +43,7 @@ describe.for(STORES)('D58: external content, on %s', ([, create]) => {
     const session = await openSession({ store: await create(), id: 's1', maxInlineLength: 20 });
     const texts = [`${LARGE}\ud800`, `${LARGE}\ud801`, `${LARGE}\ufffd`];
     await session.append(texts.map((text, i) => user(text, i)));
-    const resolved = await session.resolve(getMessages(session));
+    const resolved = await session.resolve(session.messages());
     expect(resolved.map((message) => message.content)).toEqual(texts.map((text) => [{ type: 'text', text }]));
   });
 
@@ -55,8 +54,8 @@ describe.for(STORES)('D58: external content, on %s', ([, create]) => {
     await one.append([user(LARGE, 0)]);
     await other.append([user(LARGE, 0)]);
     await store.deleteSession('s1');
-    expect(await other.resolve(getMessages(other))).toMatchObject([{ content: [{ type: 'text', text: LARGE }] }]);
-    const [hash = ''] = getMessages(other).flatMap(contentHashes);
+    expect(await other.resolve(other.messages())).toMatchObject([{ content: [{ type: 'text', text: LARGE }] }]);
+    const [hash = ''] = other.messages().flatMap(contentHashes);
     await store.deleteSession('s2');
     expect(hash).toMatch(/^sha256:/);
     expect(await store.readContent('s2', hash)).toBeUndefined();
@@ -66,7 +65,7 @@ describe.for(STORES)('D58: external content, on %s', ([, create]) => {
 test('messages without external content are returned unchanged', async () => {
   const session = await openSession({ store: memoryStore(), id: 's1' });
   await session.append([user('small', 0)]);
-  const messages = getMessages(session);
+  const messages = session.messages();
   expect(await session.resolve(messages)).toBe(messages);
 });
 
@@ -74,11 +73,11 @@ test('data that looks like a reference refers to no content of another session, 
   const store = memoryStore();
   const victim = await openSession({ store, id: 'victim', maxInlineLength: 20 });
   await victim.append([user(LARGE, 0)]);
-  const [hash = ''] = getMessages(victim).flatMap(contentHashes);
+  const [hash = ''] = victim.messages().flatMap(contentHashes);
   const session = await openSession({ store, id: 's1' });
   const parts = [hash, 'sha256:invented'].map((data) => ({ type: 'file', mediaType: 'text/plain', data }) as const);
   await session.append([recorded(withParts(...parts))]);
-  const [message] = await session.resolve(getMessages(session));
+  const [message] = await session.resolve(session.messages());
   expect(message?.content).toEqual(parts);
   expect((await store.check()).problems).toEqual([]);
 });

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import type { SessionEvent } from '../../src/core/events.ts';
 import { messages } from '../../src/core/session-view.ts';
 import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { appendForLoop } from '../../src/session/append-for-loop.ts';
 import { openSession, type SessionAppendOptions } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -113,7 +112,7 @@ describe('events that are already plain data', () => {
     const session = await openSession({ store, id: 's1', clock: fakeClock(Date.UTC(2026, 0, 1)) });
     const [events, options] = plainly('hi');
     await appendForLoop(session, events, options);
-    expect(getMessages(session)[0]).toBe((events[0] as { readonly message?: unknown }).message);
+    expect(session.messages()[0]).toBe((events[0] as { readonly message?: unknown }).message);
     expect(await logIn(store)).toEqual([{ ...user('hi', 0), seq: 1, at: '2026-01-01T00:00:00.000Z' }]);
   });
 
@@ -124,14 +123,14 @@ describe('events that are already plain data', () => {
       redact: (event) => JSON.parse(JSON.stringify(event).replaceAll('secret', '***')),
     });
     await appendForLoop(hidden, ...plainly('a secret'));
-    expect(JSON.stringify(getMessages(hidden))).not.toContain('secret');
+    expect(JSON.stringify(hidden.messages())).not.toContain('secret');
     const strict = await openSession({ store: memoryStore(), id: 's1', maxEventLength: 2000 });
     expect(await rejection(appendForLoop(strict, ...plainly('x'.repeat(3000))))).toMatchObject({
       code: 'EVENT_TOO_LARGE',
     });
     const apart = await openSession({ store: memoryStore(), id: 's1', maxInlineLength: 2000 });
     await appendForLoop(apart, ...plainly('x'.repeat(3000)));
-    expect(getMessages(apart)[0]?.content).toMatchObject([{ type: 'file', standsFor: 'text' }]);
+    expect(apart.messages()[0]?.content).toMatchObject([{ type: 'file', standsFor: 'text' }]);
   });
 });
 
@@ -157,7 +156,7 @@ describe('D12: one message per position', () => {
     const session = await openSession({ store, id: 's1' });
     await session.append([said('hi')]);
     await session.append([said('hi', { createdAt: timeOf(99) })]);
-    expect(getMessages(session)).toHaveLength(1);
+    expect(session.messages()).toHaveLength(1);
     const before = await logIn(store);
     expect(await rejection(session.append([said('other')]))).toMatchObject({
       code: 'SESSION_CONFLICT',
@@ -173,7 +172,7 @@ describe('D12: one message per position', () => {
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await logIn(store)).toHaveLength(1);
     await Promise.all([one.refresh(), other.refresh()]);
-    expect(getMessages(one)).toEqual(getMessages(other));
+    expect(one.messages()).toEqual(other.messages());
   });
 
   test('so is the second of two in one commit; the other events of the commit are written', async () => {
@@ -187,7 +186,7 @@ describe('D12: one message per position', () => {
     ]);
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
     expect((await logIn(store)).map((event) => event.type)).toEqual(['message/recorded', 'message/recorded', 'b/b']);
-    expect(getMessages(session)).toHaveLength(1);
+    expect(session.messages()).toHaveLength(1);
   });
 
   test('two messages for one position in one append are rejected', async () => {
@@ -208,7 +207,7 @@ describe('D12: one message per position', () => {
     const large = { type: 'message/recorded', message: messageOf('user', 'x'.repeat(40), 1) };
     await session.append([large]);
     await session.append([large]);
-    expect(getMessages(session)).toHaveLength(2);
+    expect(session.messages()).toHaveLength(2);
   });
 });
 

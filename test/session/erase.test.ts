@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { messages } from '../../src/core/session-view.ts';
 import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { getMessages } from '../../src/core/views.ts';
 import type { Store } from '../../src/ports/store.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -49,7 +48,7 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
       expect(JSON.stringify([handle.snapshot(), handle.select(said).all(), handle.state.record])).not.toContain(
         'ossifrage',
       );
-      expect(getMessages(handle)).toMatchObject([
+      expect(handle.messages()).toMatchObject([
         { id: 'e1:0', role: 'user', content: [{ type: 'text', text: '[erased]' }] },
         { id: 'e1:1', role: 'assistant', toolCalls: [{ callId: 'a', name: 'write', arguments: '{}' }] },
         { id: 'e1:2', role: 'tool' },
@@ -74,12 +73,12 @@ describe.for(STORES)('D58: an erased message, on %s', ([, create]) => {
       ],
     } as const;
     await session.append([recorded(both as never), user(shared, 1)]);
-    const hashes = getMessages(session).flatMap((message) =>
-      message.content.map((part) => ('data' in part ? part.data : '')),
-    );
+    const hashes = session
+      .messages()
+      .flatMap((message) => message.content.map((part) => ('data' in part ? part.data : '')));
     await session.eraseMessage('e1:0');
     expect(await store.readContent('s1', hashes[0] ?? '')).toBeUndefined();
-    expect((await session.resolve(getMessages(session)))[1]?.content).toEqual([{ type: 'text', text: shared }]);
+    expect((await session.resolve(session.messages()))[1]?.content).toEqual([{ type: 'text', text: shared }]);
     await session.eraseMessage('e1:1');
     expect(await store.readContent('s1', hashes[1] ?? '')).toBeUndefined();
     expect((await store.check()).problems).toEqual([]);
@@ -166,7 +165,7 @@ describe('D58: nothing remains', () => {
     await session.eraseMessage('e1:1');
     expect(await everythingIn(store)).not.toContain('ossifrage');
     expect(JSON.stringify((await openSession({ store, id: 's1' })).state.record)).not.toContain('ossifrage');
-    expect(getMessages(session).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']); // its call was closed
+    expect(session.messages().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']); // its call was closed
   });
 
   test('in a snapshot that a handle took before the erasure and writes after it', async () => {
@@ -236,7 +235,7 @@ describe('erasing', () => {
     ]);
     await Promise.all([session.refresh(), other.refresh()]);
     for (const handle of [session, other]) {
-      expect(getMessages(handle)).toHaveLength(11);
+      expect(handle.messages()).toHaveLength(11);
       expect(handle.select(said).all()).toHaveLength(11);
       expect(JSON.stringify(handle.select(said).all())).not.toContain('ossifrage');
     }
@@ -255,6 +254,6 @@ describe('erasing', () => {
     await session.append([user(SECRET, 0)]);
     await session.eraseMessage('e1:0');
     await session.eraseMessage('e1:0');
-    expect(getMessages(session)).toMatchObject([{ content: [{ text: '[erased]' }] }]);
+    expect(session.messages()).toMatchObject([{ content: [{ text: '[erased]' }] }]);
   });
 });

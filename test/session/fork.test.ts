@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { HoldfastError } from '../../src/core/errors.ts';
 import { planResume } from '../../src/core/resume-plan.ts';
 import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { getMessages, getPendingToolCalls } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { answer, messageOf, plain, recorded, result, started, toolStarted, user } from '../core/log.ts';
@@ -23,7 +22,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     await session.append([started(), user('hi', 0), { type: 'plan/added', step: 'a' }]);
     const fork = await session.fork({ id: 's2' });
     expect(fork.id).toBe('s2');
-    expect(getMessages(fork)).toEqual(getMessages(session));
+    expect(fork.messages()).toEqual(session.messages());
     expect(fork.summary?.forkedFrom).toEqual({ sessionId: 's1', seq: 3 });
     await fork.dispatch({ type: 'plan/added', step: 'fork' });
     await session.dispatch({ type: 'plan/added', step: 'origin' });
@@ -41,7 +40,7 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
     const fork = await session.fork({ id: 's2' });
     await store.deleteSession('s1');
     const again = await openSession({ store, id: 's2' });
-    expect((await again.resolve(getMessages(again)))[0]?.content).toEqual([{ type: 'text', text: 'x'.repeat(50) }]);
+    expect((await again.resolve(again.messages()))[0]?.content).toEqual([{ type: 'text', text: 'x'.repeat(50) }]);
     await fork.dispatch({ type: 'plan/added', step: 'on' });
     expect((await store.check()).problems).toEqual([]);
   });
@@ -70,15 +69,18 @@ describe.for(STORES)('D55: a fork, on %s', ([, create]) => {
       answer(0, ['d'], { evaluationId: 'child', conversationId: 'e1/1/a/0' }),
     ]);
     const fork = await session.fork({ id: 's2' });
-    expect(getPendingToolCalls(fork, 'e1')).toEqual([]);
-    expect(getPendingToolCalls(fork, 'child')).toEqual([]);
-    expect(getMessages(fork, 'e1').slice(3)).toMatchObject([
+    expect(fork.pending({ evaluationId: 'e1' })).toEqual([]);
+    expect(fork.pending({ evaluationId: 'child' })).toEqual([]);
+    expect(fork.messages({ evaluationId: 'e1' }).slice(3)).toMatchObject([
       { id: 'e1:3', toolCallId: 'a', isError: true, turn: 1, toolName: 'write' },
       { id: 'e1:4', toolCallId: 'c', isError: true },
     ]);
-    expect(getMessages(fork, 'child').at(-1)).toMatchObject({ toolCallId: 'd', conversationId: 'e1/1/a/0' });
+    expect(fork.messages({ evaluationId: 'child' }).at(-1)).toMatchObject({
+      toolCallId: 'd',
+      conversationId: 'e1/1/a/0',
+    });
     expect(planResume(fork)).toMatchObject({ do: 'call-model', turn: 2 });
-    expect(getPendingToolCalls(session, 'e1').map((call) => call.callId)).toEqual(['d', 'c']); // a waits for d
+    expect(session.pending({ evaluationId: 'e1' }).map((call) => call.callId)).toEqual(['d', 'c']); // a waits for d
   });
 });
 
@@ -147,7 +149,7 @@ test('a fork of a fork is a session of its own, whichever is deleted', async () 
   await store.deleteSession('s1');
   const again = await openSession({ store, id: 's3', slices: [plan] });
   expect(plain(again.state)).toEqual(before);
-  expect((await again.resolve(getMessages(again)))[0]?.content).toEqual([{ type: 'text', text: 'y'.repeat(30) }]);
+  expect((await again.resolve(again.messages()))[0]?.content).toEqual([{ type: 'text', text: 'y'.repeat(30) }]);
 });
 
 test('calls of an ended evaluation do not change', async () => {
@@ -163,7 +165,7 @@ test('old events are copied as they were written, and translated when the fork i
   const asked = messageOf('assistant', '', 0, { turn: 1, toolCalls: [{ callId: 'a', name: 'x', arguments: '{}' }] });
   await session.append([started(), { ...recorded(asked), type: 'said/once' }]);
   const fork = await (await openSession({ store, id: 's1', upcasters })).fork({ id: 's2' });
-  expect(getPendingToolCalls(fork)).toEqual([]);
+  expect(fork.pending()).toEqual([]);
   expect((await logIn(store, 's2'))[1]?.type).toBe('said/once');
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { appendAll, defineSlice } from '../../src/core/slices.ts';
-import { getLatestEvaluation, getMessages, getPendingToolCalls } from '../../src/core/views.ts';
 import { createAdapter } from '../../src/loop/create-adapter.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
 import { defineTool } from '../../src/loop/define-tool.ts';
@@ -111,10 +110,10 @@ describe.for([
   test('is frozen in every view', async () => {
     const session = await filled();
     const views = {
-      messages: getMessages(session),
-      ofEvaluation: getMessages(session, 'e1'),
-      evaluation: getLatestEvaluation(session),
-      calls: getPendingToolCalls(session),
+      messages: session.messages(),
+      ofEvaluation: session.messages({ evaluationId: 'e1' }),
+      evaluation: session.latestEvaluation(),
+      calls: session.pending(),
       things: session.select(things).all(),
       lists: session.select(lists).all(),
       snapshot: session.snapshot(),
@@ -125,9 +124,9 @@ describe.for([
   test('does not change, whatever a program does with a view', async () => {
     const session = await filled();
     const before = JSON.stringify(session.snapshot().slices);
-    vandalise(getMessages(session));
-    vandalise(getMessages(session, 'e1'));
-    vandalise(getLatestEvaluation(session));
+    vandalise(session.messages());
+    vandalise(session.messages({ evaluationId: 'e1' }));
+    vandalise(session.latestEvaluation());
     vandalise(session.select(things).all());
     vandalise(session.select(lists).all());
     vandalise(session.snapshot());
@@ -144,8 +143,8 @@ test('D69: a listener, an observer and a tool that change their arguments do not
     effect: 'read',
     execute: (input, ctx) => {
       vandalise(input);
-      vandalise(getMessages(ctx.session));
-      vandalise(getMessages(ctx.session, ctx.evaluationId));
+      vandalise(ctx.session.messages());
+      vandalise(ctx.session.messages({ evaluationId: ctx.evaluationId }));
       return 'done';
     },
   });

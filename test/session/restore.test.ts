@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { InboxInput } from '../../src/core/inbox.ts';
 import { type AnySlice, appendAll, defineSlice, type Slice } from '../../src/core/slices.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { arbitraryDrafts, SLICES } from '../core/arbitraries.ts';
@@ -36,7 +35,7 @@ describe.for(STORES)('D21: restore, on %s', ([, create]) => {
     await session.restore(snapshot);
     expect(session.select(plan).all()).toEqual(['a']);
     expect(session.select(audit).all()).toEqual(['a', 'b']);
-    expect(getMessages(session)).toHaveLength(2);
+    expect(session.messages()).toHaveLength(2);
     expect((await open('s1', [plan, audit], store)).select(plan).all()).toEqual(['a']);
     await session.append([add('c')]);
     expect(session.select(plan).all()).toEqual(['a', 'c']);
@@ -121,7 +120,7 @@ describe('into an empty session', () => {
     const copy = await openSession({ store, id: 's2' });
     await copy.restore(origin.snapshot());
     await store.deleteSession('s1');
-    expect((await copy.resolve(getMessages(copy)))[0]?.content).toEqual([{ type: 'text', text: 'x'.repeat(50) }]);
+    expect((await copy.resolve(copy.messages()))[0]?.content).toEqual([{ type: 'text', text: 'x'.repeat(50) }]);
   });
 });
 
@@ -177,7 +176,7 @@ test('a conversation may be longer than the limit of an event', async () => {
   for (let i = 0; i < 10; i++) await origin.append([user('x'.repeat(100), i)]);
   const copy = await openSession({ store: memoryStore(), id: 's2', maxEventLength: 500 });
   await copy.restore(origin.snapshot());
-  expect(getMessages(copy)).toEqual(getMessages(origin));
+  expect(copy.messages()).toEqual(origin.messages());
 });
 
 test('an event of the maximum depth can be in a snapshot and be restored', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnySlice, defineSlice } from '../../src/core/slices.ts';
 import type { Snapshot } from '../../src/core/snapshot.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
 import { started, user } from '../core/log.ts';
@@ -22,11 +21,11 @@ const open = (store = memoryStore(), id = 's1', slices: readonly AnySlice[] = [p
   openSession({ store, id, slices, maxInlineLength: 10 });
 const add = (step: string) => ({ type: 'plan/added', step });
 
-describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
-  test('are named by a snapshot, included on request, and restored into another store', async () => {
+describe.for(STORES)('D63, D91: external contents, on %s', ([, create]) => {
+  test('are named by a snapshot without them, included on request, and restored into another store', async () => {
     const origin = await open(await create());
     await origin.append([user(LARGE, 0), user('short', 1)]);
-    const plainSnapshot = origin.snapshot();
+    const plainSnapshot = origin.snapshot({ contents: false });
     const [name] = plainSnapshot.missingContents ?? [];
     expect(plainSnapshot.missingContents).toHaveLength(1);
     expect(plainSnapshot.contents).toBeUndefined();
@@ -41,20 +40,79 @@ describe.for(STORES)('D63: external contents, on %s', ([, create]) => {
     expect(await logIn(store, 's2')).toEqual([]);
     await copy.restore(JSON.stringify(whole));
     const again = await open(store, 's2');
-    expect((await again.resolve(getMessages(again)))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
+    expect((await again.resolve(again.messages()))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
     expect(await store.check()).toMatchObject({ ok: true });
   });
 
-  test('that the store lost are named, and an altered one is rejected', async () => {
+  test('that the handle has written are in its snapshot, which restores them into another store', async () => {
+    const origin = await open(await create());
+    await origin.append([user(LARGE, 0)]);
+    const copy = await open(await create(), 's2');
+    await copy.restore(JSON.stringify(origin.snapshot()));
+    expect((await copy.resolve(copy.messages()))[0]?.content).toEqual([{ type: 'text', text: LARGE }]);
+    expect(copy.snapshot().contents).toEqual(origin.snapshot().contents);
+  });
+
+  test('that another handle has written are not held: a snapshot fails when it is taken, and says how to take it', async () => {
+    const store = await create();
+    await (await open(store)).append([user(LARGE, 0)]);
+    const reader = await open(store);
+    expect(() => reader.snapshot()).toThrow(
+      expect.objectContaining({ code: 'SNAPSHOT_INVALID', message: expect.stringContaining('contents: true') }),
+    );
+    expect((await reader.snapshot({ contents: true })).missingContents).toBeUndefined();
+    await reader.compact();
+  });
+
+  test('are held up to a limit, the newest of them', async () => {
+    const session = await open(await create());
+    const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(4 * 1024 * 1024));
+    for (const [i, text] of texts.entries()) await session.append([user(text, i)]);
+    expect(() => session.snapshot()).toThrow(
+      expect.objectContaining({ code: 'SNAPSHOT_INVALID', data: [expect.any(String)] }),
+    );
+  });
+
+  test('of an erased message are not in a snapshot', async () => {
+    const session = await open(await create());
+    await session.append([user(LARGE, 0)]);
+    await session.eraseMessage(session.messages()[0]?.id ?? '');
+    expect(JSON.stringify(session.snapshot())).not.toContain(LARGE);
+  });
+
+  test('of messages that are appended or erased while a snapshot reads them are those of the messages that it has', async () => {
+    const store = await create();
+    const writer = await open(store);
+    await writer.append([user(LARGE, 0)]);
+    let isFirst = true;
+    const raced = withChanges(store, {
+      readContent: async (id, name, options) => {
+        if (isFirst) {
+          isFirst = false;
+          await reader.append([user(`${LARGE}y`, 1)]);
+          await writer.eraseMessage(writer.messages()[0]?.id ?? '');
+        }
+        return store.readContent(id, name, options);
+      },
+    });
+    const reader = await open(raced);
+    const { contents, missingContents } = await reader.snapshot({ contents: true });
+    expect([Object.values(contents ?? {}), missingContents]).toEqual([[`${LARGE}y`], undefined]);
+  });
+
+  test('that the store lost fail a snapshot when it is taken, and are named; an altered one is rejected', async () => {
     const store = await create();
     const session = await open(store);
     await session.append([user(LARGE, 0), user(`${LARGE}y`, 1)]);
-    const [first = '', second = ''] = session.snapshot().missingContents ?? [];
+    const [first = ''] = session.snapshot({ contents: false }).missingContents ?? [];
     const lossy = withChanges(store, {
       readContent: async (id, name) => (name === first ? undefined : store.readContent(id, name)),
     });
-    const partial = await (await open(lossy)).snapshot({ contents: true });
-    expect(partial).toMatchObject({ missingContents: [first], contents: { [second]: `${LARGE}y` } });
+    expect(await rejection((await open(lossy)).snapshot({ contents: true }))).toMatchObject({
+      code: 'SNAPSHOT_INVALID',
+      message: expect.stringContaining('contents: false'),
+      data: [first],
+    });
     const { checksum: _, ...whole } = await session.snapshot({ contents: true });
     const altered = { ...whole, contents: { ...whole.contents, [first]: 'something else' } };
     const copy = await open(memoryStore(), 's2');
@@ -137,7 +195,7 @@ describe('a snapshot that was altered but is valid JSON', () => {
     const trusted = await open(memoryStore(), 's3');
     const { checksum: _, ...without } = JSON.parse(alter(text)) as Snapshot;
     await trusted.restore(without);
-    expect(getMessages(trusted)).toMatchObject([{ content: [{ text: 'gather2' }] }]);
+    expect(trusted.messages()).toMatchObject([{ content: [{ text: 'gather2' }] }]);
   });
 
   test.for<readonly [string, (text: string) => string]>([
@@ -151,7 +209,7 @@ describe('a snapshot that was altered but is valid JSON', () => {
     const { seq, data } = (await store.readSnapshot('s1')) ?? { seq: 0, data: '' };
     expect(change(data)).not.toBe(data);
     const lying = withChanges(store, { readSnapshot: async () => ({ seq, data: change(data) }) });
-    expect(getMessages(await open(lying))).toMatchObject([{ content: [{ text: 'hunter2' }] }]);
+    expect((await open(lying)).messages()).toMatchObject([{ content: [{ text: 'hunter2' }] }]);
   });
 });
 

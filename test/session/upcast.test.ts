@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineSlice } from '../../src/core/slices.ts';
 import type { Upcasters } from '../../src/core/upcast.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { appendForLoop } from '../../src/session/append-for-loop.ts';
 import { openSession } from '../../src/session/session.ts';
 import { memoryStore } from '../../src/stores/memory.ts';
@@ -51,7 +50,7 @@ describe.for(STORES)('an upcaster that throws, on %s', ([, create]) => {
     const session = await openSession(options);
     expect(session.seq).toBe(4);
     expect(session.select(plan).all()).toEqual(['a', 'b']);
-    expect(getMessages(session)).toHaveLength(1);
+    expect(session.messages()).toHaveLength(1);
     const events = await collect(session.events());
     expect(events[2]).toMatchObject({ seq: 3, type: 'step/noted', number: 7 });
     expect(events.map((event) => event.seq)).toEqual([1, 2, 3, 4]);

@@ -6,7 +6,6 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import type { ConversationMessage } from '../../src/core/messages.ts';
-import { getMessages } from '../../src/core/views.ts';
 import { createAdapter, definePrompt, scriptedModel } from '../../src/index.ts';
 import { openSession } from '../../src/session/session.ts';
 import { Database } from '../../src/stores/sqlite/driver.ts';
@@ -67,7 +66,7 @@ describe('contents (D58)', () => {
     await remover.end();
     for (let i = 0; i < rounds; i++) {
       const session = await openSession({ store, id: `s${i}`, maxInlineLength: 20 });
-      expect(await session.resolve(getMessages(session))).toMatchObject([
+      expect(await session.resolve(session.messages())).toMatchObject([
         { content: [{ type: 'text', text: '[erased]' }] },
         { content: [{ type: 'text', text: `${i} ${LARGE}` }] },
       ]);
@@ -85,7 +84,7 @@ describe('contents (D58)', () => {
     await origin.append([user(LARGE, 0)]);
     await copy.restore(origin.snapshot());
     await copy.eraseMessage('e1:0');
-    expect(await origin.resolve(getMessages(origin))).toMatchObject([{ content: [{ text: LARGE }] }]);
+    expect(await origin.resolve(origin.messages())).toMatchObject([{ content: [{ text: LARGE }] }]);
     await store.deleteSession('origin');
     expect(count(path, 'contents')).toBe(0);
   });
@@ -96,7 +95,7 @@ describe('contents (D58)', () => {
       const store = await openStore(temporaryDatabase());
       const other = await openSession({ store, id: 'other', maxInlineLength: 20 });
       await other.append([user(LARGE, 0)]);
-      const [part] = getMessages(other)[0]?.content ?? [];
+      const [part] = other.messages()[0]?.content ?? [];
       const data = exists ? (part as { readonly data: string }).data : `sha256:${'0'.repeat(64)}`;
       const session = await openSession({ store, id: 's', maxInlineLength: 200 });
       const message = {
@@ -105,7 +104,7 @@ describe('contents (D58)', () => {
       } as ConversationMessage;
       await session.append([recorded(message)]);
       const again = await openSession({ store, id: 's' });
-      expect(await again.resolve(getMessages(again))).toEqual([message]);
+      expect(await again.resolve(again.messages())).toEqual([message]);
     },
   );
 });
@@ -155,7 +154,7 @@ describe('a deleted session', () => {
     await expect(old.append([user('late', 1)])).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
     await expect(old.compact()).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
     const read = await openSession({ store, id: 's' });
-    expect(getMessages(read).map(({ content }) => content)).toEqual([[{ type: 'text', text: 'hello' }]]);
+    expect(read.messages().map(({ content }) => content)).toEqual([[{ type: 'text', text: 'hello' }]]);
     expect(count(path, 'snapshots')).toBe(0);
   });
 

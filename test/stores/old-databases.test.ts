@@ -6,7 +6,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
-import { approveToolCall, settleToolCall } from '../../src/index.ts';
 import { LAYOUT_VERSION } from '../../src/stores/sqlite/migrate.ts';
 import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { LARGE_TEXT, ODD_SESSION, steps } from './support/old-databases/agents.ts';
@@ -142,7 +141,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
       expect(suspended).toMatchObject({ status: 'suspended', reason: 'TOOL_OUTCOME_UNKNOWN' });
       expect(suspended.pending).toMatchObject([{ turn: 1, callId: 'call_1_4' }]);
       expect(effects().map(actOf).toSorted()).toEqual(['look e 1 false', 'write c 2 true']);
-      for (const call of suspended.pending) await settleToolCall(session, call, how);
+      for (const call of suspended.pending) await session.settle(call, how);
       expect(await resume()).toMatchObject({ status: 'completed', text: 'Five calls are done.' });
       expect(effects().map(actOf).slice(2)).toEqual(runs);
       expect(requests.map(({ turn }) => turn)).toEqual([2]);
@@ -158,7 +157,7 @@ describe.for(['layout-1', 'layout-2'])('the database %s', (fixture) => {
     expect(suspended).toMatchObject({ status: 'suspended', reason: 'APPROVAL_REQUIRED' });
     expect(effects()).toEqual([]);
     expect(requests).toEqual([]);
-    for (const call of suspended.pending) await approveToolCall(session, call);
+    for (const call of suspended.pending) await session.approve(call);
     expect(await resume()).toMatchObject({ status: 'completed', text: 'The release was decided.' });
     expect(effects().map(actOf)).toEqual(['release b 1 false']);
     await expectNothingTwice(resuming);

@@ -67,7 +67,7 @@ test.for([
     expect(form).toMatchObject({ limit: name, label, suggested });
     expect(await form.raise()).toEqual({
       path: '/sessions/ada/resume',
-      body: { budget: { [name]: Number(suggested) } },
+      body: { raise: { budget: { [name]: Number(suggested) } } },
     });
   },
 );
@@ -96,5 +96,5 @@ test.for<[what: string, more: Partial<LimitItem>]>([
 ])('an evaluation at its limit of turns, %s, gets twice of its turns', async ([, more]) => {
   const form = await show({ ...ITEM, reason: 'TURN_LIMIT', ...more });
   expect(form).toMatchObject({ label: 'Most turns', suggested: '8' });
-  expect(await form.raise()).toEqual({ path: '/sessions/ada/resume', body: { maxTurns: 8 } });
+  expect(await form.raise()).toEqual({ path: '/sessions/ada/resume', body: { raise: { maxTurns: 8 } } });
 });

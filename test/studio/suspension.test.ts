@@ -4,27 +4,27 @@ import { reconcileSentence, waitSentence } from '../../studio/src/conversation/s
 test.for([
   [
     'APPROVAL_REQUIRED',
-    '"send_letter" needs approval: approveToolCall or denyToolCall, then resume',
+    '"send_letter" needs approval: session.approve or session.deny, then resume',
     'Waits for approval: send_letter',
   ],
   [
     'APPROVAL_REQUIRED',
-    '"pay" needs approval (its edited arguments cannot be used: euros: expected a number): approveToolCall or denyToolCall, then resume',
+    '"pay" needs approval (its edited arguments cannot be used: euros: expected a number): session.approve or session.deny, then resume',
     'Waits for approval: pay; its edited arguments cannot be used: euros: expected a number',
   ],
   [
     'APPROVAL_REQUIRED',
-    'calls wait for approval: approveToolCall or denyToolCall, then run again',
+    'calls wait for approval: session.approve or session.deny, then run again',
     'Waits for approval',
   ],
   [
     'TOOL_OUTCOME_UNKNOWN',
-    '"charge_card" was started and may have happened, and reconcile could not find out: find out, then settleToolCall with its result or { rerun: true }, and resume',
+    '"charge_card" was started and may have happened, and reconcile could not find out: find out, then session.settle with its result or { rerun: true }, and resume',
     "The outcome of charge_card is unknown: the tool's own check could not find out",
   ],
   [
     'TOOL_OUTCOME_UNKNOWN',
-    '"charge_card" was started and may have happened: find out, then settleToolCall with its result, and resume',
+    '"charge_card" was started and may have happened: find out, then session.settle with its result, and resume',
     'The outcome of charge_card is unknown',
   ],
   [

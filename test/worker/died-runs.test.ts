@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts';
 import { sqliteStore } from '../../src/sqlite.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { listRuns, resumeSession } from '../../src/worker.ts';
+import { listRuns } from '../../src/worker.ts';
 import { isCompleted, send, untilSession, work } from './support.ts';
 
 test('a session that kills each of its workers is suspended after maxAttempts of them, and a person lets it run again', async () => {
@@ -49,7 +49,7 @@ test('a session that kills each of its workers is suspended after maxAttempts of
   expect(suspended?.error.message).toContain('after it had started crash');
   const session = await openSession({ store, id: 'deadly' });
   expect(session.summary).toMatchObject({ status: 'suspended' });
-  expect(await resumeSession(session, { by: 'Ann' })).toBe(true);
+  await session.resume({ by: 'Ann' });
   expect(await runWorker()).toBe('SIGKILL');
 });
 

@@ -3,19 +3,16 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
-  approveToolCall,
   createAdapter,
   definePrompt,
   defineTool,
-  getMessages,
-  getPendingToolCalls,
   memoryStore,
   openSession,
   scriptedModel,
   suspendUntil,
 } from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
-import { createWorker, resumeSession } from '../../src/worker.ts';
+import { createWorker } from '../../src/worker.ts';
 import { HeldModel } from '../server/support.ts';
 import { chat, echoing, isCompleted, send, untilSession, work } from './support.ts';
 
@@ -26,7 +23,7 @@ test('a worker runs what is sent, each input once, also what was sent before it 
   await send(store, 'after');
   for (const id of ['before', 'after']) {
     const session = await untilSession(store, id, isCompleted);
-    expect(getMessages(session).map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
+    expect(session.messages().map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
   }
   expect(errors).toEqual([]);
   // It searched once, when it started: the doorbell rang for the other.
@@ -85,7 +82,7 @@ test('a session that another worker has run while it waited for a place is not o
   await send(store, left, 'And another thing.'); // is no reason to skip it
   model.say('Done.');
   model.say(undefined);
-  await untilSession(store, left, (session) => isCompleted(session) && getMessages(session).length >= 5);
+  await untilSession(store, left, (session) => isCompleted(session) && session.messages().length >= 5);
   while (worker.stats().running.length > 0 || worker.stats().waiting > 0) await setImmediate();
   expect(new Set(opened)).toEqual(new Set([running, left]));
 });
@@ -110,8 +107,8 @@ test('an approval that is given while no evaluation runs is work, and its expiry
     const session = await openSession({ store, id, clock });
     await session.send('Deploy it.');
     const waiting = await untilSession(store, id, ({ summary }) => summary?.status === 'suspended');
-    const [call] = getPendingToolCalls(waiting);
-    if (id === 'approved' && call) await approveToolCall(session, call, { by: 'Ann' });
+    const [call] = waiting.pending();
+    if (id === 'approved' && call) await session.approve(call, { by: 'Ann' });
     if (id === 'expired') {
       clock.advance(59_000);
       while ((await store.listSessions({ status: 'suspended' })).sessions.length > 0) {
@@ -120,7 +117,7 @@ test('an approval that is given while no evaluation runs is work, and its expiry
       }
     }
     const ended = await untilSession(store, id, isCompleted);
-    const result = getMessages(ended).find(({ role }) => role === 'tool');
+    const result = ended.messages().find(({ role }) => role === 'tool');
     expect(JSON.stringify(result)).toContain(id === 'approved' ? 'deployed' : 'denied');
   }
 });
@@ -168,7 +165,7 @@ test('an input that is sent while an attempt fails is a reason to try again at o
     },
   });
   await send(store, 'a');
-  const session = await untilSession(store, 'a', (one) => isCompleted(one) && getMessages(one).length === 6);
+  const session = await untilSession(store, 'a', (one) => isCompleted(one) && one.messages().length === 6);
   expect(errors).toHaveLength(1);
   expect(session.summary?.queued).toBeUndefined();
 });
@@ -206,10 +203,10 @@ test('a session that fails again and again backs off, is suspended with its erro
   expect((await store.listSessions({ status: 'suspended' })).sessions).toHaveLength(1);
   expect(worker.stats()).toMatchObject({ failures: [], counts: { suspended: 1, failures: 4 } });
   isBroken = false;
-  expect(await resumeSession(session, { by: 'Ann' })).toBe(true);
+  await session.resume({ by: 'Ann' });
   const ended = await untilSession(store, 'a', isCompleted);
   expect(ended.summary).not.toHaveProperty('suspended');
-  expect(await resumeSession(session)).toBe(false);
+  await expect(session.resume()).rejects.toMatchObject({ code: 'CONVERSATION_NOT_FOUND' });
 });
 
 test('a late ring does not run a session that workers gave up on; an input does', async () => {
@@ -247,7 +244,7 @@ test('stopping waits for what runs; what takes too long is left for the next wor
   model.say('Whole.');
   model.say(undefined);
   const session = await untilSession(store, 'a', isCompleted);
-  expect(getMessages(session).at(-1)).toMatchObject({ content: [{ text: 'Whole.' }] });
+  expect(session.messages().at(-1)).toMatchObject({ content: [{ text: 'Whole.' }] });
 });
 
 test('a run that is silent for too long is reported once and fails the health check; it may be stopped, for a person', async () => {

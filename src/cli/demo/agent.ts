@@ -11,7 +11,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { messageOf } from '../../core/errors.ts';
 import { textOf } from '../../core/messages.ts';
-import { getPendingToolCalls } from '../../core/views.ts';
 import { createAdapter } from '../../loop/create-adapter.ts';
 import type { Prompt } from '../../loop/define-prompt.ts';
 import type { EvaluationEvent, ProviderAdapter } from '../../loop/provider-adapter.ts';
@@ -75,7 +74,7 @@ async function runSession(adapter: ProviderAdapter, prompt: Prompt, session: Ses
     maxTurns: MAX_TURNS,
     onEvent: reportEvent,
   });
-  const pending = getPendingToolCalls(session);
+  const pending = session.pending();
   return {
     type: 'done',
     status,

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type ConversationMessage, textOf } from '../../core/messages.ts';
-import { getMessages } from '../../core/views.ts';
 import { openSession } from '../../session/session.ts';
 import { sqliteStore } from '../../stores/sqlite/sqlite-store.ts';
 import { terminal } from '../terminal.ts';
@@ -59,7 +58,7 @@ interface Look {
 async function lookAt(dir: string): Promise<Look> {
   const store = await sqliteStore(join(dir, 'agent.db'), { readOnly: true });
   const session = await openSession({ store, id: SESSION_ID, readOnly: true });
-  const messages = getMessages(session);
+  const messages = session.messages();
   await store.close();
   const calls = messages.flatMap(callsIn).length;
   const results = messages.filter((message) => message.role === 'tool').length;

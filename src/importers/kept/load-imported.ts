@@ -5,7 +5,6 @@ import type { SessionConversationState } from '../../conversation/state.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import type { ConversationMessage } from '../../core/messages.ts';
-import { getMessages } from '../../core/views.ts';
 import type { Store } from '../../ports/store.ts';
 import type { AnySession } from '../../session/session.ts';
 import type { Architecture } from '../../transcripts/agent-names.ts';
@@ -40,7 +39,7 @@ export async function messagesOf(
   session: AnySession,
   options: ImportedMessagesOptions = {},
 ): Promise<readonly ConversationMessage[]> {
-  if (!session.summary?.source) return await session.resolve(getMessages(session));
+  if (!session.summary?.source) return await session.resolve(session.messages());
   const { architecture, raw } = await loadImported(session.store, session.id);
   return transcriptToMessages(architecture, raw, options);
 }

@@ -1,18 +1,15 @@
-import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import type { InputContent, Settlement } from '../../core/events.ts';
 import type { CallRef } from '../../core/messages.ts';
-import { getQueuedInputs } from '../../core/views.ts';
-import { type CancelOptions, cancelEvaluation } from '../../loop/cancel-evaluation.ts';
-import {
-  type AbandonOptions,
-  abandonEvaluation,
-  type ResumeOptions,
-  resumeEvaluation,
-} from '../../loop/evaluation-decisions.ts';
-import { type ApproveOptions, approveToolCall, denyToolCall, settleToolCall } from '../../loop/settle.ts';
+import type {
+  AbandonOptions,
+  ApproveOptions,
+  CancelOptions,
+  DecisionOptions,
+  DenyOptions,
+  ResumeOptions,
+} from '../../core/session-decisions.ts';
 import type { SendOptions } from '../../session/send-input.ts';
-import type { AnySession } from '../../session/session.ts';
-import { resumeSession } from '../../worker/suspend-session.ts';
 import { type ForkRequest, forkAtBlock } from '../fork-at-block.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import { actOn, given, type Route, type RouteRequest, type ServerContext, sessionIdOf, withSession } from '../route.ts';
@@ -80,12 +77,12 @@ export const ACTING_ROUTES: readonly Route[] = [
   {
     method: 'POST',
     path: '/sessions/:id/cancel',
-    name: 'cancelEvaluation',
+    name: 'cancel',
     summary: 'Stops an evaluation; the newest open one unless one is named',
     body: { schema: bodyOf({ evaluationId: NAME, reason: TEXT, by: BY }), isOptional: true },
     response: ACCEPTED,
     handle: (context, request) =>
-      actOn(context, request, (session) => done(cancelEvaluation(session, request.body as CancelOptions))),
+      actOn(context, request, (session) => done(session.cancel(request.body as CancelOptions))),
   },
   {
     method: 'POST',
@@ -98,38 +95,39 @@ export const ACTING_ROUTES: readonly Route[] = [
       description: 'What was stopped',
       schema: resultOf({ cancelled: { type: 'boolean' }, withdrawn: { type: 'array', items: TEXT } }),
     },
-    handle: (context, request) =>
-      actOn(context, request, (session) => stop(session, request.body as { readonly by?: string })),
+    handle: (context, request) => actOn(context, request, (session) => session.stop(request.body as DecisionOptions)),
   },
   {
     method: 'POST',
     path: '/sessions/:id/resume',
-    name: 'resumeEvaluation',
+    name: 'resume',
     summary:
       'Continues a suspended evaluation, with higher limits if some are given, or a session that workers gave up on',
     body: {
       schema: bodyOf({
         evaluationId: NAME,
-        budget: bodyOf({ maxTokens: LIMIT, maxInputTokens: LIMIT, maxOutputTokens: LIMIT, maxCostUsd: LIMIT }),
-        maxTurns: COUNT,
+        raise: bodyOf({
+          budget: bodyOf({ maxTokens: LIMIT, maxInputTokens: LIMIT, maxOutputTokens: LIMIT, maxCostUsd: LIMIT }),
+          maxTurns: COUNT,
+        }),
         by: BY,
       }),
       isOptional: true,
     },
     response: ACCEPTED,
     handle: (context, request) =>
-      actOn(context, request, (session) => done(resume(session, request.body as ResumeOptions))),
+      actOn(context, request, (session) => done(session.resume(request.body as ResumeOptions))),
   },
   {
     method: 'POST',
     path: '/sessions/:id/abandon',
-    name: 'abandonEvaluation',
+    name: 'abandon',
     summary: 'Gives up an evaluation that is suspended or has failed',
     body: { schema: bodyOf({ evaluationId: NAME, reason: TEXT, by: BY }), isOptional: true },
     response: { status: 200, description: 'It is abandoned', schema: DONE },
     errors: [409],
     handle: (context, request) =>
-      actOn(context, request, (session) => done(abandonEvaluation(session, request.body as AbandonOptions))),
+      actOn(context, request, (session) => done(session.abandon(request.body as AbandonOptions))),
   },
   {
     method: 'POST',
@@ -142,7 +140,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);
-        return done(approveToolCall(session, call, rest as ApproveOptions));
+        return done(session.approve(call, rest as ApproveOptions));
       }),
   },
   {
@@ -156,8 +154,7 @@ export const ACTING_ROUTES: readonly Route[] = [
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);
-        const { reason, by } = rest as { readonly reason?: string; readonly by?: string };
-        return done(denyToolCall(session, call, reason, given({ by })));
+        return done(session.deny(call, rest as DenyOptions));
       }),
   },
   {
@@ -176,8 +173,8 @@ export const ACTING_ROUTES: readonly Route[] = [
     handle: (context, request) =>
       actOn(context, request, (session) => {
         const { call, rest } = splitCall(request.body);
-        const { by, ...how } = rest as { readonly by?: string };
-        return done(settleToolCall(session, call, settlementOf(how), given({ by })));
+        const { by, ...how } = rest as DecisionOptions;
+        return done(session.settle(call, how as Settlement, given({ by })));
       }),
   },
   {
@@ -253,33 +250,10 @@ async function deleteSession({ store }: ServerContext, request: RouteRequest): P
   throw new HoldfastError('SESSION_NOT_FOUND', `there is no session ${id}`);
 }
 
-async function stop(
-  session: AnySession,
-  options: { readonly by?: string },
-): Promise<{ readonly cancelled: boolean; readonly withdrawn: readonly string[] }> {
-  const withdrawn: string[] = [];
-  for (const { id } of getQueuedInputs(session)) if (await session.withdraw(id, options)) withdrawn.push(id);
-  try {
-    await cancelEvaluation(session, options);
-    return { cancelled: true, withdrawn };
-  } catch (error) {
-    if (!isHoldfastError(error, 'CONVERSATION_NOT_FOUND')) throw error;
-    return { cancelled: false, withdrawn };
-  }
-}
-
 /** The call that a body names, and the rest of the body. */
 function splitCall(body: Readonly<Record<string, unknown>>): { readonly call: CallRef; readonly rest: object } {
   const { evaluationId, turn, callId, attempt, ...rest } = body;
   return { call: given({ evaluationId, turn, callId, attempt }) as unknown as CallRef, rest };
-}
-
-function settlementOf(rest: object): Settlement {
-  const isResult = 'result' in rest;
-  const isRerun = 'rerun' in rest;
-  if (isResult === isRerun) throw invalid('settle a call with either result or rerun: true');
-  if (isRerun && ('isError' in rest || rest.rerun !== true)) throw invalid('rerun is true, and has no isError');
-  return rest as Settlement;
 }
 
 async function done(act: Promise<void>): Promise<object> {
@@ -289,10 +263,4 @@ async function done(act: Promise<void>): Promise<object> {
 
 function invalid(why: string): HoldfastError {
   return new HoldfastError('INVALID_ARGUMENT', why);
-}
-
-/** Workers run the session again if they gave up on it; otherwise its suspended evaluation continues. */
-async function resume(session: AnySession, options: ResumeOptions): Promise<void> {
-  if (!session.summary?.suspended) return resumeEvaluation(session, options);
-  await resumeSession(session, given({ by: options.by }));
 }

@@ -5,15 +5,14 @@ import { isHoldfastError } from '../../core/errors.ts';
 import type { CallState, Evaluation } from '../../core/evaluations.ts';
 import type { SessionEvent } from '../../core/events.ts';
 import { formatTailCursor, parseTailCursor } from '../../core/tail-cursor.ts';
-import { getConversationState, getMessages, getPendingToolCalls, getQueuedInputs } from '../../core/views.ts';
 import { exportConversation } from '../../importers/export-conversation.ts';
 import { conversationOf, messagesOf } from '../../importers/kept/load-imported.ts';
-import { readCallArguments } from '../../loop/call-arguments.ts';
+import { readCallArguments } from '../../session/people/call-arguments.ts';
 import type { AnySession, Session } from '../../session/session.ts';
 import type { ExportFormat } from '../../transcripts/export/export-with.ts';
 import { logConverter } from '../../transcripts/own-log.ts';
 import { afterLongTurn } from '../long-turns.ts';
-import { type Route, sessionIdOf, withSession } from '../route.ts';
+import { type Route, type RouteRequest, sessionIdOf, withSession } from '../route.ts';
 import { COUNT, listOf, resultOf, TEXT } from './schemas.ts';
 
 const EVALUATION = { type: 'string', description: 'the id of an evaluation' } as const;
@@ -57,7 +56,7 @@ export const SESSION_ROUTES: readonly Route[] = [
           cursor: formatTailCursor({ incarnation, seq }),
           summary,
           queued: session.state.record.inbox.queued,
-          pending: getPendingToolCalls(session).length,
+          pending: session.pending().length,
           ...(lease && { lease }),
           ...(runner && { runner }),
           ...(context.processes && { processes: context.processes.list(id) }),
@@ -124,7 +123,7 @@ export const SESSION_ROUTES: readonly Route[] = [
           readonly continued?: boolean;
         };
         if (session.summary?.source) return { messages: await messagesOf(session) };
-        const messages = getMessages(session, evaluation, { continued: continued === true });
+        const messages = session.messages({ evaluationId: evaluation, continued });
         return { messages: await session.resolve(messages) };
       }),
   },
@@ -132,16 +131,16 @@ export const SESSION_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/sessions/:id/turns',
     name: 'getTurns',
-    summary: 'One evaluation as turns; the newest unless one is named',
+    summary: 'The responses with their calls and results, of the main conversation unless an evaluation is named',
     query: { evaluation: EVALUATION },
     response: {
       status: 200,
-      description: 'The evaluation as ConversationState, or null when there is none',
-      schema: resultOf({ conversation: { anyOf: [{ type: 'object' }, { type: 'null' }] } }),
+      description: 'The turns, oldest first',
+      schema: resultOf({ turns: listOf('ConversationTurn') }),
     },
     handle: (context, request) =>
       withSession(context, request, (session) => ({
-        conversation: getConversationState(session, request.query.evaluation as string | undefined) ?? null,
+        turns: session.turns(namedEvaluation(request)),
       })),
   },
   {
@@ -165,7 +164,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     name: 'getQueue',
     summary: 'Queued inputs, in sending order',
     response: { status: 200, description: 'The inputs', schema: resultOf({ inputs: listOf('QueuedInput') }) },
-    handle: (context, request) => withSession(context, request, (session) => ({ inputs: getQueuedInputs(session) })),
+    handle: (context, request) => withSession(context, request, (session) => ({ inputs: session.queue() })),
   },
   {
     method: 'GET',
@@ -180,7 +179,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     },
     handle: (context, request) =>
       withSession(context, request, async (session) => {
-        const calls = getPendingToolCalls(session, request.query.evaluation as string | undefined);
+        const calls = session.pending(namedEvaluation(request));
         return { calls: await Promise.all(calls.map((call) => withExactArguments(session, call))) };
       }),
   },
@@ -283,4 +282,9 @@ async function withExactArguments(session: AnySession, call: CallState): Promise
     if (isHoldfastError(error, 'CONTENT_NOT_FOUND') || isHoldfastError(error, 'TOOL_CALL_NOT_FOUND')) return call;
     throw error;
   }
+}
+
+/** The evaluation that a request names, as the option of a view. */
+function namedEvaluation({ query }: RouteRequest): { readonly evaluationId: string | undefined } {
+  return { evaluationId: query.evaluation as string | undefined };
 }

@@ -2,12 +2,10 @@
 
 import { HoldfastError, messageOf } from '../../core/errors.ts';
 import type { Evaluation } from '../../core/evaluations.ts';
-import { getPendingToolCalls, getQueuedInputs } from '../../core/views.ts';
 import type { UiChunk } from '../../interop/ui-chunks.ts';
 import { readUiPost, type UiDecision } from '../../interop/ui-input.ts';
 import { UiMessageStream, type UiMessageStreamOptions } from '../../interop/ui-message-stream.ts';
 import { shownUiMessages } from '../../interop/ui-messages.ts';
-import { approveToolCall, denyToolCall } from '../../loop/settle.ts';
 import type { AnySession } from '../../session/session.ts';
 import { refusalOf } from '../http-error.ts';
 import { actOn, type Route, type RouteRequest, type ServerContext, withSession } from '../route.ts';
@@ -103,13 +101,13 @@ async function decide(
   decisions: readonly UiDecision[],
 ): Promise<UiMessageStreamOptions> {
   const { seq } = session;
-  const calls = new Map(getPendingToolCalls(session, evaluationId).map((call) => [callName(call), call]));
+  const calls = new Map(session.pending({ evaluationId }).map((call) => [callName(call), call]));
   for (const { approvalId, isApproved, reason } of decisions) {
     const call = calls.get(approvalId);
     // A message that was decided before is posted whole with later decisions.
     if (!call || call.approval) continue;
-    if (isApproved) await approveToolCall(session, call, reason === undefined ? {} : { note: reason });
-    else await denyToolCall(session, call, reason);
+    if (isApproved) await session.approve(call, reason === undefined ? {} : { note: reason });
+    else await session.deny(call, reason === undefined ? {} : { reason });
   }
   if (!session.state.record.evaluations.get(evaluationId)) {
     throw new HoldfastError('CONVERSATION_NOT_FOUND', `session ${session.id} has no evaluation ${evaluationId}`);
@@ -137,7 +135,7 @@ async function reconnect(context: ServerContext, request: RouteRequest): Promise
 function runningStream(session: AnySession): UiMessageStreamOptions | undefined {
   const newest = session.state.record.evaluations.items.toArray().findLast(isMain);
   if (newest?.status === 'running') return streamOfEvaluation(session, newest);
-  const next = getQueuedInputs(session).find(({ waitsFor }) => waitsFor === undefined);
+  const next = session.queue().find(({ waitsFor }) => waitsFor === undefined);
   return next && { inputId: next.id };
 }
 

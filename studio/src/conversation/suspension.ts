@@ -2,7 +2,7 @@
 import type { UnknownReconcile } from 'holdfast';
 
 const HINT =
-  /[;:,]\s(?:[^;:]*\b(?:approveToolCall|settleToolCall|resumeEvaluation|abandonEvaluation|resumeCancelled|maxTurns|run again)\b.*|(?:find out, then|resume|run it again) .*)$/s;
+  /[;:,]\s(?:[^;:]*\b(?:session\.\w+|\w+ToolCall|\w+Evaluation|resumeCancelled|maxTurns|run again)\b.*|(?:find out, then|resume|run it again) .*)$/s;
 const APPROVAL = /^"(.*?)" needs approval(?: \((.*)\))?/s;
 const OUTCOME = /^"(.*?)" was started and may have happened(?:, and (.*))?/s;
 

@@ -1,10 +1,10 @@
 import type { ApprovalItem } from 'holdfast/server';
 import { useId, useState } from 'react';
+import { sessionActions } from '../api/session-actions.ts';
 import { useNow } from '../ui/ago.tsx';
 import { Button } from '../ui/button.tsx';
 import { roughly } from '../ui/format.ts';
 import { CallHeading } from './call-heading.tsx';
-import { approve, deny } from './decide.ts';
 import type { FormProps } from './form-props.ts';
 import { argumentsOf } from './waiting.ts';
 
@@ -50,7 +50,9 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
         <Button
           kind="primary"
           disabled={problem !== undefined || attempt.isRunning}
-          onClick={() => void decide(() => approve(session.id, call, isEdited ? { arguments: JSON.parse(text) } : {}))}
+          onClick={() =>
+            void decide(() => sessionActions(session.id).approve(call, isEdited ? { arguments: JSON.parse(text) } : {}))
+          }
         >
           {isEdited ? 'Approve with these arguments' : 'Approve'}
         </Button>
@@ -70,7 +72,11 @@ export function ApprovalForm({ item, attempt, onDone }: FormProps<ApprovalItem>)
         <Button
           kind="danger"
           disabled={attempt.isRunning}
-          onClick={() => void decide(() => deny(session.id, call, reason.trim()))}
+          onClick={() =>
+            void decide(() =>
+              sessionActions(session.id).deny(call, reason.trim() === '' ? {} : { reason: reason.trim() }),
+            )
+          }
         >
           Deny
         </Button>

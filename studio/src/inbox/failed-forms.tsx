@@ -1,10 +1,10 @@
 import type { FailedItem, StoppedItem } from 'holdfast/server';
 import { useState } from 'react';
+import { sessionActions } from '../api/session-actions.ts';
 import { Button } from '../ui/button.tsx';
 import { count } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
 import { ConfirmGiveUp } from './confirm-give-up.tsx';
-import { abandon, resume } from './decide.ts';
 import type { FormProps } from './form-props.ts';
 
 /** An evaluation that failed while further messages wait: giving it up lets them run. */
@@ -12,7 +12,7 @@ export function FailedForm({ item, attempt, onDone }: FormProps<FailedItem>) {
   const { session, message } = item;
   const [asks, setAsks] = useState(false);
   const go = async (): Promise<void> => {
-    if (await attempt.run(() => abandon(session.id))) onDone();
+    if (await attempt.run(() => sessionActions(session.id).abandon())) onDone();
   };
   return (
     <section aria-label="Failed" className="flex flex-wrap items-center gap-3">
@@ -34,7 +34,7 @@ export function FailedForm({ item, attempt, onDone }: FormProps<FailedItem>) {
 export function GivenUpForm({ item, attempt, onDone }: FormProps<StoppedItem>) {
   const { session, message, attempts } = item;
   const go = async (): Promise<void> => {
-    if (await attempt.run(() => resume(session.id))) onDone();
+    if (await attempt.run(() => sessionActions(session.id).resume())) onDone();
   };
   return (
     <section aria-label="Workers gave up" className="flex flex-wrap items-center gap-3">

@@ -1,13 +1,17 @@
+import type { ClientActions } from 'holdfast/react';
 import type { LimitItem, ProviderItem } from 'holdfast/server';
 import { type ReactNode, useState } from 'react';
+import { sessionActions } from '../api/session-actions.ts';
 import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
 import { BUDGET_LIMITS, type BudgetLimit, limitToRaise, suggestedMax } from './budget-limits.ts';
 import { ConfirmGiveUp } from './confirm-give-up.tsx';
-import { abandon, type Raise, resume } from './decide.ts';
 import type { FormProps } from './form-props.ts';
+
+/** A limit that is raised; another one stays as it is. */
+type Raise = NonNullable<NonNullable<Parameters<ClientActions['resume']>[0]>['raise']>;
 
 const HEADINGS: Readonly<Record<LimitItem['reason'], string>> = {
   BUDGET_EXCEEDED: 'Its budget is spent',
@@ -21,7 +25,7 @@ export function LimitForm({ item, attempt, onDone }: FormProps<LimitItem>) {
   const tokens = usage.inputTokens + usage.outputTokens;
   const used = [count(turns, 'turn'), `${compact(tokens)} tokens`, usage.costUsd !== undefined && money(usage.costUsd)];
   const go = async (raise: Raise): Promise<void> => {
-    if (await attempt.run(() => resume(session.id, raise))) onDone();
+    if (await attempt.run(() => sessionActions(session.id).resume({ raise }))) onDone();
   };
   return (
     <Waiting heading={HEADINGS[reason]} message={waitSentence(reason, message)} {...{ item, attempt, onDone }}>
@@ -72,7 +76,7 @@ type OfSession = FormProps<{ readonly session: { readonly id: string } }>;
 
 function Resume({ item, attempt, onDone, label }: OfSession & { readonly label: string }) {
   const go = async (): Promise<void> => {
-    if (await attempt.run(() => resume(item.session.id))) onDone();
+    if (await attempt.run(() => sessionActions(item.session.id).resume())) onDone();
   };
   return (
     <Button kind="primary" disabled={attempt.isRunning} onClick={() => void go()}>
@@ -87,7 +91,7 @@ function Waiting(
   const { item, attempt, onDone, heading, message, children } = props;
   const [asks, setAsks] = useState(false);
   const giveUp = async (): Promise<void> => {
-    if (await attempt.run(() => abandon(item.session.id))) onDone();
+    if (await attempt.run(() => sessionActions(item.session.id).abandon())) onDone();
   };
   return (
     <section aria-label={heading} className="flex flex-col gap-2">

@@ -1,5 +1,7 @@
+import type { ClientActions } from 'holdfast/react';
 import type { OutcomeItem } from 'holdfast/server';
 import { useState } from 'react';
+import { sessionActions } from '../api/session-actions.ts';
 import { JsonView } from '../conversation/json-view.tsx';
 import { reconcileSentence } from '../conversation/suspension.ts';
 import { ToolProgress } from '../conversation/tool-progress.tsx';
@@ -7,7 +9,6 @@ import { Button } from '../ui/button.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { sentence } from '../ui/problem.tsx';
 import { CallHeading } from './call-heading.tsx';
-import { settle } from './decide.ts';
 import type { FormProps } from './form-props.ts';
 import { argumentsOf } from './waiting.ts';
 
@@ -17,8 +18,8 @@ export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
   const [result, setResult] = useState('');
   const [asks, setAsks] = useState(false);
   const id = `${call.evaluationId}/${call.turn}/${call.callId}`;
-  const decide = async (how: Parameters<typeof settle>[2]): Promise<void> => {
-    if (await attempt.run(() => settle(session.id, call, how))) onDone();
+  const decide = async (how: Parameters<ClientActions['settle']>[1]): Promise<void> => {
+    if (await attempt.run(() => sessionActions(session.id).settle(call, how))) onDone();
   };
   const found = item.reconcile && reconcileSentence(item.reconcile);
   const given = result.trim() === '' ? undefined : result.trim();

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo } from 'react';
-import { resume } from '../inbox/decide.ts';
+import { sessionActions } from '../api/session-actions.ts';
 import { Link } from '../shell/link.tsx';
 import { addressOf } from '../shell/router.ts';
 import { Ago, useNow } from '../ui/ago.tsx';
@@ -20,7 +20,7 @@ export function WorkersView() {
   const attempt = useAttempt();
   useListKeys('session');
   const retry = async (id: string): Promise<void> => {
-    if (await attempt.run(() => resume(id))) refresh();
+    if (await attempt.run(() => sessionActions(id).resume())) refresh();
   };
   return (
     <>

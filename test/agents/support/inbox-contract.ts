@@ -5,12 +5,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { StatefulAdapter, StatefulOptions } from '../../../src/agents/stateful-adapter.ts';
 import { textOf } from '../../../src/core/messages.ts';
-import { getMessages, getQueuedInputs } from '../../../src/core/views.ts';
 import { checkCoherence } from '../../../src/history/coherence.ts';
-import { cancelEvaluation } from '../../../src/loop/cancel-evaluation.ts';
 import { definePrompt } from '../../../src/loop/define-prompt.ts';
 import { defineTool } from '../../../src/loop/define-tool.ts';
-import { approveToolCall } from '../../../src/loop/settle.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import { openSession, type Session } from '../../../src/session/session.ts';
 import { memoryStore } from '../../../src/stores/memory.ts';
@@ -131,7 +128,7 @@ export function inboxContract(agent: InboxAgent): void {
         turn === 1 ? { text: 'I begin.', toolCalls: [call('act', 'toolu_act')] } : 'answered',
       );
       const prompt = doing(async (signal) => {
-        await cancelEvaluation(sender);
+        await sender.cancel();
         await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
       });
       await sender.send(FIRST);
@@ -163,7 +160,7 @@ export function inboxContract(agent: InboxAgent): void {
       await sender.send(FIRST);
       const running = adapter.run(plain, { session });
       await server.held('answer');
-      await cancelEvaluation(sender);
+      await sender.cancel();
       expect(await running).toMatchObject({ status: 'suspended', responses: [{ reason: 'CANCELLED' }] });
       await sender.send(SECOND);
       expect(await adapter.run(plain, { session })).toMatchObject({ responses: [{ status: 'completed' }] });
@@ -233,7 +230,7 @@ export function inboxContract(agent: InboxAgent): void {
         status: 'idle',
         responses: [{ status: 'completed', text: 'answer 2', turns: 2 }],
       });
-      expect(getMessages(session).map(({ role }) => role)).toEqual([
+      expect(session.messages().map(({ role }) => role)).toEqual([
         'system',
         'user',
         'assistant',
@@ -242,10 +239,10 @@ export function inboxContract(agent: InboxAgent): void {
         'user',
         'assistant',
       ]);
-      expect(getMessages(session)[5]).toMatchObject({ content: [{ text: STEER }] });
+      expect(session.messages()[5]).toMatchObject({ content: [{ text: STEER }] });
       expect(told(server, FIRST, STEER)).toEqual([1, 1]);
-      expect(getQueuedInputs(session)).toEqual([]);
-      expect(checkCoherence(getMessages(session)).violations).toEqual([]);
+      expect(session.queue()).toEqual([]);
+      expect(checkCoherence(session.messages()).violations).toEqual([]);
       await sender.send(SECOND);
       expect(await adapter.run(prompt, { session })).toMatchObject({
         status: 'idle',
@@ -279,12 +276,12 @@ export function inboxContract(agent: InboxAgent): void {
       const waiting = await adapter.run(prompt, { session });
       expect(waiting).toMatchObject({ status: 'suspended', responses: [{ reason: 'APPROVAL_REQUIRED' }] });
       expect(await sender.send(STEER, { mode: 'steer' })).toMatchObject({ waitsFor: 'APPROVAL_REQUIRED' });
-      for (const pending of waiting.responses[0]?.pending ?? []) await approveToolCall(session, pending);
+      for (const pending of waiting.responses[0]?.pending ?? []) await session.approve(pending);
       expect(await adapter.run(prompt, { session })).toMatchObject({
         status: 'idle',
         responses: [{ text: 'answered' }],
       });
-      expect(getMessages(session).map(({ role }) => role)).toEqual([
+      expect(session.messages().map(({ role }) => role)).toEqual([
         'system',
         'user',
         'assistant',
@@ -367,13 +364,13 @@ export function inboxContract(agent: InboxAgent): void {
             responses: [{ status: 'completed' }, { status: 'completed' }],
           });
           expect(told(server, FIRST, STEER, SECOND)).toEqual([1, 1, 1]);
-          const messages = getMessages(session);
+          const messages = session.messages();
           const texts = messages.map((message) => textOf(message));
           const steer = texts.indexOf(STEER);
           expect(texts.lastIndexOf(STEER)).toBe(steer);
           expect(messages[steer - 1]).toMatchObject({ role: 'tool' });
           expect(texts.filter((text) => text === SECOND)).toHaveLength(1);
-          expect(getQueuedInputs(session)).toEqual([]);
+          expect(session.queue()).toEqual([]);
           expect(effectsIn(directory).filter((line) => line === 'step x')).toHaveLength(1);
           expect(effectsIn(directory).filter((line) => line === 'note n').length).toBeLessThan(2);
           expect(server.refusals).toEqual([]);

@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { AgentProcessState } from '../../../src/agents/agent-process.ts';
 import { adapterStates } from '../../../src/core/session-view.ts';
-import { getMessages } from '../../../src/core/views.ts';
 import type { EvaluationResponse, ProviderAdapter } from '../../../src/loop/provider-adapter.ts';
-import { settleToolCall } from '../../../src/loop/settle.ts';
 import { openSession, type Session } from '../../../src/session/session.ts';
 import { sqliteStore } from '../../../src/stores/sqlite/sqlite-store.ts';
 import { POINTS, SEED } from '../../support/random.ts';
@@ -263,7 +261,7 @@ export function killMatrix(agent: KilledAgent): void {
             pending: [{ callId: unknown }],
           });
           expect(livingIn(home)).toEqual([]);
-          for (const call of response.pending) await settleToolCall(session, call, { result: SETTLED });
+          for (const call of response.pending) await session.settle(call, { result: SETTLED });
           response = await resume();
         }
 
@@ -309,7 +307,7 @@ function livingIn(home: string): readonly string[] {
 
 async function hasEnded(session: Session, callId: string): Promise<boolean> {
   await session.refresh();
-  return getMessages(session).some((message) => message.role === 'tool' && message.toolCallId === callId);
+  return session.messages().some((message) => message.role === 'tool' && message.toolCallId === callId);
 }
 
 async function agentPid(session: Session): Promise<number> {

@@ -6,13 +6,11 @@
 import { z } from 'zod';
 import { compose, estimateTokens, slidingWindow, summarize, truncateToolResults } from '../../../src/history.ts';
 import {
-  approveToolCall,
   type ConversationMessage,
   createAdapter,
   definePrompt,
   defineSubagent,
   defineTool,
-  getPendingToolCalls,
   type ModelRequest,
   openSession,
   type ScriptedTurn,
@@ -189,7 +187,7 @@ const prepare = {
 };
 await adapter.evaluate(prompt, { ...prepare, resume: 'auto' });
 await pause(120);
-for (const call of getPendingToolCalls(session)) await approveToolCall(session, call, { by: 'ada' });
+for (const call of session.pending()) await session.approve(call, { by: 'ada' });
 await adapter.evaluate(prompt, { ...prepare, resume: 'auto' });
 await adapter.evaluate(prompt, {
   session,

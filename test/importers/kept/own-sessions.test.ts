@@ -1,14 +1,7 @@
 /** What an imported session refuses, and how a session of our own begins from it (D55, D75). */
 import { describe, expect, test } from 'vitest';
 import { checkCoherence } from '../../../src/history.ts';
-import {
-  createAdapter,
-  definePrompt,
-  getMessages,
-  memoryStore,
-  openSession,
-  scriptedModel,
-} from '../../../src/index.ts';
+import { createAdapter, definePrompt, memoryStore, openSession, scriptedModel } from '../../../src/index.ts';
 import type { Store } from '../../../src/ports/store.ts';
 import {
   continueTranscript,
@@ -91,7 +84,7 @@ describe('continuing an imported session', () => {
     const { text } = await adapter.evaluate(ask, { session, continues: true, input: 'next' });
     expect(text).toBe('4'); // system, two prompts, the new one
     expect(JSON.stringify(await conversationOf(session))).toContain('prompt 1');
-    expect((await messagesOf(session)).length).toBe(getMessages(session).length);
+    expect((await messagesOf(session)).length).toBe(session.messages().length);
     await expect(continueTranscript(store, ID)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
@@ -123,7 +116,7 @@ describe('continuing an imported session', () => {
       for (let i = 0; i < blocks.length; i += step) {
         const at = blocks[i]?.id ?? '';
         const forked = await continueTranscript(store, id, { at });
-        const messages = getMessages(forked);
+        const messages = forked.messages();
         expect(checkCoherence(messages), `${id} at ${at}`).toMatchObject({ ok: true });
         expect(messages.length).toBeGreaterThanOrEqual(previous);
         expect(messages.length).toBeLessThanOrEqual(all.length);
@@ -135,7 +128,7 @@ describe('continuing an imported session', () => {
       const last = blocks.at(-1);
       if (last) {
         const whole = await continueTranscript(store, id, { at: last.id });
-        expect(getMessages(whole).map(({ id: message }) => message)).toEqual(all.map(({ id: message }) => message));
+        expect(whole.messages().map(({ id: message }) => message)).toEqual(all.map(({ id: message }) => message));
       }
     }
     expect(cuts).toBeGreaterThan(150);

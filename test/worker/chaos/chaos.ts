@@ -12,9 +12,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import {
-  approveToolCall,
-  getMessages,
-  getPendingToolCalls,
   isHoldfastError,
   memoryStore,
   openSession,
@@ -95,9 +92,9 @@ function isIdle({ summary }: Session): boolean {
 }
 
 async function approveAll(session: Session): Promise<void> {
-  for (const call of getPendingToolCalls(session)) {
+  for (const call of session.pending()) {
     if (call.status === 'pending' && call.approvalRequest && !call.approval)
-      await approveToolCall(session, call, { by: 'the approver' });
+      await session.approve(call, { by: 'the approver' });
   }
 }
 
@@ -105,7 +102,7 @@ async function approveAll(session: Session): Promise<void> {
 function comparable(session: Session): readonly unknown[] {
   const { evaluations } = session.state.record;
   const isLate = (id: string): boolean => {
-    const first = getMessages(session, id).find(({ role }) => role === 'user');
+    const first = session.messages({ evaluationId: id }).find(({ role }) => role === 'user');
     return first !== undefined && isSteer(first);
   };
   const own = evaluations.items.filter(({ id }) => !isLate(id));
@@ -346,7 +343,8 @@ class Chaos {
         const got = comparable(session);
         if (JSON.stringify(got) !== JSON.stringify(this.#expected))
           this.#wrong.push(`${id} came to ${JSON.stringify(got.filter((one) => !this.#expected.includes(one)))}`);
-        const said = getMessages(session)
+        const said = session
+          .messages()
           .filter(({ role }) => role === 'user')
           .map(textOf);
         const steers = Array.from({ length: this.#steers.get(id) ?? 0 }, (_, n) => `steer ${n}`);

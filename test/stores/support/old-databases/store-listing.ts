@@ -3,7 +3,7 @@
  * every later version must read the same from that fixture.
  */
 import { createHash } from 'node:crypto';
-import { getMessages, openSession, type SessionInfo, type Store, textOf } from '../../../../src/index.ts';
+import { openSession, type SessionInfo, type Store, textOf } from '../../../../src/index.ts';
 import { steps } from './agents.ts';
 
 const QUERIES = ['harbour', 'beacon', 'reef', 'deck*', '"I will"', 'secret', 'forgotten', 'ünïcödé'];
@@ -82,7 +82,7 @@ async function listSession(store: Store, id: string, listed: SessionInfo): Promi
   for await (const event of store.read(id)) events.push(event as ListedEvent);
   const session = await openSession({ store, id, slices: [steps], readOnly: true });
   const evaluationIds = session.state.record.evaluations.items.map((evaluation) => evaluation.id);
-  const recorded = evaluationIds.flatMap((evaluationId) => getMessages(session, evaluationId));
+  const recorded = evaluationIds.flatMap((evaluationId) => session.messages({ evaluationId }));
   const messages = (await session.resolve(recorded)).map((message): ListedMessage => {
     const { evaluationId, turn, role } = message;
     return {

@@ -1,17 +1,12 @@
-import { HoldfastError } from '../core/errors.ts';
-import { type Evaluation, endedEvaluation, isOpen } from '../core/evaluations.ts';
-import type { SessionState } from '../core/fold.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import type { AnySession } from '../session/session.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { type Evaluation, endedEvaluation, isOpen } from '../../core/evaluations.ts';
+import type { SessionState } from '../../core/fold.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import type { CancelOptions } from '../../core/session-decisions.ts';
+import type { AnySession } from '../session.ts';
 
-/** Which evaluation is cancelled, and what is recorded with the request. */
-export interface CancelOptions {
-  /** The newest open evaluation of the main conversation unless given. */
-  readonly evaluationId?: string;
-  readonly reason?: string;
-  /** The person or program that cancels it. */
-  readonly by?: string;
-}
+/** The session of an evaluation that is cancelled. */
+type CancelledSession = Pick<AnySession, 'id' | 'state' | 'refresh' | 'append'>;
 
 const KNOWN: KnownOptions<CancelOptions> = { evaluationId: true, reason: true, by: true };
 
@@ -23,7 +18,7 @@ const KNOWN: KnownOptions<CancelOptions> = { evaluationId: true, reason: true, b
  * `resume: true` and `resume: { evaluationId }` continue the evaluation later; `resume: 'auto'` does not. When no process runs it, the
  * next run obeys the request first. An evaluation that has ended or does not exist is `CONVERSATION_NOT_FOUND`.
  */
-export async function cancelEvaluation(session: AnySession, options: CancelOptions = {}): Promise<void> {
+export async function cancelEvaluation(session: CancelledSession, options: CancelOptions = {}): Promise<void> {
   checkOptions(options);
   const { reason, by } = options;
   await session.refresh();
@@ -36,23 +31,27 @@ export async function cancelEvaluation(session: AnySession, options: CancelOptio
 
 function checkOptions(options: CancelOptions): void {
   if (typeof options !== 'object' || options === null) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'cancelEvaluation takes { evaluationId?, reason?, by? }');
+    throw new HoldfastError('INVALID_ARGUMENT', 'session.cancel takes { evaluationId?, reason?, by? }');
   }
-  refuseUnknownOptions('cancelEvaluation', options, KNOWN);
+  refuseUnknownOptions('session.cancel', options, KNOWN);
   for (const name of ['evaluationId', 'reason', 'by'] as const) {
     const value: unknown = options[name];
     if (value === undefined || typeof value === 'string') continue;
-    throw new HoldfastError('INVALID_ARGUMENT', `${name} of cancelEvaluation is a string, not ${typeof value}`);
+    throw new HoldfastError('INVALID_ARGUMENT', `${name} of session.cancel is a string, not ${typeof value}`);
   }
 }
 
 /** The evaluation, if it can still be stopped. */
-function evaluationToCancel(session: AnySession, state: SessionState, id: string | undefined): Evaluation {
+function evaluationToCancel(
+  { id: sessionId }: Pick<AnySession, 'id'>,
+  state: SessionState,
+  id: string | undefined,
+): Evaluation {
   const { evaluations } = state.record;
   const evaluation = id === undefined ? newestOpen(state) : evaluations.get(id);
   if (!evaluation) {
     const which = id === undefined ? 'open evaluation' : `evaluation ${id}`;
-    throw notFound(`session ${session.id} has no ${which} to cancel`);
+    throw notFound(`session ${sessionId} has no ${which} to cancel`);
   }
   const ended = endedEvaluation(evaluations, evaluation.id);
   if (ended) throw notFound(`evaluation ${ended.id} is ${ended.status}; nothing is left to cancel`);

@@ -1,11 +1,13 @@
-import { HoldfastError } from '../core/errors.ts';
-import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
-import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../core/events.ts';
-import type { SessionState } from '../core/fold.ts';
-import { type CallRef, callsOf } from '../core/messages.ts';
-import { liveLease } from '../session/live-lease.ts';
-import type { AnySession } from '../session/session.ts';
-import { lateModule } from '../stores/late-module.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../../core/evaluations.ts';
+import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../../core/events.ts';
+import type { SessionState } from '../../core/fold.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import { type CallRef, callsOf } from '../../core/messages.ts';
+import type { ApproveOptions, DecisionOptions, DenyOptions } from '../../core/session-decisions.ts';
+import { lateModule } from '../../stores/late-module.ts';
+import { liveLease } from '../live-lease.ts';
+import type { AnySession } from '../session.ts';
 import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
 
 /**
@@ -13,16 +15,20 @@ import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
  * first decision wins, from whichever process: the call is checked again before every try of the append (D67).
  */
 
+/** The session of a call that is decided. */
+type CallSession = Pick<AnySession, 'id' | 'store' | 'incarnation' | 'clock' | 'state' | 'refresh' | 'append'>;
+
+const SETTLE: KnownOptions<DecisionOptions> = { by: true };
+
 /** Settles a call whose outcome is unknown: gives its result, or allows it to run again (D18). */
-export async function settleToolCall(
-  session: AnySession,
+export async function settleCall(
+  session: CallSession,
   call: CallRef,
   how: Settlement,
-  options: { readonly by?: string } = {},
+  options: DecisionOptions = {},
 ): Promise<void> {
-  if (!('result' in how) && how.rerun !== true) {
-    throw new HoldfastError('INVALID_ARGUMENT', 'settle a call with { result } or { rerun: true }');
-  }
+  refuseUnknownOptions('session.settle', options, SETTLE);
+  checkSettlement(how);
   await session.refresh();
   const before = openCall(session, session.state, call);
   await refuseWhileRunning(session, before);
@@ -44,19 +50,18 @@ export async function settleToolCall(
   });
 }
 
-/** The approver, and what else is recorded with the approval. */
-export interface ApproveOptions {
-  readonly by?: string;
-  readonly note?: string;
-  /**
-   * The tool runs with these instead of the model's arguments. They are validated when it runs. In a session with `redact`, and for
-   * a call whose arguments were redacted, they are stored outside the log: the event has only `edited: true` (D77).
-   */
-  readonly arguments?: unknown;
+function checkSettlement(how: Settlement): void {
+  if (typeof how !== 'object' || how === null || 'result' in how === 'rerun' in how) {
+    refuse('settle a call with either { result } or { rerun: true }');
+  }
+  if ('rerun' in how && ('isError' in how || how.rerun !== true)) refuse('rerun is true, and has no isError');
 }
 
+const APPROVE: KnownOptions<ApproveOptions> = { by: true, note: true, arguments: true };
+
 /** Lets a call that waits for approval run. */
-export async function approveToolCall(session: AnySession, call: CallRef, options: ApproveOptions = {}): Promise<void> {
+export async function approveCall(session: CallSession, call: CallRef, options: ApproveOptions = {}): Promise<void> {
+  refuseUnknownOptions('session.approve', options, APPROVE);
   const { by, note, arguments: edited } = options;
   const evidence = {
     ...(by !== undefined && { by }),
@@ -67,7 +72,7 @@ export async function approveToolCall(session: AnySession, call: CallRef, option
   await say(session, { type: 'tool/approved', ...ref(call), ...evidence }, (state) => {
     const now = undecidedCall(session, state, call);
     if (!now.approvalRequest)
-      refuse(`call ${call.callId} does not wait for approval; list those with getPendingToolCalls`);
+      refuse(`call ${call.callId} does not wait for approval; list those with session.pending()`);
     const { expiresAt } = now.approvalRequest;
     if (expiresAt !== undefined && Date.parse(expiresAt) <= session.clock.now()) {
       throw decided(`call ${call.callId} could be approved until ${expiresAt}; resume to record that it is denied`);
@@ -75,14 +80,12 @@ export async function approveToolCall(session: AnySession, call: CallRef, option
   });
 }
 
+const DENY: KnownOptions<DenyOptions> = { by: true, reason: true };
+
 /** Denies a call that was not started; the model receives the reason. */
-export async function denyToolCall(
-  session: AnySession,
-  call: CallRef,
-  reason?: string,
-  options: { readonly by?: string } = {},
-): Promise<void> {
-  const { by } = options;
+export async function denyCall(session: CallSession, call: CallRef, options: DenyOptions = {}): Promise<void> {
+  refuseUnknownOptions('session.deny', options, DENY);
+  const { reason, by } = options;
   const evidence = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) };
   await session.refresh();
   await say(session, { type: 'tool/denied', ...ref(call), ...evidence }, (state) => {
@@ -95,7 +98,7 @@ class SaidAlready extends Error {}
 
 type Word = Without<ToolApproved | ToolDenied | ToolSettled, 'seq' | 'at'>;
 
-async function say(session: AnySession, event: Word, guard: (state: SessionState) => void): Promise<void> {
+async function say(session: CallSession, event: Word, guard: (state: SessionState) => void): Promise<void> {
   try {
     await session.append([event], { guard });
   } catch (error) {
@@ -104,7 +107,7 @@ async function say(session: AnySession, event: Word, guard: (state: SessionState
 }
 
 /** The call, if a person may still decide about it. */
-function undecidedCall(session: AnySession, state: SessionState, call: CallRef): CallState {
+function undecidedCall(session: CallSession, state: SessionState, call: CallRef): CallState {
   const now = openCall(session, state, call);
   const { callId } = call;
   if (now.status === 'started') {
@@ -122,13 +125,13 @@ function undecidedCall(session: AnySession, state: SessionState, call: CallRef):
 }
 
 /** Returns the call if it still waits; a decision may be late, or wrong. */
-function openCall(session: AnySession, state: SessionState, call: CallRef): CallState {
+function openCall(session: CallSession, state: SessionState, call: CallRef): CallState {
   const { evaluations } = state.record;
   const { callId, turn, evaluationId } = call;
   const now = findCall(evaluations, call);
   if (!now && !wasMade(evaluations.get(evaluationId), call)) {
     throw notFound(
-      `session ${session.id} has no call ${callId} in turn ${turn} of evaluation ${evaluationId}; list the open ones with getPendingToolCalls`,
+      `session ${session.id} has no call ${callId} in turn ${turn} of evaluation ${evaluationId}; list the open ones with session.pending()`,
     );
   }
   const ended = endedEvaluation(evaluations, evaluationId);
@@ -136,7 +139,7 @@ function openCall(session: AnySession, state: SessionState, call: CallRef): Call
   if (!now || hasResult(now)) throw tooLate(`call ${callId} has its result already; nothing is left to settle`);
   const { attempt = now.attempt } = call;
   if (attempt !== now.attempt) {
-    const why = `call ${callId} was started ${now.attempt} times by now, not ${attempt}; list it again with getPendingToolCalls`;
+    const why = `call ${callId} was started ${now.attempt} times by now, not ${attempt}; list it again with session.pending()`;
     throw attempt < now.attempt ? tooLate(why) : notFound(why);
   }
   return now;
@@ -151,7 +154,7 @@ function wasMade(evaluation: Evaluation | undefined, { turn, callId }: CallRef):
 }
 
 /** Throws for a call that runs: only its process can know its outcome. */
-async function refuseWhileRunning(session: AnySession, { status, fence, callId }: CallState): Promise<void> {
+async function refuseWhileRunning(session: CallSession, { status, fence, callId }: CallState): Promise<void> {
   if (status !== 'started') return;
   const lease = await liveLease(session);
   if (!lease || (fence !== undefined && fence !== lease.fence)) return;

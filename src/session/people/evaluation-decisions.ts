@@ -1,27 +1,22 @@
-import { HoldfastError, isHoldfastError } from '../core/errors.ts';
-import { type Evaluation, isOpen } from '../core/evaluations.ts';
-import type { EvaluationResumeRequested, RaisedBudget, Without } from '../core/events.ts';
-import type { SessionState } from '../core/fold.ts';
-import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.ts';
-import { newestRunnable } from '../core/run-plan.ts';
-import type { Lease } from '../ports/store.ts';
-import { type HeldLease, holdLease } from '../session/lease.ts';
-import type { AnySession } from '../session/session.ts';
-import { budgetProblem } from './check-options.ts';
+import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
+import { type Evaluation, isOpen, type RaisedLimits } from '../../core/evaluations.ts';
+import type { EvaluationResumeRequested, Without } from '../../core/events.ts';
+import type { SessionState } from '../../core/fold.ts';
+import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
+import { limitProblem } from '../../core/limit-problem.ts';
+import { newestRunnable } from '../../core/run-plan.ts';
+import type { AbandonOptions, ResumeOptions } from '../../core/session-decisions.ts';
+import type { Lease } from '../../ports/store.ts';
+import { type HeldLease, holdLease } from '../lease.ts';
+import type { AnySession } from '../session.ts';
 
 /**
  * Decisions of a person about an evaluation that is suspended or has failed, from any process (D61, D73). Each is one event, which the
  * next `run` obeys.
  */
 
-/** Which evaluation is abandoned, and what is recorded with it. */
-export interface AbandonOptions {
-  /** The newest of the main conversation unless given. */
-  readonly evaluationId?: string;
-  readonly reason?: string;
-  /** The person or program that abandons it. */
-  readonly by?: string;
-}
+/** The session of an evaluation that is resumed or abandoned. */
+type EvaluationSession = Pick<AnySession, 'id' | 'store' | 'clock' | 'state' | 'summary' | 'refresh' | 'append'>;
 
 const ABANDON: KnownOptions<AbandonOptions> = { evaluationId: true, reason: true, by: true };
 
@@ -30,8 +25,8 @@ const ABANDON: KnownOptions<AbandonOptions> = { evaluationId: true, reason: true
  * (D61). While a process runs the session it is `SESSION_BUSY`: cancel the evaluation first. The lease is held for the append, because
  * a runner that resumes a suspended evaluation asks the model before it appends anything.
  */
-export async function abandonEvaluation(session: AnySession, options: AbandonOptions = {}): Promise<void> {
-  refuseUnknownOptions('abandonEvaluation', options, ABANDON);
+export async function abandonEvaluation(session: EvaluationSession, options: AbandonOptions = {}): Promise<void> {
+  refuseUnknownOptions('session.abandon', options, ABANDON);
   const { reason, by } = options;
   await session.refresh();
   const { id: evaluationId } = evaluationToChange(session, session.state, options.evaluationId, 'abandon');
@@ -47,7 +42,7 @@ export async function abandonEvaluation(session: AnySession, options: AbandonOpt
   }
 }
 
-async function leaseToAbandon(session: AnySession, evaluationId: string): Promise<HeldLease> {
+async function leaseToAbandon(session: EvaluationSession, evaluationId: string): Promise<HeldLease> {
   try {
     return await holdLease(session.store, session.id, { clock: session.clock });
   } catch (error) {
@@ -55,35 +50,32 @@ async function leaseToAbandon(session: AnySession, evaluationId: string): Promis
     const { holder } = error.data as Lease;
     throw new HoldfastError(
       'SESSION_BUSY',
-      `session ${session.id} is being run by process ${holder.pid} on ${holder.host}; cancelEvaluation first, or wait for its end, then abandon evaluation ${evaluationId}`,
+      `session ${session.id} is being run by process ${holder.pid} on ${holder.host}; session.cancel first, or wait for its end, then abandon evaluation ${evaluationId}`,
       { data: error.data },
     );
   }
 }
 
-/** Which evaluation is resumed, and with which limits. */
-export interface ResumeOptions {
-  /** The newest of the main conversation unless given. */
-  readonly evaluationId?: string;
-  /** Limits that replace the options of the process that runs it. */
-  readonly budget?: RaisedBudget;
-  readonly maxTurns?: number;
-  /** The person or program that requests it. */
-  readonly by?: string;
-}
-
-const RESUME: KnownOptions<ResumeOptions> = { evaluationId: true, budget: true, maxTurns: true, by: true };
+const RESUME: KnownOptions<ResumeOptions> = { evaluationId: true, raise: true, by: true };
+const RAISE: KnownOptions<RaisedLimits> = { budget: true, maxTurns: true };
 
 /**
  * Requests that a suspended evaluation continues, also one that was cancelled: work for whichever process runs the session (D73). The
- * named limits are raised for the rest of the evaluation. Resolves when the request is durable.
+ * named limits are raised for the rest of the evaluation. If workers gave up on the session, they run it again: any event of a person
+ * is a reason to (D79), so that a request which names an evaluation or limits is recorded as such, and any other as `session/resumed`.
  */
-export async function resumeEvaluation(session: AnySession, options: ResumeOptions = {}): Promise<void> {
-  refuseUnknownOptions('resumeEvaluation', options, RESUME);
-  const { budget, maxTurns, by } = options;
-  const problem = budgetProblem({ ...budget, maxTurns });
+export async function resumeWork(session: EvaluationSession, options: ResumeOptions = {}): Promise<void> {
+  refuseUnknownOptions('session.resume', options, RESUME);
+  refuseUnknownOptions('raise', options.raise, RAISE);
+  const { raise, by } = options;
+  const { budget, maxTurns } = raise ?? {};
+  const problem = limitProblem({ ...budget, maxTurns });
   if (problem) throw new HoldfastError('INVALID_ARGUMENT', problem);
   await session.refresh();
+  if (session.summary?.suspended && options.evaluationId === undefined && !raise) {
+    await session.append([{ type: 'session/resumed', ...(by !== undefined && { by }) }]);
+    return;
+  }
   const { id: evaluationId } = evaluationToChange(session, session.state, options.evaluationId, 'resume');
   const event: Without<EvaluationResumeRequested, 'seq' | 'at'> = {
     type: 'evaluation/resume-requested',
@@ -99,7 +91,7 @@ export async function resumeEvaluation(session: AnySession, options: ResumeOptio
 
 /** The evaluation, if this can still be decided about it. */
 function evaluationToChange(
-  session: AnySession,
+  session: EvaluationSession,
   { record: { evaluations } }: SessionState,
   id: string | undefined,
   what: 'abandon' | 'resume',

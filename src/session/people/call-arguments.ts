@@ -1,8 +1,8 @@
-import { editedKey, exactKey } from '../core/call-arguments.ts';
-import { HoldfastError } from '../core/errors.ts';
-import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
-import type { CallRef } from '../core/messages.ts';
-import type { AnySession } from '../session/session.ts';
+import { editedKey, exactKey } from '../../core/call-arguments.ts';
+import { HoldfastError } from '../../core/errors.ts';
+import { type CallState, findCall, hasResult } from '../../core/evaluations.ts';
+import type { CallRef } from '../../core/messages.ts';
+import type { AnySession } from '../session.ts';
 
 /**
  * Returns the arguments that a call runs with, as JSON: the exact ones, also where the log holds redacted ones, or those that a person
@@ -15,7 +15,7 @@ export async function readCallArguments(session: AnySession, call: CallRef): Pro
   if (!now) {
     throw new HoldfastError(
       'TOOL_CALL_NOT_FOUND',
-      `session ${session.id} has no call ${call.callId} in turn ${call.turn} of evaluation ${call.evaluationId}; list open ones with getPendingToolCalls`,
+      `session ${session.id} has no call ${call.callId} in turn ${call.turn} of evaluation ${call.evaluationId}; list open ones with session.pending()`,
     );
   }
   const text = await argumentsOf(session, now);
@@ -25,7 +25,10 @@ export async function readCallArguments(session: AnySession, call: CallRef): Pro
 }
 
 /** The arguments that a call runs with; undefined when they are stored outside the log and are not in this store. */
-export async function argumentsOf(session: AnySession, call: CallState): Promise<string | undefined> {
+export async function argumentsOf(
+  session: Pick<AnySession, 'id' | 'store' | 'incarnation'>,
+  call: CallState,
+): Promise<string | undefined> {
   const { argumentsRedacted, edited, editedArguments } = call;
   if (editedArguments !== undefined) return editedArguments;
   if (!argumentsRedacted && !edited) return call.arguments;
