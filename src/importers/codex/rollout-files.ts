@@ -6,7 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { parseRolloutLine } from '../../transcripts/codex/rollout-line.ts';
 import { type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollout-meta.ts';
 import type { RolloutInfo } from '../../transcripts/codex/session-plan.ts';
-import { listDirectory, openFile } from '../safe-files.ts';
+import { openFile } from '../safe-files.ts';
+import { walkFolder } from '../walk-folder.ts';
 import { isCompressed, unpack } from './compressed-file.ts';
 
 /** A rollout's file, from its name. */
@@ -91,15 +92,13 @@ export async function lastTime(path: string): Promise<string | undefined> {
 
 async function rolloutsIn(folder: string, depth: number): Promise<readonly RolloutFile[]> {
   const found: RolloutFile[] = [];
-  for (const entry of await listDirectory(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth > 0 && DATE_FOLDER.test(entry.name)) {
-      for (const file of await rolloutsIn(path, depth - 1)) found.push(file);
-    } else if (entry.isFile()) {
+  await walkFolder(folder, depth, {
+    enters: (name) => DATE_FOLDER.test(name),
+    file(path) {
       const file = rolloutFile(path);
       if (file) found.push(file);
-    }
-  }
+    },
+  });
   return found;
 }
 
