@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { builtPackage } from './built-package.ts';
 import { atMost, info, median, type Section } from './figure.ts';
 
 const NAME = 'import';
@@ -12,8 +13,8 @@ export const section: Section = {
   name: NAME,
   about: 'importing the built package in a fresh process, beside importing `ai`',
   async *run() {
-    execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], { cwd: root, stdio: 'inherit' });
-    const entry = (name: string): string => pathToFileURL(join(root, 'dist', `${name}.js`)).href;
+    const dist = builtPackage();
+    const entry = (name: string): string => pathToFileURL(join(dist, `${name}.js`)).href;
     const modules = { ai: 'ai', index: entry('index'), sqlite: entry('sqlite'), conversation: entry('conversation') };
     const names = Object.keys(modules) as (keyof typeof modules)[];
     const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<

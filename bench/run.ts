@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import type { Figure, Section } from './figure.ts';
 
-const NOT_SECTIONS = new Set(['run.ts', 'figure.ts', 'raw-inserts.ts']);
+const NOT_SECTIONS = new Set(['run.ts', 'built-package.ts', 'figure.ts', 'raw-inserts.ts']);
 const here = import.meta.dirname;
 const available = readdirSync(here, { withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !NOT_SECTIONS.has(entry.name))

@@ -9,6 +9,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 import { buildDocument, buildStudio } from '../studio/build.ts';
+import { SharedChunks } from './package/shared-chunks.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -19,6 +20,7 @@ const entries = [
   ...['cli/holdfast.ts', 'cli/main.ts', 'cli/demo.ts', 'cli/demo/agent.ts'],
 ];
 
+const chunks = new SharedChunks((entry) => join(root, 'src', `${entry}.ts`));
 rmSync(dist, { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
 const { output } = await build({
@@ -26,9 +28,11 @@ const { output } = await build({
   input: Object.fromEntries(entries.map((entry) => [entry.replace(/\.ts$/, ''), join('src', entry)])),
   platform: 'node',
   external: /^[^./]/, // every package, and Node's own modules
+  plugins: [chunks.plugin],
   output: {
     dir: dist,
     chunkFileNames: 'chunks/[name]-[hash].js',
+    codeSplitting: { groups: chunks.groups },
     comments: { annotation: true, jsdoc: false, legal: true },
   },
 });

@@ -7,7 +7,8 @@ import { isOpen } from '../core/evaluations.ts';
 import { getLatestEvaluation } from '../core/views.ts';
 import { streamEvaluation } from '../loop/create-adapter.ts';
 import type { Prompt } from '../loop/define-prompt.ts';
-import { evaluateInSession, type LoopSettings } from '../loop/evaluate.ts';
+import type { LoopSettings } from '../loop/evaluate.ts';
+import { evaluateInSession } from '../loop/evaluate-in-session.ts';
 import type {
   EvaluateOptions,
   EvaluationResponse,

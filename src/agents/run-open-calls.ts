@@ -52,6 +52,8 @@ export async function runOpenCalls(run: Run, calls: readonly PlannedCall[], tool
     throw new Suspension(first.reason, first.message, {
       pending: waits.flatMap(({ pending = [] }) => pending),
       until: earliestTime(waits.flatMap(({ until }) => until ?? [])),
+      limit: first.limit,
+      unreconciled: waits.flatMap(({ unreconciled }) => unreconciled),
     });
 }
 

@@ -5,7 +5,7 @@ import { PlanChanged } from '../loop/call-guards.ts';
 import { prepareRecorded } from '../loop/prepare-call.ts';
 import { confirmLease, isRefusedEvent, type Run } from '../loop/run.ts';
 import { runCall } from '../loop/run-call.ts';
-import { pendingRef } from '../loop/run-calls.ts';
+import { pendingRef, unreconciledCall } from '../loop/run-calls.ts';
 import { Suspension } from '../loop/suspension.ts';
 import { failure, type ToolOutcome } from '../loop/tool-result.ts';
 import type { ConversationRecorder } from './conversation-recorder.ts';
@@ -139,7 +139,9 @@ export class ToolRunner {
     if (result.type === 'waits') {
       const isTimer = result.reason === 'TIMER_PENDING';
       const pending = result.pending ?? (isTimer ? [] : [pendingRef(conversation.run, call)]);
-      throw new Suspension(result.reason, result.message, { pending, until: result.until });
+      const { reason, message, until, limit } = result;
+      const unreconciled = unreconciledCall(conversation.run, call, result);
+      throw new Suspension(reason, message, { pending, until, limit, unreconciled });
     }
     let { outcome } = result;
     try {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isHoldfastError, messageOf } from '../core/errors.ts';
 import { printable, printableLine } from './printable.ts';
 
@@ -37,7 +35,7 @@ const COMMANDS: Readonly<Record<string, { readonly about: string; readonly load:
 export async function main(args: readonly string[]): Promise<number> {
   const [name = 'help', ...rest] = args;
   if (name === '--version' || name === '-v') {
-    console.log(version());
+    console.log(await version());
     return 0;
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -48,6 +46,8 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     return asked ? 0 : 2;
   }
+  // This process is ours, so Node may keep its compiled code for the next one. A library leaves that to its program.
+  process.getBuiltinModule('node:module').enableCompileCache?.();
   const { run, usage } = await command.load();
   if (rest.includes('--help') || rest.includes('-h')) {
     console.log(usage);
@@ -71,7 +71,9 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'errno' in error && 'syscall' in error;
 }
 
-function version(): string {
+async function version(): Promise<string> {
+  const { readFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
   const file = join(import.meta.dirname, '..', '..', 'package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }

@@ -1,12 +1,12 @@
 import { type Evaluation, isOpen } from './evaluations.ts';
-import type { BuiltInEvent } from './events.ts';
 import { type CallRef, callKey } from './messages.ts';
+import type { SummarizedEvent } from './summary-fields.ts';
 
 /** When the approval of each waiting call expires (D67): ISO times by `callKey`. */
 export type ApprovalDeadlines = Readonly<Record<string, string>>;
 
 /** Folds one event into the deadlines; returns the same object when the event does not change them. */
-export function followDeadlines(deadlines: ApprovalDeadlines, event: BuiltInEvent): ApprovalDeadlines {
+export function followDeadlines(deadlines: ApprovalDeadlines, event: SummarizedEvent): ApprovalDeadlines {
   switch (event.type) {
     case 'tool/approval-requested': {
       const others = without(deadlines, event);

@@ -1,15 +1,8 @@
 import type { ErrorCode } from './errors.ts';
-import type {
-  BuiltInEvent,
-  DeferredOutcome,
-  RaisedBudget,
-  RequestRefusal,
-  Settlement,
-  SuspendReason,
-  ToolEffect,
-} from './events.ts';
+import type { DeferredOutcome, RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
+import type { SummarizedEvent } from './summary-fields.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -155,7 +148,7 @@ export function isOpen({ status }: { readonly status?: EvaluationStatus | undefi
  * The status of an evaluation after one of its events. An ended evaluation is never run again (I2, D14); a failed one can only be
  * superseded by abandoning it (D61). A suspended one that moves is running again, without an event of its own for that.
  */
-export function statusAfter(status: EvaluationStatus, event: BuiltInEvent): EvaluationStatus {
+export function statusAfter(status: EvaluationStatus, event: SummarizedEvent): EvaluationStatus {
   switch (event.type) {
     case 'evaluation/suspended':
       return isOpen({ status }) ? 'suspended' : status;
@@ -175,7 +168,7 @@ export function statusAfter(status: EvaluationStatus, event: BuiltInEvent): Eval
 }
 
 /** The evaluation that an event is about; `undefined` when it is about none. */
-export function evaluationOf(event: BuiltInEvent): string | undefined {
+export function evaluationOf(event: SummarizedEvent): string | undefined {
   if (event.type === 'message/recorded') return event.message.evaluationId;
   return 'evaluationId' in event ? event.evaluationId : undefined;
 }

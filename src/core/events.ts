@@ -5,12 +5,21 @@ import type { SourceDescribedFields, SourceRecordedFields, SourceReplacedFields 
 import type { Usage } from './usage.ts';
 import type {
   EvaluationSuspendedFields,
+  RaisedBudget,
   SessionResumedFields,
   SessionSuspendedFields,
   ToolDeferredFields,
 } from './waiting-events.ts';
 
-export type { DeferredOutcome, ProviderFailure, SuspendReason } from './waiting-events.ts';
+export type {
+  DeferredOutcome,
+  ProviderFailure,
+  RaisedBudget,
+  ReachedLimit,
+  SuspendReason,
+  UnknownReconcile,
+  UnreconciledCall,
+} from './waiting-events.ts';
 
 /**
  * The events of a log. Every event is `{ seq, at, type, … }`, named noun/past-verb, and stored unchanged. The fold and the resume
@@ -192,13 +201,6 @@ export type EvaluationResumeRequested = EventEnvelope & {
   /** The person or program that requested it. */
   readonly by?: string;
 };
-/** The limits of a budget that a request to resume may raise. */
-export interface RaisedBudget {
-  readonly maxTokens?: number;
-  readonly maxInputTokens?: number;
-  readonly maxOutputTokens?: number;
-  readonly maxCostUsd?: number;
-}
 /** An evaluation waits: for a person, a time, a limit or its provider. */
 export type EvaluationSuspended = EventEnvelope & EvaluationSuspendedFields;
 /** A call waits until a time (D78). */

@@ -249,7 +249,7 @@ function asRestored(record: SessionRecord, seq: number): SessionRecord {
   );
 }
 
-/** Ends or suspends an evaluation, if it is open or the event changes its status. */
+/** Ends or suspends an evaluation, if the event may change it. */
 function endOrPause(
   record: SessionRecord,
   event: EvaluationSuspended | EvaluationCompleted | EvaluationFailed | EvaluationSuperseded,
@@ -257,7 +257,7 @@ function endOrPause(
 ): SessionRecord {
   return changeEvaluation(record, event.evaluationId, (e) => {
     const after = withStatusAfter(e, event);
-    return isOpen(e) || after !== e ? { ...after, ...change } : e;
+    return after === e ? e : { ...after, ...change };
   });
 }
 

@@ -8,15 +8,9 @@ import {
   isOpen,
   statusAfter,
 } from './evaluations.ts';
-import {
-  type BuiltInEvent,
-  isBuiltInEvent,
-  type SessionEvent,
-  type SessionSuspended,
-  type SourceEvent,
-  type SuspendReason,
-} from './events.ts';
-import { followSource, type SourceSummary } from './source-summary.ts';
+import { isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
+import { followSource, type SourceSummary, type SummarizedSourceEvent } from './source-summary.ts';
+import type { SummarizedEvent } from './summary-fields.ts';
 import { addUsage, NO_USAGE, type Usage } from './usage.ts';
 
 /**
@@ -93,7 +87,10 @@ export function summarizeSession(summary: SessionSummary | undefined, event: Ses
 }
 
 /** Workers gave up on the session: it has no work until something happens (D79). */
-function giveUp({ suspended: before, ...summary }: SessionSummary, event: SessionSuspended): SessionSummary {
+function giveUp(
+  { suspended: before, ...summary }: SessionSummary,
+  event: SummarizedEvent<'session/suspended'>,
+): SessionSummary {
   const { error, attempts, at } = event;
   const { status, work, wakeAt, ...rest } = before ? { ...summary, ...left(before) } : summary;
   return { ...rest, status: 'suspended', suspended: { error, attempts, at, ...left({ status, work, wakeAt }) } };
@@ -116,12 +113,12 @@ function left({
 }
 
 /** Whether an event is a reason to run a suspended session again: all but those that only change what is shown of it. */
-function endsSuspension({ type }: BuiltInEvent): boolean {
+function endsSuspension({ type }: SummarizedEvent): boolean {
   return type !== 'session/described' && type !== 'message/erased';
 }
 
 /** Counts responses and adds up their usage. A summary that was begun without counting stays without: the sum would be wrong. */
-function withUsage(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
+function withUsage(summary: SessionSummary, event: SummarizedEvent): SessionSummary {
   if (summary.turns === undefined) return summary;
   if (event.type === 'session/restored') return withRestoredUsage(summary, event.slices.evaluations);
   const isResponse = event.type === 'message/recorded' && event.message?.role === 'assistant' && event.message.turn > 0;
@@ -141,7 +138,7 @@ function withRestoredUsage(summary: SessionSummary, evaluations: readonly unknow
 }
 
 /** Counts the queued inputs; they are work unless an evaluation blocks them (D61). */
-function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
+function withInputs(summary: SessionSummary, event: SummarizedEvent): SessionSummary {
   const { queued: before = 0, queuedSinceStop: beforeSince = 0, work } = summary;
   const queued = Math.max(0, before + queuedBy(event));
   const stopped = stoppedAt(summary);
@@ -164,7 +161,7 @@ function withInputs(summary: SessionSummary, event: BuiltInEvent): SessionSummar
 }
 
 /** The number of inputs that an event adds to the queue. */
-function queuedBy(event: BuiltInEvent): number {
+function queuedBy(event: SummarizedEvent): number {
   if (event.type === 'input/queued') return 1;
   if (event.type === 'session/forked') return Number.NEGATIVE_INFINITY; // queued inputs stay with the original session
   const isSettled =
@@ -183,7 +180,7 @@ function inputWork({ status }: SessionSummary, queued: number, sinceStop: number
   return isFree && queued > 0 ? 'input' : undefined;
 }
 
-function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
+function follow(known: SessionSummary, event: SummarizedEvent): SessionSummary {
   const { approvalDeadlines = event.type === 'tool/approval-requested' ? NO_DEADLINES : undefined } = known;
   const before = approvalDeadlines ? withDeadlines(known, followDeadlines(approvalDeadlines, event)) : known;
   switch (event.type) {
@@ -250,7 +247,7 @@ function follow(known: SessionSummary, event: BuiltInEvent): SessionSummary {
 }
 
 /** Adds what an event says about the source. A title that was given to the session itself is kept. */
-function withSource(summary: SessionSummary, event: SourceEvent): SessionSummary {
+function withSource(summary: SessionSummary, event: SummarizedSourceEvent): SessionSummary {
   const source = followSource(summary.source, event);
   if (event.type !== 'source/described') return { ...summary, source };
   const { architecture, path, title, cwd, createdAt, messages } = event;
@@ -313,7 +310,7 @@ function restoredWork(
 }
 
 /** Updates the status of the newest evaluation by one of its events. */
-function withStatus(summary: SessionSummary, event: BuiltInEvent): SessionSummary {
+function withStatus(summary: SessionSummary, event: SummarizedEvent): SessionSummary {
   const status = summary.status && statusAfter(summary.status, event);
   if (!status || status === summary.status || summary.evaluationId !== evaluationOf(event)) return summary;
   const { stoppedSeq: _, suspendedUntil: __, ...rest } = summary;

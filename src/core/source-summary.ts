@@ -1,10 +1,7 @@
-import type {
-  SourceDescribedFields,
-  SourceLayout,
-  SourceRecordedFields,
-  SourceReplacedFields,
-} from './source-events.ts';
+import type { Without } from './events.ts';
+import type { SourceLayout } from './source-events.ts';
 import { SourceFiles } from './source-files.ts';
+import type { SummarizedEvent } from './summary-fields.ts';
 
 /** How far a file of an imported session was recorded. */
 export interface SourceFileSummary {
@@ -34,10 +31,13 @@ export interface SourceSummary {
 const FOLDED = new WeakMap<SourceSummary, SourceFiles>();
 const NO_SOURCE: SourceSummary = { architecture: '', sessionId: '', path: '', layout: 'files', files: {} };
 
+/** The fields that a summary reads of an event of an imported session. */
+export type SummarizedSourceEvent = SummarizedEvent<'source/described' | 'source/recorded' | 'source/replaced'>;
+
 /** Folds an event of an imported session. */
 export function followSource(
   source: SourceSummary = NO_SOURCE,
-  event: SourceDescribedFields | SourceRecordedFields | SourceReplacedFields,
+  event: Without<SummarizedSourceEvent, 'seq'>,
 ): SourceSummary {
   const files = FOLDED.get(source) ?? new SourceFiles(source.files);
   if (event.type === 'source/described') return summaryOf(event, source, files);

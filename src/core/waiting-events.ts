@@ -23,6 +23,32 @@ export interface ProviderFailure {
   readonly status?: number;
 }
 
+/** The limits of a budget that a request to resume may raise. */
+export interface RaisedBudget {
+  readonly maxTokens?: number;
+  readonly maxInputTokens?: number;
+  readonly maxOutputTokens?: number;
+  readonly maxCostUsd?: number;
+}
+
+/** A limit that an evaluation reached, by the name of its option: of a budget, or of its turns. */
+export interface ReachedLimit {
+  readonly name: keyof RaisedBudget | 'maxTurns';
+  /** How much was allowed; absent when the agent that holds the limit does not report it. */
+  readonly max?: number;
+  /** How much was used, of everything that the limit counts; absent when it cannot be measured. */
+  readonly used?: number;
+}
+
+/** Why the `reconcile` of a tool left the outcome of a call unknown: it threw, it could not find out, or it could not be called. */
+export interface UnknownReconcile {
+  readonly status: 'failed' | 'undecided' | 'not-called';
+  readonly problem?: string;
+}
+
+/** A call whose outcome is unknown although its tool has a `reconcile`. */
+export interface UnreconciledCall extends CallRef, UnknownReconcile {}
+
 /** An evaluation waits: for a person, a time, a limit or its provider. */
 export type EvaluationSuspendedFields = {
   readonly type: 'evaluation/suspended';
@@ -30,8 +56,12 @@ export type EvaluationSuspendedFields = {
   readonly reason: SuspendReason;
   readonly message: string;
   readonly pending: readonly CallRef[];
+  /** Those of the pending calls whose outcome `reconcile` could not find out. Absent in logs from before it was recorded. */
+  readonly unreconciled?: readonly UnreconciledCall[];
   /** The provider that failed, if that is the reason. */
   readonly failure?: ProviderFailure;
+  /** The limit that was reached, if that is the reason. Absent in logs from before it was recorded. */
+  readonly limit?: ReachedLimit;
   /** ISO time at which a runner continues the evaluation, if nothing else does before: the earliest timer. Absent: at no time (D78). */
   readonly until?: string;
 };

@@ -1,5 +1,3 @@
-import { constants } from 'node:fs';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonicalJson } from '../core/canonical-json.ts';
 import { HoldfastError, isHoldfastError, messageOf } from '../core/errors.ts';
@@ -8,7 +6,8 @@ import { refuseUnknownOptions } from '../core/known-options.ts';
 import type { Snapshot } from '../core/snapshot.ts';
 import type { Store } from '../ports/store.ts';
 import { sha256 } from '../session/contents.ts';
-import { type HeldLock, holdLock } from './checkpoint-lock.ts';
+import { lateModule } from '../stores/late-module.ts';
+import type { HeldLock } from './checkpoint-lock.ts';
 import type { KeptResponse } from './kept-response.ts';
 
 /** Checkpoints: a conversation as one file, or wherever a handler puts it, for people without a store. */
@@ -66,7 +65,7 @@ export function fileCheckpoints<Request>(
     const path = pathOf(request);
     await locks.get(path)?.check();
     try {
-      await mkdir(dir, { recursive: true });
+      await lateModule('node:fs/promises').mkdir(dir, { recursive: true });
       await replaceFile(path, JSON.stringify(value));
       await syncDirectory(dir);
     } catch (error) {
@@ -76,7 +75,7 @@ export function fileCheckpoints<Request>(
   return {
     async load(request) {
       try {
-        return await readFile(pathOf(request), 'utf8');
+        return await lateModule('node:fs/promises').readFile(pathOf(request), 'utf8');
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
         throw failed('read', pathOf(request), error);
@@ -87,7 +86,7 @@ export function fileCheckpoints<Request>(
     async clear(request) {
       const path = pathOf(request);
       try {
-        await rm(path, { force: true });
+        await lateModule('node:fs/promises').rm(path, { force: true });
       } catch (error) {
         throw failed('removed', path, error);
       }
@@ -96,6 +95,7 @@ export function fileCheckpoints<Request>(
       const path = pathOf(request);
       let held: HeldLock;
       try {
+        const { holdLock } = await import('./checkpoint-lock.ts');
         held = await holdLock(`${baseOf(request)}.lock`, `request ${name(request)}`);
       } catch (error) {
         throw isHoldfastError(error) ? error : failed('locked', path, error);
@@ -132,6 +132,7 @@ function safeName(name: string): string {
 let files = 0;
 
 async function replaceFile(path: string, text: string): Promise<void> {
+  const { open, rename } = lateModule('node:fs/promises');
   const temporary = `${path}.${process.pid}-${++files}.tmp`; // two that save at once must not write into one file
   const file = await open(temporary, 'w', 0o600);
   try {
@@ -145,7 +146,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
 
 async function syncDirectory(dir: string): Promise<void> {
   if (process.platform === 'win32') return; // a directory cannot be opened there
-  const handle = await open(dir, constants.O_RDONLY);
+  const handle = await lateModule('node:fs/promises').open(dir, 'r');
   try {
     await handle.sync();
   } finally {

@@ -5,7 +5,8 @@ import { openSession } from '../session/session.ts';
 import { lateModule } from '../stores/late-module.ts';
 import { memoryStore } from '../stores/memory.ts';
 import type { Prompt } from './define-prompt.ts';
-import { evaluateInSession, type LoopSettings } from './evaluate.ts';
+import type { LoopSettings } from './evaluate.ts';
+import { evaluateInSession } from './evaluate-in-session.ts';
 import { checkPrices, type Prices } from './prices.ts';
 import type {
   EvaluateOptions,

@@ -2,8 +2,7 @@ import { type Evaluation, isOpen, openCalls, type RaisedLimits } from '../core/e
 import type { NewEvent, ProviderFailure, Without } from '../core/events.ts';
 import { callKey } from '../core/messages.ts';
 import { type Model, ModelError } from '../ports/model.ts';
-import { refuseImported } from '../session/imported.ts';
-import { type HeldLease, holdLease } from '../session/lease.ts';
+import type { HeldLease } from '../session/lease.ts';
 import { thisProcess } from '../session/process-identity.ts';
 import type { AnySession } from '../session/session.ts';
 import { uniqueId } from '../session/unique-id.ts';
@@ -46,29 +45,6 @@ export interface LoopSettings {
   readonly random: () => number;
 }
 
-/** Evaluates a prompt in a session: begins or resumes, runs until it ends or is suspended, and returns the response. */
-export async function evaluateInSession(
-  settings: LoopSettings,
-  session: AnySession,
-  prompt: Prompt<unknown>,
-  options: EvaluateOptions,
-): Promise<EvaluationResponse<unknown>> {
-  checkOptions(options);
-  refuseImported(session);
-  const lease = await holdLease(session.store, session.id, {
-    clock: session.clock,
-    ttlMs: settings.leaseTtlMs,
-    maxBlockedMs: settings.maxBlockedMs,
-    waitMs: waitOf(options, session.clock.now()),
-    signal: options.signal,
-  });
-  try {
-    return await evaluateUnderLease({ settings, session, lease }, prompt, options, { conversationId: 'main' });
-  } finally {
-    await lease.release();
-  }
-}
-
 /** What an evaluation runs with. */
 export interface Hold {
   readonly settings: LoopSettings;
@@ -76,7 +52,7 @@ export interface Hold {
   readonly lease: HeldLease;
 }
 
-/** The same under a lease that the caller holds and releases. */
+/** Evaluates a prompt under a lease that the caller holds and releases: begins or resumes, and runs until it ends or is suspended. */
 export async function evaluateUnderLease(
   { settings, session, lease }: Hold,
   prompt: Prompt<unknown>,
@@ -123,12 +99,6 @@ export async function evaluateUnderLease(
     aborter.dispose();
     await Promise.all(background);
   }
-}
-
-/** How long to wait for the lease: not beyond the deadline. */
-export function waitOf({ wait = false, deadline }: Pick<EvaluateOptions, 'wait' | 'deadline'>, now: number): number {
-  const most = typeof wait === 'number' ? wait : wait ? Number.POSITIVE_INFINITY : 0;
-  return deadline === undefined ? most : Math.max(0, Math.min(most, Number(deadline) - now));
 }
 
 /** Reports a listener's first error as a process warning and swallows the rest: a listener must not break the run. */
@@ -258,14 +228,15 @@ async function carryOut(run: Run): Promise<EvaluationResponse<unknown>> {
 
 /** Records a suspension and returns its response. Returns undefined when a person has decided about one of its calls: the loop plans again. */
 async function suspend(run: Run, suspension: Suspension): Promise<EvaluationResponse<unknown> | undefined> {
-  const { reason, message, cause, pending = [], timed, until } = suspension;
+  const { reason, message, cause, pending = [], timed, until, limit, unreconciled } = suspension;
   const failure = reason === 'PROVIDER_FAILED' && failureOf(run, cause);
-  const why = { reason, message, pending, ...(failure && { failure }) };
+  const why = { reason, message, pending, ...(failure && { failure }), ...(limit && { limit }) };
   const decidable = [...pending, ...timed];
   const { evaluationId } = run;
   try {
     const timer = until !== undefined && { until };
-    const suspended = { type: 'evaluation/suspended', evaluationId, ...why, ...timer } as const;
+    const unknown = unreconciled.length > 0 && { unreconciled };
+    const suspended = { type: 'evaluation/suspended', evaluationId, ...why, ...unknown, ...timer } as const;
     // An agent with a loop of its own does not plan by the log: it would run into the same suspension again.
     const guard = run.agent || decidable.length === 0 ? undefined : unlessAnyDecided(decidable);
     await record(run, [...neverBegan(run), suspended], guard ? { guard } : {});

@@ -1,6 +1,6 @@
 import type { AdapterState } from '../core/adapter-state.ts';
 import type { HoldfastError } from '../core/errors.ts';
-import type { ProviderFailure, SuspendReason } from '../core/events.ts';
+import type { ProviderFailure, ReachedLimit, SuspendReason } from '../core/events.ts';
 import type { MessageDelta } from '../core/message-delta.ts';
 import type { CallRef, MediaPart, TextPart } from '../core/messages.ts';
 import type { ToolProgress } from '../core/progress.ts';
@@ -160,6 +160,7 @@ export interface CompletedResponse<Output = undefined> extends ResponseBase {
   readonly reason?: undefined;
   readonly message?: undefined;
   readonly failure?: undefined;
+  readonly limit?: undefined;
   readonly wakeAt?: undefined;
 }
 
@@ -172,6 +173,8 @@ export interface SuspendedResponse extends ResponseBase {
   readonly message: string;
   /** Which provider failed, if `reason` is `PROVIDER_FAILED` and a model of ours was asked. */
   readonly failure?: ProviderFailure;
+  /** Which limit was reached, if `reason` is `BUDGET_EXCEEDED` or `TURN_LIMIT`. */
+  readonly limit?: ReachedLimit;
   /** ISO time at which `run` continues it, if nothing else does before: a timer, or a provider's retry-after (D78). */
   readonly wakeAt?: string;
 }

@@ -1,5 +1,5 @@
 import type { CallState } from '../core/evaluations.ts';
-import type { NewEvent, SuspendReason, ToolStarted, Without } from '../core/events.ts';
+import type { NewEvent, ReachedLimit, SuspendReason, ToolStarted, UnknownReconcile, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { PlannedCall } from '../core/resume-plan.ts';
 import { isEdited } from './call-arguments.ts';
@@ -29,8 +29,12 @@ export type CallResult =
       readonly message: string;
       /** Which calls wait, when it is not this one: those of a child conversation, or none. */
       readonly pending?: readonly CallRef[];
+      /** Why the outcome of this call is unknown although its tool has a `reconcile`. */
+      readonly reconcile?: UnknownReconcile;
       /** ISO time at which the call continues by itself (D78). */
       readonly until?: string;
+      /** The limit that a child conversation reached. */
+      readonly limit?: ReachedLimit;
     };
 
 /**
@@ -89,7 +93,7 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
   }
   if (!prepared.ok) {
     return planned.action === 'reconcile'
-      ? unknownOutcome(call, cannotAsk(prepared.problem))
+      ? unknownOutcome(call, { status: 'not-called', problem: prepared.problem })
       : done(failure(prepared.problem));
   }
   if (startedHere) return execute(run, call, prepared, FIRST_RUN);
@@ -103,7 +107,7 @@ async function carryOut(run: Run, planned: PlannedCall): Promise<CallResult> {
 function cannotRun({ action, call }: PlannedCall, problem: string): CallResult {
   if (action === 'run') return { ...done(failure(`This call never ran: ${problem}.`)), neverRan: true };
   if (action === 'defer') return done(failure(`This call was not continued: ${problem}.`)); // its run ended by itself
-  return unknownOutcome(call, cannotAsk(problem), { rerun: false });
+  return unknownOutcome(call, { status: 'not-called', problem }, { rerun: false });
 }
 
 const FIRST_RUN: HowRun = { attempt: 1, isResume: false };
@@ -165,14 +169,14 @@ async function askReconcile(
   call: CallState,
   { tool, freshInput }: Prepared,
   how: HowRun,
-): Promise<Found | { readonly unknown: string } | undefined> {
+): Promise<Found | { readonly unknown: UnknownReconcile } | undefined> {
   const { reconcile: ask, timeoutMs } = tool;
   if (!ask) return undefined;
   const asking = { ...how, timeoutMs, step: 'reconcile' as const };
   const asked = await inTransaction(run, call, asking, async (context) => ask(await freshInput(), context));
   // A `reconcile` that throws or returns anything else leaves the outcome unknown.
-  if (!asked.ok) return { unknown: `reconcile failed: ${describeError(asked.error)}` };
-  if (typeof asked.value?.happened !== 'boolean') return { unknown: 'reconcile could not find out' };
+  if (!asked.ok) return { unknown: { status: 'failed', problem: describeError(asked.error) } };
+  if (typeof asked.value?.happened !== 'boolean') return { unknown: { status: 'undecided' } };
   return { ...asked.value, staged: asked.staged };
 }
 
@@ -181,17 +185,19 @@ function foundOut(call: CallState, found: Extract<Found, { readonly happened: tr
   return { type: 'done', outcome: resultOf(found.result, call.name), staged: found.staged };
 }
 
-function unknownOutcome(call: CallState, problem?: string, { rerun = true } = {}): CallResult {
-  const why = problem === undefined ? '' : `, and ${problem}`;
+function unknownOutcome(call: CallState, reconcile?: UnknownReconcile, { rerun = true } = {}): CallResult {
+  const why = reconcile === undefined ? '' : `, and ${reconcileSentence(reconcile)}`;
   return {
     type: 'waits',
     reason: 'TOOL_OUTCOME_UNKNOWN',
     message: `"${call.name}" was started and may have happened${why}: find out, then settleToolCall with its result${rerun ? ' or { rerun: true }' : ''}, and resume`,
+    ...(reconcile && { reconcile }),
   };
 }
 
-function cannotAsk(problem: string): string {
-  return `reconcile cannot be called (${problem})`;
+function reconcileSentence({ status, problem }: UnknownReconcile): string {
+  if (status === 'failed') return `reconcile failed: ${problem}`;
+  return status === 'not-called' ? `reconcile cannot be called (${problem})` : 'reconcile could not find out';
 }
 
 const RETRY_WAIT_MS = 100;
@@ -260,6 +266,7 @@ function fromError(error: unknown, staged: readonly NewEvent[]): CallResult {
       message: error.message,
       pending: error.pending,
       ...(error.until !== undefined && { until: error.until }),
+      ...(error.limit && { limit: error.limit }),
     };
   return { type: 'done', outcome: failure(describeError(error)), staged };
 }

@@ -1,6 +1,6 @@
 import { earliestTime } from '../core/approval-deadlines.ts';
 import { type CallState, findCall, hasResult } from '../core/evaluations.ts';
-import type { NewEvent, ToolStarted, Without } from '../core/events.ts';
+import type { NewEvent, ToolStarted, UnreconciledCall, Without } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import { type PlannedCall, planCall } from '../core/resume-plan.ts';
 import type { AppendGuard } from '../session/append-queue.ts';
@@ -108,9 +108,11 @@ export async function runCalls(run: Run, calls: readonly PlannedCall[]): Promise
   if (!first || (await hasDecision(run, waiting))) return;
   const ofPerson = waiting.filter(({ result }) => !isTimer(result));
   const pending = ofPerson.flatMap(({ planned: { call }, result }) => result.pending ?? [pendingRef(run, call)]);
+  const unreconciled = ofPerson.flatMap(({ planned: { call }, result }) => unreconciledCall(run, call, result));
   const timed = waiting.filter(({ result }) => isTimer(result)).map(({ planned: { call } }) => pendingRef(run, call));
   const until = earliestTime(waiting.flatMap(({ result }) => result.until ?? []));
-  throw new Suspension(first.result.reason, first.result.message, { pending, timed, until });
+  const { reason, message, limit } = first.result;
+  throw new Suspension(reason, message, { pending, timed, until, limit, unreconciled });
 }
 
 /** Whether a call itself waits for a time, and not a child conversation of it. */
@@ -159,6 +161,11 @@ export function pendingRef(run: Run, call: CallRef): CallRef {
   const { evaluationId, turn, callId } = call;
   const { attempt = 0 } = findCall(run.session.state.record.evaluations, call) ?? {};
   return { evaluationId, turn, callId, attempt };
+}
+
+/** The same, with why `reconcile` could not find out whether it happened; none if it was not for `reconcile` to find out. */
+export function unreconciledCall(run: Run, call: CallRef, { reconcile }: Waits): readonly UnreconciledCall[] {
+  return reconcile ? [{ ...pendingRef(run, call), ...reconcile }] : [];
 }
 
 /** The plan for a call by the newest log; undefined when it has its result. A person may have decided meanwhile. */

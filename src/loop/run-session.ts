@@ -13,7 +13,8 @@ import type { AnySession } from '../session/session.ts';
 import { PlanChanged } from './call-guards.ts';
 import { checkOptions, EVALUATE_OPTIONS } from './check-options.ts';
 import type { Prompt } from './define-prompt.ts';
-import { evaluateUnderLease, type Hold, type LoopSettings, waitOf } from './evaluate.ts';
+import type { Hold, LoopSettings } from './evaluate.ts';
+import { waitOf } from './evaluate-in-session.ts';
 import { isInsideEvaluation } from './inside-evaluation.ts';
 import type { EvaluationResponse, RunOptions, RunResult } from './provider-adapter.ts';
 import { respond } from './respond.ts';
@@ -125,9 +126,10 @@ async function act(
   const { session } = hold;
   const { options, tried, responses } = run;
   try {
+    const { evaluateUnderLease } = await import('./evaluate.ts'); // as `evaluateInSession`: with the first work
     const response = await (step.do === 'resume'
       ? evaluateUnderLease(hold, prompt, { ...options, resume: { evaluationId: step.evaluation.id } }, MAIN)
-      : begin(hold, prompt, run, step));
+      : begin({ evaluateUnderLease, hold }, prompt, run, step));
     tried.add(response.evaluationId);
     responses.push(response);
   } catch (error) {
@@ -142,7 +144,7 @@ const MAIN = { conversationId: 'main' } as const;
 type Beginning = Extract<RunStep, { readonly do: 'begin' }>;
 
 async function begin(
-  hold: Hold,
+  { evaluateUnderLease, hold }: Pick<typeof import('./evaluate.ts'), 'evaluateUnderLease'> & { readonly hold: Hold },
   prompt: Prompt<unknown>,
   run: SessionRun,
   step: Beginning,

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { HoldfastError } from '../core/errors.ts';
 import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
 import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../core/events.ts';
@@ -6,6 +5,7 @@ import type { SessionState } from '../core/fold.ts';
 import { type CallRef, callsOf } from '../core/messages.ts';
 import { liveLease } from '../session/live-lease.ts';
 import type { AnySession } from '../session/session.ts';
+import { lateModule } from '../stores/late-module.ts';
 import { argumentsOf, MISSING, missingArguments } from './call-arguments.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function settleToolCall(
   await say(session, { type: 'tool/settled', ...ref(call), attempt, how, ...evidence }, (state) => {
     const now = openCall(session, state, { ...call, attempt });
     const { settlement } = now;
-    if (settlement && isDeepStrictEqual(settlement, how)) throw new SaidAlready();
+    if (settlement && lateModule('node:util').isDeepStrictEqual(settlement, how)) throw new SaidAlready();
     if (settlement && !('rerun' in settlement)) {
       throw decided(`call ${call.callId} was settled with another result already; resume to record it`);
     }

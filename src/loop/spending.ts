@@ -1,3 +1,4 @@
+import type { RaisedBudget } from '../core/events.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import { costOf, type Prices, priceOf } from './prices.ts';
 import type { Budget } from './provider-adapter.ts';
@@ -28,20 +29,25 @@ function checkSpending(
 ): void {
   const { budget, maxTurns = DEFAULT_MAX_TURNS } = allowed;
   if (turn > maxTurns) {
-    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to continue`);
+    throw new Suspension('TURN_LIMIT', `${maxTurns} turns were not enough; resume with a higher maxTurns to continue`, {
+      limit: { name: 'maxTurns', max: maxTurns, used: turn - 1 },
+    });
   }
-  const over = (what: string, used: number, limit: number | undefined): void => {
-    if (limit === undefined || used < limit) return;
+  const over = (name: keyof RaisedBudget, what: string, amount: number): void => {
+    const max = budget?.[name];
+    if (max === undefined || amount < max) return;
+    const used = Number(amount.toFixed(6));
     const where = budget?.over === 'session' ? ' in this session' : '';
     throw new Suspension(
       'BUDGET_EXCEEDED',
-      `${Number(used.toFixed(6))} of ${limit} ${what} are used up${where}; resume with a larger budget to continue`,
+      `${used} of ${max} ${what} are used up${where}; resume with a larger budget to continue`,
+      { limit: { name, max, used } },
     );
   };
-  over('tokens', spent.inputTokens + spent.outputTokens, budget?.maxTokens);
-  over('input tokens', spent.inputTokens, budget?.maxInputTokens);
-  over('output tokens', spent.outputTokens, budget?.maxOutputTokens);
-  over('dollars', spent.costUsd ?? 0, budget?.maxCostUsd);
+  over('maxTokens', 'tokens', spent.inputTokens + spent.outputTokens);
+  over('maxInputTokens', 'input tokens', spent.inputTokens);
+  over('maxOutputTokens', 'output tokens', spent.outputTokens);
+  over('maxCostUsd', 'dollars', spent.costUsd ?? 0);
 }
 
 /** The cost that is left for this evaluation, for agents that enforce the limit themselves. */
@@ -59,20 +65,20 @@ function spentBy(run: Run, budget: Budget | undefined): Usage {
   // An agent with a loop of its own reports a cost when it ends, or holds the limit itself.
   if (budget?.maxCostUsd === undefined || run.agent) return usage;
   const entry = usageLedger(run.session).entryOf(ofSession ? undefined : run.evaluationId);
-  return { ...usage, costUsd: measuredCost(run, usage, entry) };
+  return { ...usage, costUsd: measuredCost(run, usage, entry, budget.maxCostUsd) };
 }
 
 /** The cost of a usage: the recorded cost, and the prices of the rest. Suspends when neither is known. */
-function measuredCost(run: Run, usage: Usage, entry: LedgerEntry): number {
+function measuredCost(run: Run, usage: Usage, entry: LedgerEntry, max: number): number {
   const prices = pricesOf(run);
   let cost = usage.costUsd ?? 0;
   for (const [model, part] of [...entry.withoutCost, ...summariesWithoutCost(run, usage, entry)]) {
     const price = priceOf(prices, [model]);
-    if (!price) throw unmeasured(`"${model || run.model.modelId}" reports no cost`);
+    if (!price) throw unmeasured(max, `"${model || run.model.modelId}" reports no cost`);
     cost += costOf(part, price);
   }
   if (currentEvaluation(run).turn > 0 && usage.inputTokens + usage.outputTokens === 0) {
-    throw unmeasured(`"${run.model.modelId}" reports no usage`);
+    throw unmeasured(max, `"${run.model.modelId}" reports no usage`);
   }
   return cost;
 }
@@ -86,10 +92,11 @@ function summariesWithoutCost(run: Run, usage: Usage, { all }: LedgerEntry): rea
   return [[run.summaryModel.modelId, { inputTokens, outputTokens }]];
 }
 
-function unmeasured(why: string): Suspension {
+function unmeasured(max: number, why: string): Suspension {
   return new Suspension(
     'BUDGET_EXCEEDED',
     `maxCostUsd cannot be measured: ${why} and prices has no entry for it; resume with prices, or without maxCostUsd`,
+    { limit: { name: 'maxCostUsd', max } },
   );
 }
 

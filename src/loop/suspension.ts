@@ -1,4 +1,4 @@
-import type { SuspendReason } from '../core/events.ts';
+import type { ReachedLimit, SuspendReason, UnreconciledCall } from '../core/events.ts';
 import type { CallRef } from '../core/messages.ts';
 
 /** Thrown inside the loop to suspend the evaluation, so that a later call resumes it (D13). Never leaves the loop. */
@@ -13,6 +13,10 @@ export class Suspension extends Error {
   readonly until: string | undefined;
   /** Calls that wait for a time: a person may settle them meanwhile. */
   readonly timed: readonly CallRef[];
+  /** The limit that was reached, if that is the reason. */
+  readonly limit: ReachedLimit | undefined;
+  /** Of the pending calls, those whose outcome `reconcile` could not find out. */
+  readonly unreconciled: readonly UnreconciledCall[];
 
   constructor(
     reason: SuspendReason,
@@ -21,6 +25,8 @@ export class Suspension extends Error {
       readonly pending?: readonly CallRef[];
       readonly timed?: readonly CallRef[];
       readonly until?: string | undefined;
+      readonly limit?: ReachedLimit | undefined;
+      readonly unreconciled?: readonly UnreconciledCall[];
       readonly cause?: unknown;
     } = {},
   ) {
@@ -29,5 +35,7 @@ export class Suspension extends Error {
     this.pending = options.pending;
     this.until = options.until;
     this.timed = options.timed ?? [];
+    this.limit = options.limit;
+    this.unreconciled = options.unreconciled ?? [];
   }
 }

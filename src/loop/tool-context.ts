@@ -1,6 +1,6 @@
 import { HoldfastError, isHoldfastError } from '../core/errors.ts';
 import type { CallState } from '../core/evaluations.ts';
-import type { NewEvent, SuspendReason } from '../core/events.ts';
+import type { NewEvent, ReachedLimit, SuspendReason } from '../core/events.ts';
 import { type CallRef, callKey } from '../core/messages.ts';
 import type { ProgressReport } from '../core/progress.ts';
 import { untilAborted } from '../models/until-aborted.ts';
@@ -18,12 +18,14 @@ export class ChildSuspended extends Error {
   readonly pending: readonly CallRef[];
   /** ISO time at which the child continues by itself (D78). */
   readonly until: string | undefined;
+  readonly limit: ReachedLimit | undefined;
 
   constructor(response: SuspendedResponse) {
     super(response.message);
     this.reason = response.reason;
     this.pending = response.pending;
     this.until = response.wakeAt;
+    this.limit = response.limit;
   }
 }
 

@@ -5,8 +5,8 @@ import {
   latestEvaluation,
   type RaisedLimits,
 } from '../core/evaluations.ts';
-import type { EvaluationSuspended, SuspendReason, ToolEffect } from '../core/events.ts';
-import type { CallRef } from '../core/messages.ts';
+import type { EvaluationSuspended, ReachedLimit, SuspendReason, ToolEffect, UnknownReconcile } from '../core/events.ts';
+import { type CallRef, callKey } from '../core/messages.ts';
 import type { CallProgress } from '../core/progress.ts';
 import type { Usage } from '../core/usage.ts';
 import { getPendingToolCalls } from '../core/views.ts';
@@ -53,11 +53,13 @@ export interface ApprovalItem extends WaitingCall {
   readonly problem?: string;
 }
 
-/** A call that may have happened: `POST …/calls/settle` with its result, or `rerun`. `message` has what `reconcile` said. */
+/** A call that may have happened: `POST …/calls/settle` with its result, or `rerun`. */
 export interface OutcomeItem extends WaitingCall {
   readonly kind: 'outcome';
   readonly effect?: ToolEffect;
   readonly attempt: number;
+  /** Why the `reconcile` of its tool did not find out; absent if it has none, or the log is from before this was recorded. */
+  readonly reconcile?: UnknownReconcile;
   /** What the tool had reported when its process died. */
   readonly progress?: CallProgress;
 }
@@ -66,6 +68,8 @@ export interface OutcomeItem extends WaitingCall {
 export interface LimitItem extends Waiting {
   readonly kind: 'limit';
   readonly reason: Extract<SuspendReason, 'BUDGET_EXCEEDED' | 'TURN_LIMIT' | 'DEADLINE_EXCEEDED'>;
+  /** The limit, unless it is a deadline or the log is from before it was recorded. */
+  readonly limit?: ReachedLimit;
   readonly usage: Usage;
   readonly turns: number;
   /** Limits that earlier resumes have raised. */
@@ -130,7 +134,8 @@ export async function inboxItems(session: AnySession, info: SessionInfo): Promis
       return [{ kind: 'provider', ...waiting, ...suspension.failure }];
     default: {
       const { totalUsage: usage, turn: turns, raised } = evaluation;
-      return [{ kind: 'limit', ...waiting, reason, usage, turns, ...(raised && { raised }) }];
+      const { limit } = suspension;
+      return [{ kind: 'limit', ...waiting, reason, ...(limit && { limit }), usage, turns, ...(raised && { raised }) }];
     }
   }
 }
@@ -174,8 +179,13 @@ async function callItem(session: AnySession, call: CallState, waiting: Waiting):
     isExact: exact !== undefined,
   };
   if (status === 'started') {
-    const progress = await readCallProgress(session, call);
-    return { kind: 'outcome', ...both, attempt, ...(effect && { effect }), ...(progress && { progress }) };
+    const [progress, reconcile] = [await readCallProgress(session, call), await reconcileOf(session, call)];
+    return {
+      ...{ kind: 'outcome', ...both, attempt },
+      ...(effect && { effect }),
+      ...(reconcile && { reconcile }),
+      ...(progress && { progress }),
+    };
   }
   const { at: since = waiting.since, expiresAt, problem } = approvalRequest ?? {};
   return {
@@ -183,4 +193,12 @@ async function callItem(session: AnySession, call: CallState, waiting: Waiting):
     ...(expiresAt !== undefined && { expiresAt }),
     ...(problem !== undefined && { problem }),
   };
+}
+
+/** What the suspension of its own evaluation, which may be a child's, says about a call. */
+async function reconcileOf(session: AnySession, call: CallState): Promise<UnknownReconcile | undefined> {
+  const evaluation = session.state.record.evaluations.get(call.evaluationId);
+  const suspension = evaluation && (await suspensionOf(session, evaluation));
+  const found = suspension?.unreconciled?.find((each) => callKey(each) === callKey(call));
+  return found && { status: found.status, ...(found.problem !== undefined && { problem: found.problem }) };
 }

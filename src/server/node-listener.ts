@@ -2,8 +2,9 @@
  * Serves a fetch handler with node:http. Request bodies are read when the handler reads them, response bodies when the client takes
  * them; a client that takes nothing for `stallMs` is disconnected.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { lateModule } from '../stores/late-module.ts';
 import { noteLocalAddress } from './access.ts';
 
 /** How a listener treats its connections. */
@@ -56,7 +57,7 @@ export class NodeListener {
     this.#limits = limits;
     this.#report = report;
     const { maxHeaderBytes, requestTimeoutMs, maxConnections } = limits;
-    this.#server = createServer({
+    this.#server = lateModule('node:http').createServer({
       maxHeaderSize: maxHeaderBytes,
       requestTimeout: requestTimeoutMs,
       headersTimeout: requestTimeoutMs,

@@ -1,5 +1,3 @@
-import { existsSync, readFileSync, readlinkSync } from 'node:fs';
-import { hostname } from 'node:os';
 import type { LeaseHolder } from '../ports/store.ts';
 import { bootId } from '../stores/boot-id.ts';
 import { lateModule } from '../stores/late-module.ts';
@@ -26,7 +24,7 @@ function identity(): Omit<LeaseHolder, 'id'> {
   const boot = bootId();
   const pidNamespace = ownPidNamespace();
   return {
-    host: hostname(),
+    host: lateModule('node:os').hostname(),
     pid,
     startedAt: startTime(pid) ?? 'unknown',
     ...(boot !== undefined && { bootId: boot }),
@@ -37,6 +35,7 @@ function identity(): Omit<LeaseHolder, 'id'> {
 function ownPidNamespace(): string | undefined {
   if (process.platform === 'darwin') return ONE_NAMESPACE;
   try {
+    const { readlinkSync } = lateModule('node:fs');
     // A container that sees the /proc of its host would look up its own process ids among those of the host.
     if (readlinkSync(`${PROC}/self`) !== String(process.pid)) return undefined;
     return readlinkSync(`${PROC}/self/ns/pid`);
@@ -75,12 +74,12 @@ export function isThere(pid: number): boolean {
 
 /** When a process started, as text of the host; undefined if there is no such process, or the host does not report it. A zombie has ended. */
 export function startTime(pid: number): string | undefined {
-  return existsSync(`${PROC}/self/stat`) ? startTimeInProc(pid) : startTimeByPs(pid);
+  return lateModule('node:fs').existsSync(`${PROC}/self/stat`) ? startTimeInProc(pid) : startTimeByPs(pid);
 }
 
 function startTimeInProc(pid: number): string | undefined {
   try {
-    const stat = readFileSync(`${PROC}/${pid}/stat`, 'utf8');
+    const stat = lateModule('node:fs').readFileSync(`${PROC}/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? 'ended' : fields[19];
   } catch {

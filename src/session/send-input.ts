@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { isErasedContent } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type { InputContent, InputMode, InputQueued } from '../core/events.ts';
@@ -8,6 +7,7 @@ import { type KnownOptions, refuseUnknownOptions } from '../core/known-options.t
 import { inputProblem } from '../core/message-problem.ts';
 import { inputObstacle } from '../core/run-plan.ts';
 import type { QueuedInput } from '../core/views.ts';
+import { lateModule } from '../stores/late-module.ts';
 import type { AppendGuard } from './append-queue.ts';
 import type { AcceptedEvents } from './event-intake.ts';
 import { uniqueId } from './unique-id.ts';
@@ -146,7 +146,7 @@ function checkId(id: unknown): void {
 /** Compares what was recorded with what would be: both are redacted, and large parts are hashes. */
 function refuseOtherText(sessionId: string, state: SessionState, known: InboxInput, content: InputContent): void {
   const recorded = known.content ?? placedContent(state, known);
-  if (!recorded || isErasedContent(recorded) || isDeepStrictEqual(recorded, content)) return;
+  if (!recorded || isErasedContent(recorded) || lateModule('node:util').isDeepStrictEqual(recorded, content)) return;
   throw new HoldfastError(
     'KEY_REUSED',
     `session ${sessionId} has an input ${known.id} with other content; give each input an id of its own`,

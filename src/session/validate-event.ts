@@ -47,6 +47,7 @@ type Check = (value: unknown) => boolean;
 
 const text: Check = (value) => typeof value === 'string';
 const time: Check = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const amount: Check = (value) => Number.isFinite(value) && Number(value) >= 0;
 const list: Check = (value) => Array.isArray(value);
 const texts: Check = (value) => Array.isArray(value) && value.every(text);
 const optional =
@@ -60,6 +61,8 @@ const fields =
 
 const CALL = { evaluationId: text, turn: isCount, callId: text, attempt: optional(isCount) };
 const calls: Check = (value) => Array.isArray(value) && value.every(fields(CALL));
+const unreconciled: Check = (value) =>
+  Array.isArray(value) && value.every(fields({ ...CALL, status: text, problem: optional(text) }));
 const EFFECTS = new Set<unknown>(['read', 'idempotent', 'once']);
 const RANGE = { offset: isCount, bytes: isCount, hash: text };
 const FILE_ROLES = new Set<unknown>(['main', 'subagent', 'meta', 'other']);
@@ -140,7 +143,9 @@ const FIELDS: { readonly [T in BuiltInEvent['type']]: Readonly<Record<string, Ch
     reason: text,
     message: text,
     pending: calls,
+    unreconciled: optional(unreconciled),
     failure: optional(fields({ provider: text, status: optional(isCount) })),
+    limit: optional(fields({ name: text, max: optional(amount), used: optional(amount) })),
     until: optional(time),
   },
   'evaluation/completed': { evaluationId: text },

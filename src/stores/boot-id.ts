@@ -1,4 +1,3 @@
-import { readFileSync, readlinkSync } from 'node:fs';
 import { lateModule } from './late-module.ts';
 
 /** The time namespace of every process without one of its own (`PROC_TIME_INIT_INO` in the kernel). */
@@ -17,7 +16,7 @@ export function bootId(): string | undefined {
 
 function bootOfLinux(): string | undefined {
   try {
-    const id = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const id = lateModule('node:fs').readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const time = timeNamespace();
     if (id === '') return undefined;
     // A container may have a monotonic clock with its own offset: deadlines of other containers are not comparable.
@@ -29,7 +28,7 @@ function bootOfLinux(): string | undefined {
 
 function timeNamespace(): string | undefined {
   try {
-    return readlinkSync('/proc/self/ns/time');
+    return lateModule('node:fs').readlinkSync('/proc/self/ns/time');
   } catch {
     return undefined; // a kernel without these files
   }

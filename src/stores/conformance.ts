@@ -13,6 +13,7 @@ import { propertyCases } from './conformance/property-cases.ts';
 import { searchCases } from './conformance/search-cases.ts';
 import { sessionCases } from './conformance/session-cases.ts';
 import { snapshotCases } from './conformance/snapshot-cases.ts';
+import { summaryCases } from './conformance/summary-cases.ts';
 
 /**
  * The store contract of `ports/store.ts` as a suite for any store and any test runner:
@@ -85,6 +86,7 @@ export function storeConformance(options: StoreConformanceOptions): readonly Con
     ...draftCases,
     ...contentCases,
     ...sessionCases,
+    ...summaryCases,
     ...forkCases,
     ...searchCases,
     ...lifecycleCases,

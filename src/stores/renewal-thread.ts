@@ -1,7 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../ports/clock.ts';
 import type { KeepLeaseOptions, LeaseKeeper } from '../ports/store.ts';
 import { DEFAULT_MAX_BLOCKED_MS } from './keep-lease.ts';
+import { lateModule } from './late-module.ts';
 import { type LeaseTerm, remainingForHolder } from './lease-rules.ts';
 import { RENEWAL_LOOP } from './renewal-loop.ts';
 
@@ -124,7 +125,8 @@ export class RenewalThread {
       const { source, data, env = {} } = this.#part;
       // Nothing of the process's own options: a loader that they name would have to load in the thread, too.
       const options = { eval: true, execArgv: [], env: { ...env }, workerData: { ...data, cells: CELLS } };
-      this.#worker = new Worker(source + RENEWAL_LOOP, options);
+      const threads = lateModule('node:worker_threads');
+      this.#worker = new threads.Worker(source + RENEWAL_LOOP, options);
     } catch {
       return undefined; // the runtime allows no threads: the timers renew
     }

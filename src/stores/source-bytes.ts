@@ -2,7 +2,6 @@
  * The bytes of an imported session's records as text (D75): UTF-8 where that is exact and short, base64 of the compressed bytes otherwise.
  * It is beside the stores because their search reads the records.
  */
-import { isUtf8 } from 'node:buffer';
 import type { ZstdOptions } from 'node:zlib';
 import { HoldfastError } from '../core/errors.ts';
 import type { SourceEncoding, SourceRecordedFields } from '../core/source-events.ts';
@@ -27,7 +26,7 @@ export function encodeBytes(bytes: Buffer): EncodedBytes {
 }
 
 function encodeFew(bytes: Buffer): EncodedBytes {
-  return isUtf8(bytes)
+  return lateModule('node:buffer').isUtf8(bytes)
     ? { encoding: 'utf8', data: bytes.toString('utf8') }
     : { encoding: 'base64', data: bytes.toString('base64') };
 }

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { lateModule } from '../stores/late-module.ts';
 import type { Worker } from './create-worker.ts';
 
 /** Where the health of a worker is served. */
@@ -15,7 +15,7 @@ export async function serveHealth(
   worker: Pick<Worker, 'fetch'>,
   { port = 0, host = '127.0.0.1' }: HealthAddress = {},
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const server = createServer((request, response) => {
+  const server = lateModule('node:http').createServer((request, response) => {
     const { method = 'GET', url = '/' } = request;
     worker
       .fetch(new Request(new URL(url, 'http://worker'), { method }))

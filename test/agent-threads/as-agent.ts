@@ -1,7 +1,7 @@
 /** A run as in an agent's adapter, on a store whose appends can be delayed. */
 import type { EvaluationEvent } from '../../src/index.ts';
 import { definePrompt } from '../../src/loop/define-prompt.ts';
-import { evaluateInSession } from '../../src/loop/evaluate.ts';
+import { evaluateInSession } from '../../src/loop/evaluate-in-session.ts';
 import { type Run, record } from '../../src/loop/run.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -74,6 +74,10 @@ test('a spent budget is raised, and the agent continues', async () => {
   const book = entry('Translate the book');
   await book.getByText('Its budget is spent').waitFor();
   await book.getByText(/So far: 1 turn, \d+ tokens/).waitFor();
+  expect(await book.getByLabel('Limit to raise').inputValue()).toBe('maxTokens');
+  expect(Number(await book.getByLabel('Most tokens').inputValue())).toBeGreaterThan(30);
+  await book.getByLabel('Limit to raise').selectOption('Output tokens');
+  await book.getByLabel('Most output tokens').waitFor();
   await book.getByLabel('Limit to raise').selectOption('Tokens');
   await book.getByLabel('Most tokens').fill('100000');
   await book.getByRole('button', { name: 'Raise and continue' }).click();

@@ -6,6 +6,7 @@ import type { SessionEvent } from '../../src/core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../src/core/session-summary.ts';
 import { changesSummary } from '../../src/core/summary-change.ts';
 import { arbitraryLog } from './arbitraries.ts';
+import { arbitraryEvents } from './arbitrary-events.ts';
 
 function summaryOf(log: readonly SessionEvent[]): SessionSummary | undefined {
   return log.reduce<SessionSummary | undefined>(summarizeSession, undefined);
@@ -34,6 +35,23 @@ test('if changesSummary returns false, replacing any event by any other does not
   );
 });
 
+test('if changesSummary returns false, replacing an event of any type by one of any type and time does not change the summary', () => {
+  fc.assert(
+    fc.property(arbitraryEvents, arbitraryEvents, (log, others) => {
+      const summary = summaryOf(log);
+      for (const before of log) {
+        for (const other of others) {
+          const replacement = { ...other, seq: before.seq } as SessionEvent;
+          if (changesSummary(before, replacement)) continue;
+          const replaced = log.map((event) => (event === before ? replacement : event));
+          expect(summaryOf(replaced)).toEqual(summary);
+        }
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('erasing the content of a message or a settlement does not change the summary', () => {
   fc.assert(
     fc.property(arbitraryLog, (log) => {
@@ -46,6 +64,7 @@ test.for<readonly [string, object, object, boolean]>([
   ['a title', { type: 'session/described', title: 'a' }, { type: 'session/described', title: 'b' }, true],
   ['a description that takes the place of a note', { type: 'a/b' }, { type: 'session/described', title: 'b' }, true],
   ['a note', { type: 'a/b', text: 'a' }, { type: 'a/b', text: 'b' }, false],
+  ['an event that ends a suspension', { type: 'adapter/captured' }, { type: 'a/b' }, true],
   ['an event that only claims to be a message', { type: 'message/recorded', message: null }, { type: 'a/b' }, true],
 ])('%s: %j replaced by %j', ([, before, after, expected]) => {
   const place = { seq: 2, at: '2026-01-01T00:00:00.000Z' };
@@ -54,8 +73,11 @@ test.for<readonly [string, object, object, boolean]>([
   );
 });
 
-test("the time of the first event is the session's start; the time of any other is not part of the summary", () => {
-  const event = (seq: number, at: string) => ({ type: 'a/b' as string, seq, at }) as SessionEvent;
-  expect(changesSummary(event(1, 'a'), event(1, 'b'))).toBe(true);
-  expect(changesSummary(event(2, 'a'), event(2, 'b'))).toBe(false);
+test.for([
+  ["the session's start is the time of its first event", 'a/b', 1, true],
+  ['a suspended session shows since when', 'session/suspended', 2, true],
+  ['the time of any other event is not part of the summary', 'a/b', 2, false],
+] as const)('%s', ([, type, seq, expected]) => {
+  const event = (at: string) => ({ type: type as string, seq, at }) as SessionEvent;
+  expect(changesSummary(event('a'), event('b'))).toBe(expected);
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BundledScript, bundleScript } from '../support/bundle.ts';
 import { SEED } from '../support/random.ts';
 import { type Cell, childRunner, reportOf, runScenario } from './matrix.ts';
-import { pointsOf, takesAllPoints } from './points.ts';
+import { pointsOf } from './points.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 let child: BundledScript;
@@ -14,13 +14,14 @@ beforeAll(async () => {
 });
 
 test.for(SCENARIOS)('I2, I3: killed at any point, "$name" ends like an uninterrupted run', async (scenario) => {
-  const cells = await runScenario(scenario, childRunner(child.path), pointsOf(scenario));
+  const points = pointsOf(scenario);
+  const cells = await runScenario(scenario, childRunner(child.path), points);
   all.push(...cells);
   expect(
     cells.filter((cell) => cell.outcome === 'WRONG'),
     `SEED=${SEED}`,
   ).toEqual([]);
-  expect(cells.length).toBeGreaterThan(takesAllPoints ? 10 : 6);
+  expect(cells.length).toBeGreaterThan(points.kills ?? 10);
 });
 
 afterAll(() => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type AnySession,
   abandonEvaluation,
   approveToolCall,
   cancelEvaluation,
@@ -12,38 +11,12 @@ import {
   resumeEvaluation,
   type ScriptedTurn,
   type Session,
-  type Store,
   textOf,
 } from '../../src/index.ts';
 import { agent, call, deferred, eventTypes, tool, toolUntilAborted } from './agent.ts';
+import { type RacedStore, racedStore } from './raced-store.ts';
 
 /** D61: events between a runner's plan and the append that acts on it. */
-
-/** A store in which another handle acts once, right before the next append of an event of this type. */
-function racedStore(): Store & { before: (type: string, act: (session: AnySession) => Promise<unknown>) => void } {
-  const raw = memoryStore();
-  let race: { readonly type: string; readonly act: (session: AnySession) => Promise<unknown> } | undefined;
-  return new Proxy(raw, {
-    get(target, property) {
-      if (property === 'before') {
-        return (type: string, act: (session: AnySession) => Promise<unknown>) => {
-          race = { type, act };
-        };
-      }
-      const value: unknown = Reflect.get(target, property);
-      if (typeof value !== 'function') return value;
-      if (property !== 'append') return value.bind(target);
-      return async (...args: Parameters<Store['append']>) => {
-        const { type, act } = race ?? {};
-        if (act && args[1].some((event) => event.type === type)) {
-          race = undefined;
-          await act(await openSession({ store: raw, id: 'session' }));
-        }
-        return target.append(...args);
-      };
-    },
-  }) as ReturnType<typeof racedStore>;
-}
 
 const isUser = ({ role }: { readonly role: string }): boolean => role === 'user';
 const ECHO = ({ messages }: ModelRequest): ScriptedTurn => `You said: ${textOf(messages.findLast(isUser) as never)}`;
@@ -81,7 +54,7 @@ describe('a decision right before the suspension', () => {
 
 describe('a cancelled evaluation that an input is about to supersede', () => {
   async function stopped(): Promise<{
-    readonly store: ReturnType<typeof racedStore>;
+    readonly store: RacedStore;
     readonly session: Session;
     run(): ReturnType<Awaited<ReturnType<typeof agent>>['adapter']['run']>;
   }> {

@@ -1,6 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { definePrompt, getPendingToolCalls, type ScriptedTurn, scriptedModel, type Usage } from '../../src/index.ts';
+import {
+  definePrompt,
+  type EvaluateOptions,
+  getPendingToolCalls,
+  type ReachedLimit,
+  type Script,
+  type ScriptedTurn,
+  scriptedModel,
+  type Usage,
+} from '../../src/index.ts';
 import { fakeClock } from '../../src/testing/fake-clock.ts';
 import { advancing, agent, call, deferred, eventTypes, said, tool } from './agent.ts';
 
@@ -102,6 +111,67 @@ describe('D23: budgets count across responses and resumes', () => {
       ],
     });
     expect(await evaluate()).toMatchObject({ reason: 'BUDGET_EXCEEDED', usage: { inputTokens: 201 } });
+  });
+});
+
+describe('a suspension at a limit names it, with what was used and how much was allowed, in its response and in the log (D3)', () => {
+  const usage = { ...cost(100, 10), costUsd: 0.1 };
+  /** The limits of the response and of the suspensions in the log. */
+  async function limitsOf(
+    options: Parameters<typeof agent>[0],
+    evaluating: EvaluateOptions,
+  ): Promise<readonly unknown[]> {
+    const { evaluate, session } = await agent(options);
+    const { limit } = await evaluate(evaluating);
+    const limits: unknown[] = [limit];
+    for await (const event of session.events()) if (event.type === 'evaluation/suspended') limits.push(event.limit);
+    return limits;
+  }
+
+  test.for<[EvaluateOptions, ReachedLimit]>([
+    [{ budget: { maxTokens: 250 } }, { name: 'maxTokens', max: 250, used: 330 }],
+    [{ budget: { maxInputTokens: 250 } }, { name: 'maxInputTokens', max: 250, used: 300 }],
+    [{ budget: { maxOutputTokens: 15 } }, { name: 'maxOutputTokens', max: 15, used: 20 }],
+    [{ budget: { maxCostUsd: 0.2 } }, { name: 'maxCostUsd', max: 0.2, used: 0.2 }],
+    [{ maxTurns: 3 }, { name: 'maxTurns', max: 3, used: 3 }],
+  ])('%j', async ([evaluating, limit]) => {
+    expect(await limitsOf({ script: forever(usage), tools: [look] }, evaluating)).toEqual([limit, limit]);
+  });
+
+  test('a cost that cannot be measured has no amount', async () => {
+    const limit = { name: 'maxCostUsd', max: 1 };
+    const options = { script: forever(cost(100, 10)), tools: [look] };
+    expect(await limitsOf(options, { budget: { maxCostUsd: 1 } })).toEqual([limit, limit]);
+  });
+
+  test('a budget over the session counts what all its evaluations used', async () => {
+    const { evaluate } = await agent({ script: [{ text: 'hi', usage: cost(100, 0) }] });
+    await evaluate({ input: 'a' });
+    const { limit } = await evaluate({ input: 'b', budget: { maxTokens: 100, over: 'session' } });
+    expect(limit).toEqual({ name: 'maxTokens', max: 100, used: 100 });
+  });
+
+  test('a parent has the limit that its child reached', async () => {
+    const child = definePrompt({ ns: 'test', key: 'child', instructions: 'Research.', tools: [look] });
+    const script: Script = ({ prompt }) =>
+      prompt.key === 'child'
+        ? { toolCalls: [call('look')], usage }
+        : { toolCalls: [call('delegate')], usage: cost(1, 0) };
+    const delegate = tool('delegate', async (_, context) => (await context.evaluate(child)).text, {
+      effect: 'idempotent',
+    });
+    const limit = { name: 'maxTokens', max: 200, used: 221 };
+    expect(await limitsOf({ script, tools: [delegate] }, { budget: { maxTokens: 200 } })).toEqual([
+      limit,
+      limit,
+      limit,
+    ]);
+  });
+
+  test('a suspension for another reason has none', async () => {
+    const clock = fakeClock();
+    const options = { script: ['hi'], clock };
+    expect(await limitsOf(options, { deadline: clock.now() })).toEqual([undefined, undefined]);
   });
 });
 

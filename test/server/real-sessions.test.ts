@@ -131,3 +131,33 @@ test('an unknown outcome is in the inbox with the progress of the tool and what 
   expect(settle.status).toBe(202);
   await until(async () => (await inbox()).length === 0);
 });
+
+test('of several unknown outcomes, each is in the inbox with what the reconcile of its own tool said', async () => {
+  const hanging = (name: string, reconcile?: () => { happened: 'unknown' }) =>
+    defineTool({
+      ...{ name, description: name, input: z.object({}), effect: 'once', timeoutMs: 20 },
+      execute: () => new Promise<string>(() => {}),
+      ...(reconcile && { reconcile }),
+    });
+  const tools = [
+    hanging('pay', () => {
+      throw new Error('the bank is closed');
+    }),
+    hanging('mail'),
+    hanging('book', () => ({ happened: 'unknown' })),
+  ];
+  const calls = tools.map(({ name }) => ({ name, arguments: {} }));
+  const agents: Agents = () => ({
+    adapter: createAdapter({ model: scriptedModel([{ toolCalls: calls }, 'Done.']) }),
+    prompt: definePrompt({ ns: 'test', key: 'trip', instructions: 'Travel.', tools }),
+  });
+  const served = await serve({ agents });
+  await served.send('POST', '/sessions/a/inputs', { input: 'Travel.' });
+  const inbox = async () => ((await served.json('/inbox')) as unknown as InboxPage).items as readonly OutcomeItem[];
+  await until(async () => (await inbox()).length > 0);
+  expect((await inbox()).map(({ toolName, reconcile }) => [toolName, reconcile])).toEqual([
+    ['pay', { status: 'failed', problem: 'the bank is closed' }],
+    ['mail', undefined],
+    ['book', { status: 'undecided' }],
+  ]);
+});

@@ -325,6 +325,7 @@ test('the inbox has approvals with their arguments, limits and failed providers,
   });
   expect(items.find(({ kind }) => kind === 'limit')).toMatchObject({
     ...{ reason: 'TURN_LIMIT', turns: 2, message: expect.stringContaining('2 turns') },
+    limit: { name: 'maxTurns', max: 2, used: 2 },
   });
 
   expect(items.find(({ kind }) => kind === 'provider')).toMatchObject({ provider: 'scripted', status: 401 });
@@ -342,6 +343,24 @@ test('the inbox has approvals with their arguments, limits and failed providers,
   await served.send('POST', `/sessions/${approval.session.id}/calls/approve`, { ...approval.call, by: 'ada' });
   await settled(served, approval.session.id);
   expect((await get<InboxPage>(served, '/inbox')).items).toHaveLength(3);
+});
+
+test('an evaluation that reached a limit before limits were recorded is in the inbox without one', async () => {
+  const store = memoryStore();
+  const of = { at: '2026-01-01T00:00:00.000Z', evaluationId: 'e1' };
+  const place = { conversationId: 'main', promptNs: 'test', promptKey: 'worker', promptHash: '', inputHash: '' };
+  const waits = { reason: 'BUDGET_EXCEEDED', message: '80 of 30 tokens are used up', pending: [] } as const;
+  await store.append(
+    'old',
+    [
+      { type: 'evaluation/started', ...of, ...place },
+      { type: 'evaluation/suspended', ...of, ...waits },
+    ],
+    { id: 'a', expectedSeq: 0 },
+  );
+  const { items } = await get<InboxPage>(await serve({ store }), '/inbox');
+  expect(items).toMatchObject([{ kind: 'limit', reason: 'BUDGET_EXCEEDED', turns: 0 }]);
+  expect(items[0]).not.toHaveProperty('limit');
 });
 
 test('hits have the positions of the matched words, also in text that contains the signs of marks', async () => {

@@ -1,3 +1,4 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Database } from '../../src/stores/sqlite/driver.ts';
 import { openDatabase, PAGE_SIZE, readSettings } from '../../src/stores/sqlite/open-database.ts';
@@ -47,4 +48,24 @@ describe('every connection that writes is durable (I1)', () => {
     for (const [i, store] of stores.entries()) await store.append(`s${i}`, [note(i)], { id: 'a', expectedSeq: 0 });
     expect((await stores[0]?.listSessions())?.sessions.length).toBe(6);
   });
+
+  test('a new file whose creation a power failure has undone, from any page on, is created again', async () => {
+    const created = temporaryDatabase();
+    await openStore(created);
+    const log = readFileSync(`${created}-wal`);
+    for (let length = 0; length <= log.length; length += length === 0 ? LOG_HEADER : FRAME_HEADER + PAGE_SIZE) {
+      const path = temporaryDatabase();
+      copyFileSync(created, path);
+      if (length > 0) writeFileSync(`${path}-wal`, log.subarray(0, length));
+      const store = await openStore(path);
+      await store.append('s', [note(1)], { id: 'a', expectedSeq: 0 });
+      expect(await store.head('s')).toMatchObject({ seq: 1 });
+      expect(await store.check()).toMatchObject({ ok: true });
+    }
+    expect(log.length).toBeGreaterThan(LOG_HEADER);
+  });
 });
+
+/** Sizes of the file format of SQLite's write-ahead log. */
+const LOG_HEADER = 32;
+const FRAME_HEADER = 24;

@@ -41,13 +41,10 @@ test.for([
   expect(waitSentence(reason, message)).toBe(sentence);
 });
 
-test('the error of reconcile is kept', () => {
-  const message =
-    '"charge_card" was started and may have happened, and reconcile failed: the bank is closed: find out, then settleToolCall with its result or { rerun: true }, and resume';
-  expect(reconcileSentence(message)).toBe("the tool's own check failed: the bank is closed");
-  expect(
-    reconcileSentence(
-      '"x" was started and may have happened: find out, then settleToolCall with its result, and resume',
-    ),
-  ).toBe('');
+test.for([
+  [{ status: 'failed', problem: 'the bank is closed' }, "The tool's own check failed: the bank is closed"],
+  [{ status: 'undecided' }, "The tool's own check could not find out"],
+  [{ status: 'not-called', problem: 'no such tool' }, "The tool's own check cannot be called: no such tool"],
+] as const)('why reconcile did not find out is said by its status: %j', ([reconcile, sentence]) => {
+  expect(reconcileSentence(reconcile)).toBe(sentence);
 });

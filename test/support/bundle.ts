@@ -46,7 +46,7 @@ export async function bundleScript(
 /** Runs `program.cjs` with the code that an earlier process has compiled. Several processes may end at once, hence the rename. */
 const LOADER = `
 const { readFileSync, renameSync, writeFileSync } = require('node:fs');
-const { Script } = require('node:vm');
+const { constants, Script } = require('node:vm');
 const filename = __dirname + '/program.cjs';
 const compiled = __dirname + '/program.compiled';
 let cachedData;
@@ -54,8 +54,12 @@ try {
   cachedData = readFileSync(compiled);
 } catch {}
 const source = readFileSync(filename, 'utf8');
-const script = new Script('(function (exports, require, module) {' + source + '\\n})', { filename, cachedData });
-script.runInThisContext()(exports, require, module);
+const script = new Script('(function (exports, require, module, __filename, __dirname) {' + source + '\\n})', {
+  filename,
+  cachedData,
+  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER, // for the drivers, which stores import
+});
+script.runInThisContext()(exports, require, module, filename, __dirname);
 if (cachedData === undefined || script.cachedDataRejected) {
   process.on('exit', () => {
     const written = compiled + '.' + process.pid;

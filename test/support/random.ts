@@ -9,6 +9,20 @@ export type Random = () => number;
 /** The seed of this run. */
 export const SEED: number = readSeed(process.env.SEED);
 
+/**
+ * How much of a matrix a run takes: `POINTS=all` takes all of it, a number that many points of each row, and otherwise a spread of the usual size. The seed
+ * chooses.
+ */
+export const POINTS: 'all' | number | undefined = readPoints(process.env.POINTS);
+
+function readPoints(text?: string): 'all' | number | undefined {
+  if (text === undefined || text === 'all') return text;
+  const points = Number(text);
+  if (!Number.isSafeInteger(points) || points < 1)
+    throw new Error(`POINTS must be all or a whole number from 1, not "${text}"`);
+  return points;
+}
+
 function readSeed(text = '1'): number {
   const seed = Number(text);
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error(`SEED must be a whole number from 0, not "${text}"`);

@@ -97,7 +97,7 @@ export function claudeAgentAdapter(options: ClaudeAgentOptions = {}): StatefulAd
         await new ConversationRecorder(run).recordUser(asContent(options.continuation ?? CONTINUATION));
       const startedAt = nowOf(run);
       const cost = costsOf(start.costUsd, from, isOwn);
-      const left = leftOf(costLimitOf(run), cost);
+      const left = leftOf(run, cost);
       const removeCopy = start.resumes ? await announceCopy(run, start.sessionId) : () => {};
       const work = runClaudeQuery(run, {
         sdk,
@@ -159,13 +159,17 @@ function costsOf(inTranscript: number, from: ClaudeAgentState | undefined, isOwn
 }
 
 /** What is left of a budget. The agent does not take one that is used up. */
-function leftOf(budget: number | undefined, { atStart, before }: Costs): number | undefined {
+function leftOf(run: Run, { atStart, before }: Costs): number | undefined {
+  const budget = costLimitOf(run);
   if (budget === undefined) return undefined;
   const spent = before - atStart;
   if (spent < budget) return budget - spent;
+  // Of a budget over the session, other evaluations have used a part.
+  const { maxCostUsd: max = budget } = run.options.budget ?? {};
   throw new Suspension(
     'BUDGET_EXCEEDED',
     `${spent} of ${budget} dollars are used up; resume with a larger budget to continue`,
+    { limit: { name: 'maxCostUsd', max, used: Number((max - budget + spent).toFixed(6)) } },
   );
 }
 

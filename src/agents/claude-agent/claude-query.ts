@@ -1,5 +1,6 @@
 import type { AdapterStateSnapshot } from '../../core/adapter-state.ts';
 import { HoldfastError, messageOf } from '../../core/errors.ts';
+import type { ReachedLimit } from '../../core/events.ts';
 import type { UserMessage } from '../../core/messages.ts';
 import { pause } from '../../loop/pause.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
@@ -269,9 +270,13 @@ class ClaudeQueryRun {
           throw providerFailed('there is no response');
         return;
       case 'error_max_turns':
-        throw new Suspension('TURN_LIMIT', 'the turns were not enough; resume with a higher maxTurns to continue');
+        throw new Suspension('TURN_LIMIT', 'the turns were not enough; resume with a higher maxTurns to continue', {
+          limit: reached('maxTurns', this.#run.options.maxTurns),
+        });
       case 'error_max_budget_usd':
-        throw new Suspension('BUDGET_EXCEEDED', 'the budget is used up; resume with a larger one to continue');
+        throw new Suspension('BUDGET_EXCEEDED', 'the budget is used up; resume with a larger one to continue', {
+          limit: reached('maxCostUsd', this.#run.options.budget?.maxCostUsd),
+        });
       default:
         throw providerFailed(why);
     }
@@ -290,6 +295,11 @@ class ClaudeQueryRun {
     const errors = this.#process?.errors();
     return providerFailed(errors ? `${text} (${errors})` : text, error);
   }
+}
+
+/** A limit that the agent holds itself: it reports that it is used up, and not by how much. */
+function reached(name: ReachedLimit['name'], max: number | undefined): ReachedLimit {
+  return { name, ...(max !== undefined && { max, used: max }) };
 }
 
 function providerFailed(why: string, cause?: unknown): Suspension {

@@ -1,9 +1,10 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
 import type { AnyTool } from '../../loop/define-tool.ts';
 import type { ToolOutcome } from '../../loop/tool-result.ts';
+import { lateModule } from '../../stores/late-module.ts';
 import { type McpMessage, serveMcpRequest } from '../serve-mcp-request.ts';
 
 /**
@@ -64,7 +65,7 @@ export async function openBridge(options: {
     if (message.method === 'tools/call') return streamed(response, answered);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await answered));
   };
-  const server = createServer((request, response) => {
+  const server = lateModule('node:http').createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500);
       response.end(messageOf(error));

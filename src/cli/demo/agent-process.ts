@@ -6,6 +6,8 @@
  *     SIGKILL to the parent     → the pipe to its standard input closes, and it exits (see agent.ts)
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Progress } from './progress.ts';
@@ -40,7 +42,9 @@ export function startAgent({ script, dir, model, session, wordMs }: AgentOptions
   if (model !== undefined) args.push('--model', model);
   if (session !== undefined) args.push(`--session=${session}`);
   if (wordMs !== undefined) args.push('--word-ms', String(wordMs));
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  // The demo starts several of these. One that ends by itself keeps its compiled code for the others.
+  const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env };
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => {}); // `progress` reports its end
   return { pid: child.pid ?? 0, progress: progressOf(child), kill: () => void child.kill('SIGKILL') };
 }

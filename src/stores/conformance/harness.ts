@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ConflictDetail, type ErrorCode, HoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { MessageRecorded, NewEvent, SessionEvent } from '../../core/events.ts';
+import type { Usage } from '../../core/usage.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   DraftChunk,
@@ -127,6 +128,12 @@ export function said(text: string, role: 'user' | 'assistant' = 'user', at = '20
       createdAt: at,
     },
   };
+}
+
+/** A recorded response of a model, with its usage if it reported one. */
+export function response(usage: Usage | undefined, text = 'said'): NewEvent {
+  const { message, ...event } = said(text, 'assistant') as MessageRecorded;
+  return { ...event, message: { ...message, turn: 1 }, ...(usage && { usage }) } as NewEvent;
 }
 
 export function holder(id: string): LeaseHolder {

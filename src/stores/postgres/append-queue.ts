@@ -3,6 +3,7 @@ import type { NewEvent, SessionEvent } from '../../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import { type EncodedEvent, encodeEvent } from '../encoded-event.ts';
+import { eventsForSummary } from '../events-for-summary.ts';
 import { incompleteEvent } from '../refusals.ts';
 import type { AppendJoins } from './append-joins.ts';
 import type { AppendRefusals } from './append-refusals.ts';
@@ -93,7 +94,7 @@ export class AppendQueue {
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Promise<{ readonly seq: number }> {
     // As they are now: the caller may change its events while the append waits.
     const encoded = events.map(encodeEvent);
-    const read = events.map((event, i) => fieldsRead(event, encoded[i] as EncodedEvent, options.expectedSeq + 1 + i));
+    const read = eventsForSummary(events, encoded, options.expectedSeq);
     const contents = options.contents?.map((content) => ({ ...content }));
     let characters = 0;
     for (const { data } of encoded) characters += data.length;
@@ -344,20 +345,4 @@ async function write(database: PostgresDatabase, sql: Sql, appends: readonly Rea
 
 function disturbed(sessionId: string): HoldfastError {
   return new HoldfastError('STORE_BUSY', `other processes write to session ${sessionId} without a pause; try again`);
-}
-
-/**
- * The fields of an event that its session's summary reads. Of these two types, which almost all events are, these are few: decoding
- * the whole event would cost more than the rest of the append.
- */
-function fieldsRead(event: NewEvent, { at, type, data }: EncodedEvent, seq: number): SessionEvent {
-  if (type === 'message/recorded') {
-    const { message, inputId } = event as { readonly message?: Record<string, unknown>; readonly inputId?: string };
-    if (typeof message === 'object' && message !== null) {
-      const { role, evaluationId, turn, toolCallId } = message;
-      const fields = { role, evaluationId, turn, toolCallId };
-      return { seq, at, type, message: fields, ...(inputId !== undefined && { inputId }) } as unknown as SessionEvent;
-    }
-  }
-  return { ...(JSON.parse(data) as object), seq, at, type } as SessionEvent;
 }

@@ -28,11 +28,12 @@ export function pause(): Promise<void> {
 
 /** Runs `work`, again while the database is locked and there is time; every failure has a code of ours. */
 export async function untilFree<T>(path: string, busyTimeoutMs: number, work: () => T): Promise<T> {
-  const deadline = busyDeadline(busyTimeoutMs);
+  let deadline: number | undefined;
   for (;;) {
     try {
       return work();
     } catch (error) {
+      deadline ??= busyDeadline(busyTimeoutMs);
       if (!mayRetry(error, deadline)) throw storeError(error, path);
     }
     await pause();

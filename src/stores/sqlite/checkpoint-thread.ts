@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { lateModule } from '../late-module.ts';
 import { SQLITE_MODULE } from './driver.ts';
 
 /**
@@ -21,7 +22,8 @@ export function startCheckpointThread(path: string): CheckpointThread | undefine
   let worker: Worker;
   try {
     // Nothing of the process's own options: a loader that they name would have to load in the thread, too.
-    worker = new Worker(SOURCE, { eval: true, execArgv: [], env: {}, workerData });
+    const threads = lateModule('node:worker_threads');
+    worker = new threads.Worker(SOURCE, { eval: true, execArgv: [], env: {}, workerData });
   } catch {
     return undefined;
   }

@@ -60,12 +60,20 @@ function loadSqlite(): Sqlite {
   const connection = new sqlite.DatabaseSync(':memory:');
   const { version } = connection.prepare('SELECT sqlite_version() AS version').get() as { readonly version: string };
   connection.close();
-  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) < 0) {
+  if (isOlder(version, OLDEST_SQLITE)) {
     const why = `has SQLite ${version}, which can corrupt a database that two connections write to`;
     throw new HoldfastError('RUNTIME_UNSUPPORTED', `${runtime} ${why}; ${UPDATE}`);
   }
   loaded = sqlite;
   return sqlite;
+}
+
+/** Compares versions number by number. `localeCompare` would load the rules of a language, which takes a third of Node's own start. */
+function isOlder(version: string, than: string): boolean {
+  const numbers = version.split('.').map(Number);
+  const limits = than.split('.').map(Number);
+  const at = limits.findIndex((limit, i) => limit !== (numbers[i] ?? 0));
+  return at >= 0 && (numbers[at] ?? 0) < (limits[at] ?? 0);
 }
 
 /** Throws `RUNTIME_UNSUPPORTED` on a runtime whose SQLite cannot hold a store (D71). */

@@ -1,5 +1,5 @@
 import { HoldfastError } from '../../core/errors.ts';
-import type { NewEvent, SessionEvent } from '../../core/events.ts';
+import type { SessionEvent } from '../../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
 import type { AppendOptions } from '../../ports/store.ts';
 import { refuseStale } from '../append-rules.ts';
@@ -70,9 +70,10 @@ export class EventLog {
     this.#epoch = parts.epoch;
   }
 
+  /** `read` are the same events, with the fields that a summary reads. */
   append(
     sessionId: string,
-    events: readonly NewEvent[],
+    read: readonly SessionEvent[],
     encoded: readonly EncodedEvent[],
     options: AppendOptions,
   ): Appended {
@@ -90,7 +91,7 @@ export class EventLog {
     if (seq > MAX_SEQ) throw new HoldfastError('STORE_FULL', `session ${sessionId} has ${MAX_SEQ} events; fork it`);
     const { key, incarnation, revision, fence } = place;
     // Before the events are written, which may write the summary of what they say as well.
-    const summary = this.#summarize({ key, revision, seq: expectedSeq }, events);
+    const summary = this.#summarize({ key, revision, seq: expectedSeq }, read);
     const position = this.#events.insert(key, expectedSeq + 1, appendId, encoded);
     this.#keepBeside(key, expectedSeq, options);
     const epoch = this.#epoch();
@@ -151,26 +152,16 @@ export class EventLog {
   }
 
   /** Folds the events of an append into the summary of what was before them; refuses events that lack what a summary reads. */
-  #summarize(before: LogPosition, events: readonly NewEvent[]): SessionSummary {
+  #summarize(before: LogPosition, events: readonly SessionEvent[]): SessionSummary {
     let summary = this.#summaries.read(before);
-    let copies = false;
-    for (let i = 0; i < events.length; i++) {
-      const event = events[i] as NewEvent;
+    for (const event of events) {
       try {
-        summary = summarizeSession(summary, placed(event, before.seq + 1 + i));
+        summary = summarizeSession(summary, event);
       } catch (cause) {
         throw new RefusedAfterWriting(incompleteEvent(event.type, cause));
       }
-      copies ||= event.type.startsWith('session/');
     }
     if (summary === undefined) throw new TypeError('an append has events');
-    // Of these events a summary keeps whole values, which the caller may change later.
-    return copies ? (JSON.parse(JSON.stringify(summary)) as SessionSummary) : summary;
+    return summary;
   }
-}
-
-/** The event at its position. A summary does not read the position of these two, which almost all events are: they are not copied. */
-function placed(event: NewEvent, seq: number): SessionEvent {
-  const { type } = event;
-  return (type === 'message/recorded' || type === 'tool/started' ? event : { ...event, seq }) as SessionEvent;
 }

@@ -1,6 +1,7 @@
-import { type Stats, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
+import { lateModule } from '../late-module.ts';
 import type { Database, ValueStatement } from './driver.ts';
 import { LAYOUT_VERSION } from './migrate.ts';
 import { GuardError, type TransactionGuard } from './write-queue.ts';
@@ -16,6 +17,7 @@ const PERHAPS_NONE = { throwIfNoEntry: false } as const;
  */
 export class FileGuard implements TransactionGuard {
   readonly #path: string;
+  readonly #statSync: typeof import('node:fs').statSync = lateModule('node:fs').statSync;
   readonly #file: Pick<Stats, 'dev' | 'ino'> | undefined;
   readonly #layout: ValueStatement<[], number>;
   /** Changes when another connection has committed. */
@@ -24,7 +26,7 @@ export class FileGuard implements TransactionGuard {
 
   constructor(database: Database, path: string) {
     this.#path = resolve(path);
-    this.#file = statSync(this.#path, { throwIfNoEntry: false });
+    this.#file = this.#statSync(this.#path, PERHAPS_NONE);
     this.#layout = database.prepareValue('PRAGMA user_version');
     this.#dataVersion = database.prepareValue('PRAGMA data_version');
   }
@@ -47,7 +49,7 @@ export class FileGuard implements TransactionGuard {
   }
 
   #isReplaced(): boolean {
-    const now = statSync(this.#path, PERHAPS_NONE);
+    const now = this.#statSync(this.#path, PERHAPS_NONE);
     return now?.ino !== this.#file?.ino || now?.dev !== this.#file?.dev;
   }
 

@@ -1,12 +1,13 @@
 import { HoldfastError } from '../../core/errors.ts';
 import type { Database } from './driver.ts';
+import { layout } from './layout.ts';
 import { log } from './migrations/0001-log.ts';
 import { draftKinds } from './migrations/0002-draft-kinds.ts';
 import { incarnations } from './migrations/0003-incarnations.ts';
 import { recentEvents } from './migrations/0004-recent-events.ts';
 
 /** Every layout there was, in order; a database says in `user_version` how many of them it has had. */
-const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEvents];
+export const MIGRATIONS: readonly string[] = [log, draftKinds, incarnations, recentEvents];
 
 /** The layout this version of Holdfast reads and writes. */
 export const LAYOUT_VERSION: number = MIGRATIONS.length;
@@ -36,12 +37,13 @@ export function identify(database: Database, path: string): 'new' | 'outdated' |
   return version < LAYOUT_VERSION ? 'outdated' : 'current';
 }
 
-/** Brings a database to the present layout, in one transaction; a second process finds the work done. */
+/** Brings a database to the present layout, in one transaction; a second process finds the work done. A new one is created with it. */
 export function migrate(database: Database, path: string): void {
   database.transaction('IMMEDIATE', () => {
-    if (identify(database, path) === 'current') return;
+    const state = identify(database, path);
+    if (state === 'current') return;
     const version = Number(database.pragma('user_version'));
-    for (const sql of MIGRATIONS.slice(version)) database.exec(sql);
+    for (const sql of state === 'new' ? [layout] : MIGRATIONS.slice(version)) database.exec(sql);
     database.pragma(`application_id = ${APPLICATION_ID}`);
     database.pragma(`user_version = ${LAYOUT_VERSION}`);
   });

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
+import { lateModule } from '../late-module.ts';
 import { BLOCKING_WAIT_MS, untilFree } from './busy.ts';
 import { Database } from './driver.ts';
 import { identify, LAYOUT_VERSION, migrate } from './migrate.ts';
@@ -18,7 +18,7 @@ import { storeError } from './sqlite-errors.ts';
 export const PAGE_SIZE = 4096;
 /** A WAL that one large transaction has blown up is cut back to this. */
 const WAL_LIMIT_BYTES = 8 * 1024 * 1024;
-const FULL = 2;
+const SYNCHRONOUS = { NORMAL: 1, FULL: 2 } as const;
 
 export interface OpenOptions {
   readonly readOnly?: boolean;
@@ -57,11 +57,14 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
       if (state !== 'current') throw needsUpgrade(file, state);
       return database;
     }
-    if (state === 'new') database.pragma(`page_size = ${pageSize}`);
-    await attempt(() => database.pragma('journal_mode = WAL'));
-    await attempt(() => applySettings(database));
-    await attempt(() => checkSettings(database, file));
-    if (state !== 'current') await attempt(() => migrate(database, file));
+    if (state === 'new') {
+      database.pragma(`page_size = ${pageSize}`);
+      // A power failure may undo a layout that nothing was appended to. The first append syncs it, or a checkpoint does.
+      await setDurability(database, file, 'NORMAL', attempt);
+      await attempt(() => migrate(database, file));
+    }
+    await setDurability(database, file, 'FULL', attempt);
+    if (state === 'outdated') await attempt(() => migrate(database, file));
     if (maxBytes !== undefined) await attempt(() => limitSize(database, maxBytes));
     return database;
   } catch (error) {
@@ -89,12 +92,18 @@ export async function openForeignDatabase(path: string): Promise<Database> {
 /** Asks a connection what it is set to. */
 export function readSettings(database: Database): ConnectionSettings {
   return {
-    journalMode: String(database.pragma('journal_mode')),
-    synchronous: Number(database.pragma('synchronous')),
+    ...readDurability(database),
     secureDelete: Number(database.pragma('secure_delete')) === 1,
     pageSize: Number(database.pragma('page_size')),
     sqliteVersion: String(database.prepareValue<[], string>('SELECT sqlite_version()').get()),
     layoutVersion: Number(database.pragma('user_version')),
+  };
+}
+
+function readDurability(database: Database): Pick<ConnectionSettings, 'journalMode' | 'synchronous'> {
+  return {
+    journalMode: String(database.pragma('journal_mode')),
+    synchronous: Number(database.pragma('synchronous')),
   };
 }
 
@@ -108,6 +117,7 @@ export function checkPath(path: string, mustExist: boolean): string {
     );
   }
   const file = resolve(path);
+  const { existsSync } = lateModule('node:fs');
   if (!existsSync(dirname(file))) {
     throw new HoldfastError('STORE_FAILED', `the directory ${dirname(file)} does not exist; create it first`);
   }
@@ -117,9 +127,20 @@ export function checkPath(path: string, mustExist: boolean): string {
   return file;
 }
 
-function applySettings(database: Database): void {
+async function setDurability(
+  database: Database,
+  file: string,
+  synchronous: keyof typeof SYNCHRONOUS,
+  attempt: <T>(work: () => T) => Promise<T>,
+): Promise<void> {
+  await attempt(() => applySettings(database, synchronous));
+  await attempt(() => database.pragma('journal_mode = WAL'));
+  await attempt(() => checkSettings(database, file, synchronous));
+}
+
+function applySettings(database: Database, synchronous: keyof typeof SYNCHRONOUS): void {
   // Set on every open, whatever the build's default: with NORMAL a power failure may lose acknowledged commits.
-  database.pragma('synchronous = FULL');
+  database.pragma(`synchronous = ${synchronous}`);
   // macOS: without it a sync may stay in the drive's cache. Elsewhere it changes nothing.
   database.pragma('fullfsync = ON');
   // Always on, not only while erasing: snapshots and drafts that are replaced hold the same text.
@@ -127,9 +148,9 @@ function applySettings(database: Database): void {
   database.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
 }
 
-function checkSettings(database: Database, file: string): void {
-  const { journalMode, synchronous } = readSettings(database);
-  if (journalMode === 'wal' && synchronous === FULL) return;
+function checkSettings(database: Database, file: string, expected: keyof typeof SYNCHRONOUS): void {
+  const { journalMode, synchronous } = readDurability(database);
+  if (journalMode === 'wal' && synchronous === SYNCHRONOUS[expected]) return;
   throw new HoldfastError(
     'STORE_UNSUPPORTED',
     `${file}: this file system gives journal_mode ${journalMode}, synchronous ${synchronous}; put it on a local disk`,

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { SessionEvent } from '../../core/events.ts';
 import { type SessionSummary, summarizeSession } from '../../core/session-summary.ts';
 import type { ForkOptions } from '../../ports/store.ts';
 import { checkFork } from '../check-arguments.ts';
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../encoded-event.ts';
+import { lateModule } from '../late-module.ts';
 import { forkTargetExists, gap, incompleteEvent, sessionGone, sessionNotFound } from '../refusals.ts';
 import type { ContentTable } from './content-table.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
@@ -114,7 +114,10 @@ export class SessionFork {
     checkFork({ id: sessionId, seq: origin.seq }, target, options);
     this.#checkTarget(target);
     // No session id has a NUL: this row is found by its key alone.
-    const key = this.#begin.get(`\0fork:${randomUUID()}`, this.#now() + ABANDONED_MS) as number;
+    const key = this.#begin.get(
+      `\0fork:${lateModule('node:crypto').randomUUID()}`,
+      this.#now() + ABANDONED_MS,
+    ) as number;
     return { origin, key };
   }
 

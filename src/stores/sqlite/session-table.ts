@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { SessionHead } from '../../ports/store.ts';
+import { lateModule } from '../late-module.ts';
 import { sessionGone } from '../refusals.ts';
 import type { Database, Statement, ValueStatement } from './driver.ts';
 import { PLACED, RECENT } from './event-table.ts';
@@ -159,5 +159,5 @@ export class SessionTable {
 
 /** What stays of a deleted session's id. */
 function idHash(sessionId: string): string {
-  return createHash('sha256').update(sessionId).digest('base64url');
+  return lateModule('node:crypto').createHash('sha256').update(sessionId).digest('base64url');
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { SearchHit, SearchOptions, Store } from '../../ports/store.ts';
 import { checkCount } from '../check-arguments.ts';
 import { untilFree } from './busy.ts';
+import { checkRuntime } from './driver.ts';
 import {
   type ConnectionSettings,
   checkPath,
@@ -45,6 +46,7 @@ const KNOWN: KnownOptions<SqliteStoreOptions> = {
 export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
   refuseUnknownOptions('sqliteStore', options, KNOWN);
   if (options.busyTimeoutMs !== undefined) checkCount('busyTimeoutMs', options.busyTimeoutMs);
+  checkRuntime();
   const file = checkPath(path, options.readOnly ?? false); // absolute: threads and backups open it later, from another directory
   const database = await openDatabase(file, options);
   try {

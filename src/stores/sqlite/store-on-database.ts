@@ -10,6 +10,7 @@ import {
   checkTtl,
 } from '../check-arguments.ts';
 import { encodeEvent } from '../encoded-event.ts';
+import { eventsForSummary } from '../events-for-summary.ts';
 import { LeaseKeepers } from '../keep-lease.ts';
 import { type LeaseTerm, remainingForHolder } from '../lease-rules.ts';
 import { contentMissing, fenceConflict, snapshotBeyondLog, storeClosed } from '../refusals.ts';
@@ -17,7 +18,6 @@ import { RenewalThread } from '../renewal-thread.ts';
 import { DEFAULT_HITS, parseQuery } from '../search-text.ts';
 import { systemClock } from '../system-clock.ts';
 import { Watchers } from '../watchers.ts';
-import { backUp } from './back-up.ts';
 import { BackgroundIndexing } from './background-indexing.ts';
 import { untilFree } from './busy.ts';
 import { ContentTable } from './content-table.ts';
@@ -158,11 +158,12 @@ export function storeOnDatabase(
         enter();
         checkAppend(sessionId, newEvents.length, appendOptions);
         const encoded = newEvents.map(encodeEvent);
-        const work = () => log.append(sessionId, newEvents, encoded, appendOptions);
+        const read = eventsForSummary(newEvents, encoded, appendOptions.expectedSeq);
+        const work = () => log.append(sessionId, read, encoded, appendOptions);
         const committed = ({ seq, written }: Appended) => {
           if (written) {
             log.remember(sessionId, written);
-            announce(sessionId, newEvents.some(makesWork));
+            announce(sessionId, encoded.some(makesWork));
             if (backgroundIndexing) indexing.schedule();
           }
           return { seq };
@@ -370,7 +371,7 @@ export function storeOnDatabase(
     async backup(target) {
       enter();
       guard.refuseReplaced();
-      return track(backUp(path, target));
+      return track(import('./back-up.ts').then(({ backUp }) => backUp(path, target)));
     },
 
     close() {

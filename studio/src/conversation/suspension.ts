@@ -1,4 +1,5 @@
 /** Why an evaluation waits, in a sentence for people: what the runner wrote is for programs, and ends with what to call. */
+import type { UnknownReconcile } from 'holdfast';
 
 const HINT =
   /[;:,]\s(?:[^;:]*\b(?:approveToolCall|settleToolCall|resumeEvaluation|abandonEvaluation|resumeCancelled|maxTurns|run again)\b.*|(?:find out, then|resume|run it again) .*)$/s;
@@ -19,9 +20,16 @@ export function waitSentence(reason: string, message: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What the `reconcile` of a tool found out about a call, or why it could not be called; empty if the tool has none. */
-export function reconcileSentence(message: string): string {
-  return named(OUTCOME.exec(withoutHint(message))?.[2] ?? '');
+/** Why the `reconcile` of a tool did not find out whether a call happened. */
+export function reconcileSentence({ status, problem = '' }: UnknownReconcile): string {
+  switch (status) {
+    case 'failed':
+      return `The tool's own check failed: ${problem}`;
+    case 'not-called':
+      return `The tool's own check cannot be called: ${problem}`;
+    default:
+      return "The tool's own check could not find out";
+  }
 }
 
 /** People do not know the function by its name. */

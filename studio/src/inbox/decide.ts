@@ -1,4 +1,5 @@
 /** What a person can decide about something that waits: the acting routes of its session. */
+import type { RaisedBudget } from 'holdfast';
 import type { InboxItem } from 'holdfast/server';
 import { actJson } from '../api/server.ts';
 
@@ -6,7 +7,7 @@ type CallRef = Extract<InboxItem, { readonly kind: 'approval' }>['call'];
 
 /** A limit that is raised; another one stays as it is. */
 export interface Raise {
-  readonly budget?: { readonly maxCostUsd?: number; readonly maxTokens?: number };
+  readonly budget?: RaisedBudget;
   readonly maxTurns?: number;
 }
 

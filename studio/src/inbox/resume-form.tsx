@@ -4,6 +4,7 @@ import { waitSentence } from '../conversation/suspension.ts';
 import { Button } from '../ui/button.tsx';
 import { compact, count, money } from '../ui/format.ts';
 import { sentence } from '../ui/problem.tsx';
+import { BUDGET_LIMITS, type BudgetLimit, limitToRaise, suggestedMax } from './budget-limits.ts';
 import { ConfirmGiveUp } from './confirm-give-up.tsx';
 import { abandon, type Raise, resume } from './decide.ts';
 import type { FormProps } from './form-props.ts';
@@ -111,27 +112,27 @@ function RaiseBudget(props: {
   readonly onResume: (raise: Raise) => void;
 }) {
   const { item, isDisabled, onResume } = props;
-  const { inputTokens, outputTokens, costUsd = 0 } = item.usage;
-  const [kind, setKind] = useState<'maxCostUsd' | 'maxTokens'>(
-    /\btokens\b/.test(item.message) ? 'maxTokens' : 'maxCostUsd',
-  );
-  const twice = { maxTokens: (inputTokens + outputTokens) * 2, maxCostUsd: Number((costUsd * 2).toPrecision(2)) };
+  const [name, setName] = useState(limitToRaise(item));
+  const suggested = suggestedMax(item, name);
   return (
     <NumberField
-      key={kind}
-      label={kind === 'maxCostUsd' ? 'Most dollars' : 'Most tokens'}
-      initial={twice[kind] > 0 ? String(twice[kind]) : ''}
+      key={name}
+      label={BUDGET_LIMITS[name].label}
+      initial={suggested > 0 ? String(suggested) : ''}
       isDisabled={isDisabled}
-      onSubmit={(value) => onResume({ budget: { [kind]: value } })}
+      onSubmit={(value) => onResume({ budget: { [name]: value } })}
     >
       <select
         aria-label="Limit to raise"
-        value={kind}
-        onChange={({ target }) => setKind(target.value === 'maxTokens' ? 'maxTokens' : 'maxCostUsd')}
+        value={name}
+        onChange={({ target }) => setName(target.value as BudgetLimit)}
         className="h-7 rounded-md border border-line bg-ground px-1.5"
       >
-        <option value="maxCostUsd">Cost in dollars</option>
-        <option value="maxTokens">Tokens</option>
+        {Object.entries(BUDGET_LIMITS).map(([value, { option }]) => (
+          <option key={value} value={value}>
+            {option}
+          </option>
+        ))}
       </select>
     </NumberField>
   );

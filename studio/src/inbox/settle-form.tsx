@@ -20,7 +20,7 @@ export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
   const decide = async (how: Parameters<typeof settle>[2]): Promise<void> => {
     if (await attempt.run(() => settle(session.id, call, how))) onDone();
   };
-  const found = reconcileSentence(item.message);
+  const found = item.reconcile && reconcileSentence(item.reconcile);
   const given = result.trim() === '' ? undefined : result.trim();
   return (
     <section aria-label={`Outcome of ${item.toolName}`} className="flex flex-col gap-2">
@@ -29,7 +29,7 @@ export function SettleForm({ item, attempt, onDone }: FormProps<OutcomeItem>) {
         It was started{tries > 1 && ` ${tries} times`}, and whether it took effect is not known. Find out, then settle
         it.
       </p>
-      {found !== '' && <p className="break-words text-waits">{sentence(new Error(found))}</p>}
+      {found !== undefined && <p className="break-words text-waits">{sentence(new Error(found))}</p>}
       <JsonView id={`${id}:arguments`} data={argumentsOf(item)} />
       {progress && (
         <div>

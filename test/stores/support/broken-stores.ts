@@ -6,6 +6,7 @@ import type { DraftChunk, EventReading } from '../../../src/ports/store.ts';
 import { sessionNotFound } from '../../../src/stores/refusals.ts';
 import { BROKEN_ERRORS_AND_ENDS } from './broken-errors.ts';
 import { BROKEN_FORKS_AND_LEASES } from './broken-forks.ts';
+import { BROKEN_LISTINGS } from './broken-listings.ts';
 import {
   type BrokenStore,
   contentsOf,
@@ -310,6 +311,7 @@ export const brokenStores: readonly BrokenStore[] = [
   },
   ...BROKEN_FORKS_AND_LEASES,
   ...BROKEN_ERRORS_AND_ENDS,
+  ...BROKEN_LISTINGS,
   {
     breaks: 'contents of calls are dropped before others are stored',
     noticedBy: 'stores and drops the content of one call',
