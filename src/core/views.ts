@@ -1,3 +1,4 @@
+import { inCallOrder } from './asked-calls.ts';
 import { evaluationMessages } from './evaluation-messages.ts';
 import {
   type CallState,
@@ -139,17 +140,9 @@ export function getConversationState(session: SessionView, evaluationId?: string
     turns: turns.map(({ assistantMessage, toolMessages }) => ({
       turnNumber: assistantMessage.turn,
       assistantMessage,
-      toolMessages: inCallOrder(assistantMessage, toolMessages),
+      toolMessages: inCallOrder(assistantMessage.toolCalls, toolMessages),
       ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
     })),
     createdAt: evaluation.startedAt,
   });
-}
-
-/** Results in the order of their calls; results without a call follow at the end. */
-export function inCallOrder(assistant: AssistantMessage, results: readonly ToolMessage[]): readonly ToolMessage[] {
-  if (results.every(({ toolCallId }, i) => toolCallId === assistant.toolCalls?.[i]?.callId)) return results;
-  const order = new Map(assistant.toolCalls?.map((call, i) => [call.callId, i]));
-  const place = (result: ToolMessage): number => order.get(result.toolCallId) ?? order.size;
-  return results.toSorted((a, b) => place(a) - place(b));
 }

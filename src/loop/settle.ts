@@ -1,8 +1,9 @@
+import { makesCall } from '../core/asked-calls.ts';
 import { HoldfastError } from '../core/errors.ts';
 import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../core/evaluations.ts';
 import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../core/events.ts';
 import type { SessionState } from '../core/fold.ts';
-import { type CallRef, callsOf } from '../core/messages.ts';
+import type { CallRef } from '../core/messages.ts';
 import { liveLease } from '../session/live-lease.ts';
 import type { AnySession } from '../session/session.ts';
 import { lateModule } from '../stores/late-module.ts';
@@ -145,7 +146,7 @@ function openCall(session: AnySession, state: SessionState, call: CallRef): Call
 /** Whether a response of the evaluation made the call, in whichever turn. */
 function wasMade(evaluation: Evaluation | undefined, { turn, callId }: CallRef): boolean {
   for (const message of evaluation?.messages ?? []) {
-    if (message.turn === turn && callsOf(message).some((made) => made.callId === callId)) return true;
+    if (message.turn === turn && makesCall(message, callId)) return true;
   }
   return false;
 }

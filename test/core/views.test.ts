@@ -1,15 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { AssistantMessage } from '../../src/core/messages.ts';
-import {
-  getConversationState,
-  getLatestEvaluation,
-  getMessages,
-  getPendingToolCalls,
-  inCallOrder,
-} from '../../src/core/views.ts';
+import { getConversationState, getLatestEvaluation, getMessages, getPendingToolCalls } from '../../src/core/views.ts';
 import {
   answer,
-  callOf,
   logOf,
   messageOf,
   recorded,
@@ -137,11 +129,5 @@ describe('getConversationState', () => {
     expect(getConversationState(session)).not.toHaveProperty('systemMessage');
     expect(getConversationState(session, 'nobody')).toBeUndefined();
     expect(getConversationState(empty)).toBeUndefined();
-  });
-
-  test('a result without a call is at the end', () => {
-    const asked = messageOf('assistant', '', 0, { turn: 1, toolCalls: [callOf('a'), callOf('b')] }) as AssistantMessage;
-    const results = ['x', 'b', 'a'].map((id, i) => messageOf('tool', '', i + 1, { turn: 1, toolCallId: id }));
-    expect(inCallOrder(asked, results as never).map((message) => message.toolCallId)).toEqual(['a', 'b', 'x']);
   });
 });
