@@ -3,7 +3,7 @@ import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
-import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { contentText } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfMessage } from './entry.ts';
@@ -149,20 +149,13 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     }
   };
 
-  return {
-    push(message) {
-      handle(message);
-      return writer.take();
-    },
-    end(reason = ended ?? 'interrupted') {
-      // The stream continues until the last background subagent has ended: one that still runs was cut off.
-      writer.settleAll(reason, now(), true);
-      return writer.take();
-    },
-    get diagnostics() {
-      return diagnostics.report();
-    },
-  };
+  return streamConverter({
+    writer,
+    diagnostics,
+    handle,
+    // The stream continues until the last background subagent has ended: one that still runs was cut off.
+    end: (reason = ended ?? 'interrupted') => writer.settleAll(reason, now(), true),
+  });
 }
 
 /** Whether an entry says that the user interrupted the main conversation. */

@@ -1,7 +1,7 @@
 /** Writes what is not a call: texts, thoughts, prompts, Codex's own texts, compactions, errors, and content of unknown types. */
 import type { Attachment, BlockMessage, NoticeBlock } from '../../conversation/blocks.ts';
-import { blockBase } from '../block-base.ts';
-import { asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { blockBase, unknownBlock } from '../block-base.ts';
+import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { type Part, partsOf, textOfParts } from './content.ts';
 import { agentOutcome, itemType } from './items.ts';
 import type { UserMessage } from './prompts.ts';
@@ -210,10 +210,8 @@ export class AsideWriter {
 
   /** Keeps content of an unknown type unchanged (D49). */
   addUnknown(id: string, sourceType: string, value: Json, at: string): void {
-    this.#shared.diagnostics.unknown(sourceType);
-    if (!isKeepable(value)) this.#shared.diagnostics.problem('too-deep', id);
     const base = blockBase(id, this.#conversationId, at);
-    this.#shared.writer.upsert({ ...base, type: 'unknown', sourceType, data: keep(value) });
+    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.diagnostics));
   }
 
   #notice(

@@ -3,8 +3,6 @@
  * without reasoning, which only the account that it was encrypted for can send back.
  */
 import type { ConversationMessage } from '../../core/messages.ts';
-import { API_RULES } from '../../formats/api-rules.ts';
-import { renameCalls } from '../../formats/rename-calls.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
@@ -83,8 +81,7 @@ class History {
   finish(): readonly ConversationMessage[] {
     this.#prompts.flush();
     this.#response.close();
-    // The strictest of the rules: ids and names that fit OpenAI's API fit all others.
-    return renameCalls(this.#builder.finish(), API_RULES.openai);
+    return this.#builder.finish();
   }
 
   #addItem(item: Json, name: string, at: string): void {

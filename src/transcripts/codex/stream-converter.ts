@@ -7,7 +7,7 @@ import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
-import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { CodexAgents } from './agents.ts';
 import { AsideWriter } from './asides.ts';
 import { CallWriter } from './call-writer.ts';
@@ -18,19 +18,9 @@ import { grownTokens, usageOf } from './usage.ts';
 /** Creates a converter for the events of `codex exec --json`. Several processes of one thread may be pushed one after the other. */
 export function codexStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const stream = new CodexStream(options.now ?? (() => ''));
-  return {
-    push(message) {
-      stream.handle(message);
-      return stream.writer.take();
-    },
-    end(reason) {
-      stream.end(reason);
-      return stream.writer.take();
-    },
-    get diagnostics() {
-      return stream.diagnostics.report();
-    },
-  };
+  const { writer, diagnostics } = stream;
+  const handle = (message: unknown): void => stream.handle(message);
+  return streamConverter({ writer, diagnostics, handle, end: (reason) => stream.end(reason) });
 }
 
 class CodexStream {
