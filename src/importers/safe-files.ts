@@ -119,14 +119,19 @@ export async function readText(path: string): Promise<string> {
     if (size > bufferConstants.MAX_STRING_LENGTH) throw new Error(`it has ${size} bytes`);
     return await handle.readFile('utf8');
   } catch (error) {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
-      { cause: error },
-    );
+    throw notOneText(path, error);
   } finally {
     await handle.close();
   }
+}
+
+/** The error for a file that does not fit into one text. */
+export function notOneText(path: string, error: unknown): HoldfastError {
+  return new HoldfastError(
+    'INVALID_ARGUMENT',
+    `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
+    { cause: error },
+  );
 }
 
 /** The text of a file below a root; `undefined` when it is missing, too large, elsewhere or not readable. */

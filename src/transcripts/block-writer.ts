@@ -9,7 +9,6 @@ import type { BlockMessage, ConversationBlock, SubagentBlock } from '../conversa
 import type { ConversationEvent, SessionIdle } from '../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../conversation/events.ts';
 import type { Usage } from '../core/usage.ts';
-import { makeSubagentBlock, textField } from './subagent-block.ts';
 
 /** Why a run ended. */
 export type EndReason = NonNullable<SessionIdle['reason']>;
@@ -342,4 +341,36 @@ function sameUsage(a: Usage | undefined, b: Usage): boolean {
     a.reasoningTokens === b.reasoningTokens &&
     a.costUsd === b.costUsd
   );
+}
+
+/** A subagent's block with its fields in the reducer's order and none undefined. */
+function makeSubagentBlock(
+  fields: { readonly [K in keyof SubagentBlock]?: SubagentBlock[K] | undefined } & {
+    readonly toolUseId: string;
+    readonly conversationId: string;
+    readonly timestamp: string;
+    readonly status: SubagentBlock['status'];
+  },
+): SubagentBlock {
+  const { conversationId, timestamp, status, message, toolUseId, durationMs } = fields;
+  return {
+    id: `subagent:${toolUseId}`,
+    type: 'subagent',
+    conversationId,
+    timestamp,
+    status,
+    ...(message && { message }),
+    toolUseId,
+    ...textField('agentId', fields.agentId),
+    ...textField('name', fields.name),
+    ...textField('description', fields.description),
+    ...textField('input', fields.input),
+    ...textField('output', fields.output),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+/** An object with one text field; empty when the text is undefined. */
+function textField<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

@@ -3,9 +3,10 @@
  * `archived_sessions`. A newer rollout of a thread has `<thread>_<rollout>` in its name; any of them may be compressed (`.zst`).
  */
 import { basename, dirname, join } from 'node:path';
-import { parseRolloutLine } from '../../transcripts/codex/rollout-line.ts';
+import { HEAD_LINES, metaIn } from '../../transcripts/codex/rollout-line.ts';
 import { type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollout-meta.ts';
 import type { RolloutInfo } from '../../transcripts/codex/session-plan.ts';
+import { firstLines } from '../../transcripts/text-lines.ts';
 import { openFile } from '../safe-files.ts';
 import { walkFolder } from '../walk-folder.ts';
 import { isCompressed, unpack } from './compressed-file.ts';
@@ -106,14 +107,10 @@ async function rolloutsIn(folder: string, depth: number): Promise<readonly Rollo
 async function readMeta(path: string): Promise<RolloutMeta | undefined> {
   for (let bytes = FIRST_HEAD; ; bytes = MAX_HEAD) {
     const head = await readStart(path, bytes);
-    const lines = head.toString('utf8').split('\n', 6).slice(0, 5);
-    const isWhole = head.length < bytes || lines.length > 1;
-    for (const line of lines) {
-      const records = parseRolloutLine(line.replace(/^\uFEFF/, ''))?.lines ?? [];
-      const meta = records.find(({ type }) => type === 'session_meta');
-      if (meta) return rolloutMeta(meta.payload);
-    }
-    if (isWhole || bytes >= MAX_HEAD) return undefined;
+    const lines = [...firstLines(head.toString('utf8'), HEAD_LINES)];
+    const meta = metaIn(lines);
+    if (meta) return rolloutMeta(meta);
+    if (head.length < bytes || lines.length > 1 || bytes >= MAX_HEAD) return undefined;
   }
 }
 

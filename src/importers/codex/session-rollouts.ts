@@ -76,14 +76,9 @@ function remember<T>(known: Map<string, Promise<T>>, key: string, read: () => Pr
 
 /** The threads that each thread started. */
 function childrenIn(rollouts: readonly ReadRollout[]): ReadonlyMap<string, readonly string[]> {
-  const children = new Map<string, string[]>();
-  for (const { meta } of rollouts) {
-    if (meta?.parentThreadId === undefined) continue;
-    const siblings = children.get(meta.parentThreadId);
-    if (siblings) siblings.push(meta.threadId);
-    else children.set(meta.parentThreadId, [meta.threadId]);
-  }
-  return children;
+  const metas = rollouts.flatMap(({ meta }) => (meta?.parentThreadId === undefined ? [] : [meta]));
+  const byParent = Map.groupBy(metas, ({ parentThreadId = '' }) => parentThreadId);
+  return new Map([...byParent].map(([parent, children]) => [parent, children.map(({ threadId }) => threadId)]));
 }
 
 function listOf(found: readonly RolloutFile[]): RolloutList {

@@ -2,8 +2,8 @@
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
-import { asList, asName, asObject, asText, parseJson } from '../json-access.ts';
-import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
+import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
+import { TextLines } from '../text-lines.ts';
 import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { LineReader, type RawLine } from './line-reader.ts';
@@ -40,13 +40,13 @@ function readAll(
   transcript: ClaudeTranscript,
   visit: (events: readonly ConversationEvent[]) => void,
 ): ClaudeTranscript | undefined {
-  const combined = combinedClaudeTranscript(raw);
-  if (combined === undefined) return undefined;
-  const cursors = [new LineCursor(transcript, transcript.open({}), combined.main as string)];
-  for (const { id, transcript: text, meta, runId, unreadable } of combined.subagents) {
+  const texts = transcriptTexts(raw);
+  if (texts === undefined) return undefined;
+  const cursors = [new LineCursor(transcript, transcript.open({}), texts.main)];
+  for (const { id, text, meta, runId, isUnreadable } of texts.subagents) {
     const agentId = id.replace(/^agent-/, '');
-    if (unreadable === true) transcript.reportUnreadable(id);
-    if (isSideRequest(agentId) || typeof text !== 'string') continue;
+    if (isUnreadable) transcript.reportUnreadable(id);
+    if (isSideRequest(agentId) || text === undefined) continue;
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), text));
   }
   for (const step of convertInOrder(transcript, cursors)) {
@@ -55,59 +55,27 @@ function readAll(
   return transcript;
 }
 
-/** The texts of a raw transcript; `undefined` when it is not one. */
-function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
-  if (typeof raw === 'string') {
-    const combined = /^\s*\{\s*"main"\s*:/.test(raw) ? asObject(parseJson(raw)) : undefined;
-    return combined && typeof combined.main === 'string'
-      ? combinedClaudeTranscript(combined)
-      : { main: raw, subagents: [] };
-  }
-  const object = asObject(raw);
-  const main = asText(object?.main);
-  if (object === undefined || main === undefined) return undefined;
-  const subagents = asList(object.subagents).flatMap((value) => {
-    const subagent = asObject(value);
-    const id = asName(subagent?.id);
-    if (subagent === undefined || id === undefined) return [];
-    const { transcript, meta } = subagent;
-    const runId = asName(subagent.runId);
-    return [
-      {
-        ...{ id, transcript },
-        ...(meta !== undefined && { meta }),
-        ...(runId !== undefined && { runId }),
-        ...(subagent.unreadable === true && { unreadable: true }),
-      },
-    ];
-  });
-  return { main, subagents };
-}
-
 /** Moves along the lines of a text, from entry to entry. */
 class LineCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
   readonly #reader: LineReader;
-  readonly #text: string;
-  #position = 0;
+  readonly #lines: TextLines;
 
   constructor(transcript: ClaudeTranscript, file: OpenedFile, text: string) {
     this.#reader = new LineReader(transcript, file);
-    this.#text = text;
+    this.#lines = new TextLines(text);
   }
 
   /** Moves to the next entry; false at the end. */
   advance(): boolean {
-    const text = this.#text;
+    const lines = this.#lines;
     this.head = this.#reader.takeRest();
-    while (this.head === undefined && this.#position < text.length) {
-      const start = this.#position;
-      const newline = text.indexOf('\n', start);
-      const end = newline < 0 ? text.length : newline;
-      this.#position = end + 1;
-      this.head = this.#reader.read(new LineOfText(text.slice(start, end), newline < 0));
+    while (this.head === undefined) {
+      const line = lines.next();
+      if (line === undefined) return false;
+      this.head = this.#reader.read(new LineOfText(line, lines.isTorn));
     }
-    return this.head !== undefined;
+    return true;
   }
 }
 
