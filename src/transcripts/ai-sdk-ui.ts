@@ -5,6 +5,7 @@
 import type { Attachment, ConversationBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { isStoredBlock } from '../conversation/is-conversation-event.ts';
+import { attachment } from './block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from './json-access.ts';
 
 /** A part of a UI message. Its `type` says which fields it has. */
@@ -173,11 +174,5 @@ function textOf(parts: readonly Json[]): string {
 }
 
 function attachmentOf(part: Json): Attachment {
-  const url = asText(part.url);
-  const filename = asText(part.filename);
-  return {
-    mediaType: asText(part.mediaType) ?? 'application/octet-stream',
-    ...(url !== undefined && { data: url }),
-    ...(filename !== undefined && { filename }),
-  };
+  return attachment(asText(part.mediaType) ?? 'application/octet-stream', asText(part.url), asText(part.filename));
 }

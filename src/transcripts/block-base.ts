@@ -1,4 +1,4 @@
-import type { BlockMessage, BlockStatus, ToolResultBlock, UnknownBlock } from '../conversation/blocks.ts';
+import type { Attachment, BlockMessage, BlockStatus, ToolResultBlock, UnknownBlock } from '../conversation/blocks.ts';
 import type { DiagnosticsCollector } from './diagnostics.ts';
 
 type BlockBase = ReturnType<typeof blockBase>;
@@ -18,6 +18,11 @@ export function blockBase(
   readonly message?: BlockMessage;
 } {
   return { id, conversationId, timestamp, status, ...(message && { message }) };
+}
+
+/** An attachment without the fields that its source leaves out. */
+export function attachment(mediaType: string, data: string | undefined, filename: string | undefined): Attachment {
+  return { mediaType, ...(data !== undefined && { data }), ...(filename !== undefined && { filename }) };
 }
 
 /** The block of a call's result. */

@@ -9,6 +9,7 @@ import type { BlockMessage, ConversationBlock, SubagentBlock } from '../conversa
 import type { ConversationEvent, SessionIdle } from '../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../conversation/events.ts';
 import type { Usage } from '../core/usage.ts';
+import { asText, type Json } from './json-access.ts';
 
 /** Why a run ended. */
 export type EndReason = NonNullable<SessionIdle['reason']>;
@@ -45,6 +46,15 @@ interface Agent {
   block: SubagentBlock;
   running: boolean;
   background: boolean;
+}
+
+/** The fields of a spawn that the input of its call names, as Claude Code and OpenCode do. */
+export function spawnFields(input: Json | undefined): Pick<Spawn, 'prompt' | 'subagentType' | 'description'> {
+  return {
+    prompt: asText(input?.prompt),
+    subagentType: asText(input?.subagent_type),
+    description: asText(input?.description),
+  };
 }
 
 /** The prefix of the ids of subagents' blocks. */

@@ -10,7 +10,7 @@
 import type { Attachment, BlockMessage, TextBlock } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { blockBase, resultBlock, unknownBlock } from '../block-base.ts';
-import type { BlockWriter } from '../block-writer.ts';
+import { type BlockWriter, spawnFields } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { Asides } from './asides.ts';
@@ -175,14 +175,7 @@ export class ClaudeConversation {
       const input = asObject(block.input);
       const agentId = asName(input?.resume); // an earlier agent is resumed (D41)
       if (agentId !== undefined) this.link(agentId, toolUseId);
-      const spawn = {
-        toolUseId,
-        agentId,
-        prompt: asText(input?.prompt),
-        subagentType: asText(input?.subagent_type),
-        description: asText(input?.description),
-      };
-      this.#writer.spawn(conversationId, spawn, timestamp, message);
+      this.#writer.spawn(conversationId, { toolUseId, agentId, ...spawnFields(input) }, timestamp, message);
       return;
     }
     this.#writer.upsert({

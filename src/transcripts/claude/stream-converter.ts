@@ -1,6 +1,6 @@
 /** Converts the Claude Agent SDK's stream to events, message by message. */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { BlockWriter, type EndReason } from '../block-writer.ts';
+import { BlockWriter, type EndReason, spawnFields } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
 import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
@@ -82,13 +82,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     conversation.link(taskId, toolUseId);
     writer.spawn(
       parent === undefined ? MAIN_CONVERSATION : conversation.conversationOfAgent(parent),
-      {
-        toolUseId,
-        agentId: taskId,
-        prompt: asText(message.prompt),
-        subagentType: asText(message.subagent_type),
-        description: asText(message.description),
-      },
+      { toolUseId, agentId: taskId, ...spawnFields(message) },
       now(),
     );
     if (message.is_backgrounded === true) writer.sendToBackground(toolUseId);

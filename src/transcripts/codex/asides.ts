@@ -1,6 +1,6 @@
 /** Writes what is not a call: texts, thoughts, prompts, Codex's own texts, compactions, errors, and content of unknown types. */
 import type { Attachment, BlockMessage, NoticeBlock } from '../../conversation/blocks.ts';
-import { blockBase, unknownBlock } from '../block-base.ts';
+import { attachment, blockBase, unknownBlock } from '../block-base.ts';
 import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { type Part, partsOf, textOfParts } from './content.ts';
 import { agentOutcome, itemType } from './items.ts';
@@ -230,9 +230,7 @@ function machinery(kind: UserTextKind): { readonly machinery?: true } {
 }
 
 function attachmentOf(part: Part): readonly Attachment[] {
-  if (part.type === 'text') return [];
-  const { mediaType, data, filename } = part;
-  return [{ mediaType, data, ...(filename !== undefined && { filename }) }];
+  return part.type === 'text' ? [] : [attachment(part.mediaType, part.data, part.filename)];
 }
 
 /** The text of a message between agents without its header, and whether it is the agent's last one. */

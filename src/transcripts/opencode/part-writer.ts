@@ -7,8 +7,8 @@ import type {
   NoticeBlock,
 } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { blockBase, resultBlock, unknownBlock } from '../block-base.ts';
-import type { BlockWriter } from '../block-writer.ts';
+import { attachment, blockBase, resultBlock, unknownBlock } from '../block-base.ts';
+import { type BlockWriter, spawnFields } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import type { OpenCodeMessage } from './message.ts';
@@ -135,13 +135,7 @@ export class PartWriter {
     message.blockIds.set(id, `subagent:${toolUseId}`);
     this.#writer.spawn(
       message.conversationId,
-      {
-        toolUseId,
-        agentId,
-        prompt: asText(input?.prompt),
-        subagentType: asText(input?.subagent_type),
-        description: asText(input?.description),
-      },
+      { toolUseId, agentId, ...spawnFields(input) },
       this.#writer.isSubagent(toolUseId) ? at : created,
       this.#info(message, at),
     );
@@ -217,13 +211,7 @@ function noticeOf(part: Json, type: string): Notice | undefined {
 }
 
 function attachmentOf(part: Json): Attachment {
-  const data = asText(part.url);
-  const filename = asName(part.filename);
-  return {
-    mediaType: asName(part.mime) ?? 'application/octet-stream',
-    ...(data !== undefined && { data }),
-    ...(filename !== undefined && { filename }),
-  };
+  return attachment(asName(part.mime) ?? 'application/octet-stream', asText(part.url), asName(part.filename));
 }
 
 /** A child's result without the tags that OpenCode puts around it. */
