@@ -21,7 +21,12 @@ export function blockBase(
 }
 
 /** An attachment without the fields that its source leaves out. */
-export function attachment(mediaType: string, data: string | undefined, filename: string | undefined): Attachment {
+export function attachment(media: {
+  readonly mediaType: string;
+  readonly data: string | undefined;
+  readonly filename?: string | undefined;
+}): Attachment {
+  const { mediaType, data, filename } = media;
   return { mediaType, ...(data !== undefined && { data }), ...(filename !== undefined && { filename }) };
 }
 

@@ -4,7 +4,12 @@ import type { ConversationEvent } from '../../conversation/events.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { codexFormat } from '../../transcripts/codex/codex-format.ts';
 import { convertThreads } from '../../transcripts/codex/convert-threads.ts';
-import { planSession, type Segment, type ThreadInfo, threadsOf } from '../../transcripts/codex/session-plan.ts';
+import {
+  planSession,
+  type Segment,
+  type ThreadInfo,
+  threadsOf,
+} from '../../transcripts/codex/rollouts/session-plan.ts';
 import { CodexTranscript } from '../../transcripts/codex/transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';

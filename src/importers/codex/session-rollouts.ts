@@ -1,7 +1,7 @@
 /** Finds the rollouts that belong to a session: the past of a fork, and the threads of its subagents. */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { relatedTo } from '../../transcripts/codex/session-plan.ts';
+import { relatedTo } from '../../transcripts/codex/rollouts/session-plan.ts';
 import { asName, asObject, parseJson } from '../../transcripts/json-access.ts';
 import { readFileBelow } from '../safe-files.ts';
 import { homeOf, lastTime, listRollouts, type ReadRollout, type RolloutFile, readRollout } from './rollout-files.ts';

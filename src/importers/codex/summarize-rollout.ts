@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { partsOf, textOfParts } from '../../transcripts/codex/content.ts';
-import { itemOfEvent } from '../../transcripts/codex/events.ts';
-import { parseRolloutLine } from '../../transcripts/codex/rollout-line.ts';
-import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/user-text.ts';
+import { partsOf, textOfParts } from '../../transcripts/codex/items/content.ts';
+import { itemOfEvent } from '../../transcripts/codex/items/events.ts';
+import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/items/user-text.ts';
+import { parseRolloutLine } from '../../transcripts/codex/rollouts/rollout-line.ts';
 import { asText } from '../../transcripts/json-access.ts';
 import { sessionTitle } from '../../transcripts/session-title.ts';
 import { type ChunkReader, readOpened } from '../chunk-reader.ts';

@@ -40,7 +40,7 @@ export function attachmentOf(block: Json): Attachment | undefined {
   const text = asText(source?.data);
   const data = text !== undefined && source?.type === 'text' ? base64OfText(text) : (text ?? asText(source?.url));
   const mediaType = asName(source?.media_type) ?? (block.type === 'image' ? 'image/*' : 'application/octet-stream');
-  return attachment(mediaType, data, asName(block.title));
+  return attachment({ mediaType, data, filename: asName(block.title) });
 }
 
 /** The output of a subagent: the parts of its result that the harness did not write, else the text for the model. */

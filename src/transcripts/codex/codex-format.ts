@@ -3,7 +3,7 @@ import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
 import { firstLines } from '../text-lines.ts';
 import type { TranscriptFacts, TranscriptFormat } from '../transcript-format.ts';
 import { codexMessages } from './messages.ts';
-import { looksLikeRollout, metaIn } from './rollout-line.ts';
+import { looksLikeRollout, metaIn } from './rollouts/rollout-line.ts';
 import { codexTranscriptEvents } from './transcript-events.ts';
 
 /** The rollouts of Codex. A combined transcript holds those of its subagents and, for a fork, those that hold its past. */

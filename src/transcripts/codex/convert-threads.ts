@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../../conversation/events.ts';
-import type { RolloutLine } from './rollout-line.ts';
-import type { ThreadInfo } from './session-plan.ts';
+import type { RolloutLine } from './rollouts/rollout-line.ts';
+import type { ThreadInfo } from './rollouts/session-plan.ts';
 import type { CodexTranscript } from './transcript.ts';
 
 /**

@@ -7,17 +7,17 @@ import type { ConversationMessage } from '../../core/messages.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
-import { readAgentMessage } from './asides.ts';
-import { partsOf, reasoningTexts, textOfParts } from './content.ts';
-import { itemOfEvent } from './events.ts';
-import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items.ts';
-import { Prompts, type UserMessage } from './prompts.ts';
+import { readAgentMessage } from './blocks/asides.ts';
+import { partsOf, reasoningTexts, textOfParts } from './items/content.ts';
+import { itemOfEvent } from './items/events.ts';
+import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items/items.ts';
+import { Prompts, type UserMessage } from './items/prompts.ts';
+import { isOutput, modelCall, partsOfOutput, waitedStates } from './items/tool-calls.ts';
+import { sameTokens } from './items/usage.ts';
+import { contentKinds, parseNotification, type UserTextKind } from './items/user-text.ts';
 import { ResponseBuffer } from './response-buffer.ts';
-import type { RolloutLine } from './rollout-line.ts';
-import { isOutput, modelCall, partsOfOutput, waitedStates } from './tool-calls.ts';
+import type { RolloutLine } from './rollouts/rollout-line.ts';
 import { codexMainLines } from './transcript-events.ts';
-import { sameTokens } from './usage.ts';
-import { contentKinds, parseNotification, type UserTextKind } from './user-text.ts';
 
 /** Texts of Codex that belong to the conversation all the same: that it was interrupted, and commands that a person ran. */
 const FOR_THE_MODEL: ReadonlySet<UserTextKind> = new Set(['prompt', 'turn_aborted', 'shell_command']);

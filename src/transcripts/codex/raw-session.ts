@@ -2,9 +2,15 @@
 import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
 import { firstLines, TextLines } from '../text-lines.ts';
 import type { ThreadCursor } from './convert-threads.ts';
-import { HEAD_LINES, metaIn, type RolloutLine } from './rollout-line.ts';
-import { rolloutMeta } from './rollout-meta.ts';
-import { planSession, type RolloutInfo, type SessionPlan, type ThreadInfo, threadsOf } from './session-plan.ts';
+import { HEAD_LINES, metaIn, type RolloutLine } from './rollouts/rollout-line.ts';
+import { rolloutMeta } from './rollouts/rollout-meta.ts';
+import {
+  planSession,
+  type RolloutInfo,
+  type SessionPlan,
+  type ThreadInfo,
+  threadsOf,
+} from './rollouts/session-plan.ts';
 import type { CodexTranscript, OpenedRollout } from './transcript.ts';
 
 interface RolloutText extends RolloutInfo {

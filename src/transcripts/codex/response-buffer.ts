@@ -5,9 +5,9 @@
 import { hasContent } from '../../formats/message-parts.ts';
 import { BEGINNING_LEFT_OUT } from '../../formats/placeholders.ts';
 import type { MessageBuilder } from '../message-builder.ts';
-import type { Part } from './content.ts';
-import type { Outcome } from './items.ts';
-import { isFailure, type ModelCall } from './tool-calls.ts';
+import type { Part } from './items/content.ts';
+import type { Outcome } from './items/items.ts';
+import { isFailure, type ModelCall } from './items/tool-calls.ts';
 
 /** The result of a search: Codex gets the model's text about it, and nothing else. */
 const NOT_RECORDED = 'The provider ran this search. What it found was not recorded.';

@@ -7,12 +7,12 @@ import { isCount } from '../../core/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';
-import { CodexAgents } from './agents.ts';
-import { parseRolloutLine, type RolloutLine } from './rollout-line.ts';
-import { isMadeAfter, type RolloutMeta } from './rollout-meta.ts';
-import type { RolloutInfo, Segment, SessionPlan, ThreadInfo } from './session-plan.ts';
-import type { Shared } from './shared.ts';
-import { CodexThread } from './thread.ts';
+import { CodexAgents } from './blocks/agents.ts';
+import type { Shared } from './blocks/shared.ts';
+import { CodexThread } from './blocks/thread.ts';
+import { parseRolloutLine, type RolloutLine } from './rollouts/rollout-line.ts';
+import { isMadeAfter, type RolloutMeta } from './rollouts/rollout-meta.ts';
+import type { RolloutInfo, Segment, SessionPlan, ThreadInfo } from './rollouts/session-plan.ts';
 
 /** A rollout that is being read. */
 export interface OpenedRollout {

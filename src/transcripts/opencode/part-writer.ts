@@ -211,7 +211,8 @@ function noticeOf(part: Json, type: string): Notice | undefined {
 }
 
 function attachmentOf(part: Json): Attachment {
-  return attachment(asName(part.mime) ?? 'application/octet-stream', asText(part.url), asName(part.filename));
+  const mediaType = asName(part.mime) ?? 'application/octet-stream';
+  return attachment({ mediaType, data: asText(part.url), filename: asName(part.filename) });
 }
 
 /** A child's result without the tags that OpenCode puts around it. */

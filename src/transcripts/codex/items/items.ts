@@ -2,7 +2,7 @@
  * Reads Codex's items: finished pieces of a turn, as rollouts (`CommandExecution`) and `codex exec --json` (`command_execution`) name
  * them. Both forms become the same call and the same outcome, so that a stream and its rollout look alike (D47).
  */
-import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, keep } from '../../json-access.ts';
 import { mediaIn, type Part, partsOf, textOfParts } from './content.ts';
 
 /** What a tool did. */

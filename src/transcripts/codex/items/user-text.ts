@@ -2,7 +2,7 @@
  * Classifies texts with the user's role. Codex writes its own texts with that role, too: instructions, the environment, notices. New
  * files name the kind of each part of a message; in older files an event repeats what a person wrote.
  */
-import { asList, asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, parseJson } from '../../json-access.ts';
 
 /** `prompt`: a person wrote it. Otherwise the subtype of the block that shows it. */
 export type UserTextKind = 'prompt' | (string & {});

@@ -1,9 +1,9 @@
 /** Writes the calls of one thread: those of the model with their results, and those that a script of the model made. */
-import type { BlockMessage } from '../../conversation/blocks.ts';
-import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { blockBase, resultBlock } from '../block-base.ts';
-import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
-import { mediaIn, type Part, textOfParts } from './content.ts';
+import type { BlockMessage } from '../../../conversation/blocks.ts';
+import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import { blockBase, resultBlock } from '../../block-base.ts';
+import { asList, asName, asObject, asText, type Json } from '../../json-access.ts';
+import { mediaIn, type Part, textOfParts } from '../items/content.ts';
 import {
   agentOutcome,
   agentStates,
@@ -13,9 +13,9 @@ import {
   type Outcome,
   outcomeOf,
   receivers,
-} from './items.ts';
+} from '../items/items.ts';
+import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from '../items/tool-calls.ts';
 import type { Shared } from './shared.ts';
-import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from './tool-calls.ts';
 
 const SPAWN = 'spawn_agent';
 
