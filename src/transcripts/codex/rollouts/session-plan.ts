@@ -121,7 +121,13 @@ export function relatedTo<R extends RolloutInfo>(main: R, all: readonly R[]): re
   const { main: chain } = planSession(main, others);
   const bases = new Set(chain.map(({ rollout }) => rollout));
   const family = new Set([...bases].map(({ meta, rolloutId }) => meta?.threadId ?? rolloutId));
-  const byParent = Map.groupBy(others, ({ meta }) => meta?.parentThreadId);
+  const byParent = new Map<string | undefined, R[]>();
+  for (const rollout of others) {
+    const parent = rollout.meta?.parentThreadId;
+    const siblings = byParent.get(parent);
+    if (siblings) siblings.push(rollout);
+    else byParent.set(parent, [rollout]);
+  }
   const children = new Set<R>();
   for (const thread of family) {
     for (const child of byParent.get(thread) ?? []) {
