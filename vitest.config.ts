@@ -66,7 +66,11 @@ export default defineConfig({
       }),
       tier('crash', { include: testsIn(['crash']), env: { POINTS: 'all' }, testTimeout: 900_000 }),
       tier('chaos', { include: testsIn(['chaos']), testTimeout: 1_800_000 }),
-      tier('postgres', { include: testsIn(['postgres']), globalSetup: ['test/postgres/support/set-up-server.ts'] }),
+      tier('postgres', {
+        include: testsIn(['postgres']),
+        globalSetup: ['test/postgres/support/set-up-server.ts'],
+        env: { POINTS: process.env.POINTS ?? '3' },
+      }),
       tier('runtimes', {
         include: testsIn(['runtimes']),
         globalSetup: ['test/runtimes/set-up-runtimes.ts'],

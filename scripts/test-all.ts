@@ -1,11 +1,11 @@
 /**
- * `npm run test:all [-- --only <tier,…>] [--report <tier>=<file> …]`: runs every tier of docs/testing-holdfast.md, two at a time, and prints how long
+ * `npm run test:all [-- --only <tier,…>] [--report <tier>=<file> …]`: runs every tier of docs/testing-holdfast.md, several at a time, and prints how long
  * each took, the slowest files, every failure, and last "N passed, N failed". `--report` names the vitest report of a tier that has run
  * already, which is counted and not run again.
  */
 import { spawn } from 'node:child_process';
 import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { failuresIn, type Outcome, outcomeOfExit, outcomeOfReport, slowestFiles } from './tiers/outcome.ts';
@@ -38,7 +38,8 @@ const TIERS: readonly Tier[] = [
   { name: 'check', command: ['node', 'scripts/check.ts'], reports: false },
   { name: 'fuzz', command: ['node', 'scripts/fuzz.ts'], reports: false },
 ];
-const AT_ONCE = 2;
+/** One more than there are cores: a tier waits for its browser, its database or its registry a third of the time. */
+const AT_ONCE = availableParallelism() + 1;
 const SHOWN_FILES = 20;
 
 const root = join(import.meta.dirname, '..');

@@ -1,7 +1,7 @@
 import { earliestTime } from '../core/approval-deadlines.ts';
 import { type Evaluation, isOpen } from '../core/evaluations.ts';
 import type { ToolEffect } from '../core/events.ts';
-import { textOf } from '../core/messages.ts';
+import { type ConversationMessage, type ToolMessage, textOf } from '../core/messages.ts';
 import { type PlannedCall, planEvaluation } from '../core/resume-plan.ts';
 import { type Run, record } from '../loop/run.ts';
 import { runCalls } from '../loop/run-calls.ts';
@@ -72,16 +72,28 @@ async function endSubagent(run: Run, child: Evaluation, tools: BuiltInTools): Pr
 }
 
 function subagentReport(child: Evaluation | undefined): string {
+  const done = endedCalls(child?.messages ?? []).map(({ call, result }) => {
+    return `- ${call}: ${result.isError ? 'failed' : 'done'}: ${textOf(result)}`;
+  });
+  const before = done.length > 0 ? `Before that these of its calls had ended:\n${done.join('\n')}\n` : '';
+  return `The session was interrupted and this subagent did not answer. ${before}Start it again if you still need its answer, without repeating what is done.`;
+}
+
+/**
+ * The results of an agent's conversation, each with its call as text. They pair by id alone: agents' call ids do not repeat, and a response
+ * may be recorded in pieces, so that the nearest message need not be the one that made the call.
+ */
+export function endedCalls(
+  messages: Iterable<ConversationMessage>,
+): readonly { readonly call: string; readonly result: ToolMessage }[] {
   const calls = new Map<string, string>();
-  const done: string[] = [];
-  for (const message of child?.messages ?? []) {
+  const ended: { readonly call: string; readonly result: ToolMessage }[] = [];
+  for (const message of messages) {
     if (message.role === 'assistant') {
       for (const call of message.toolCalls ?? []) calls.set(call.callId, `${call.name} ${call.arguments}`);
     } else if (message.role === 'tool') {
-      const outcome = message.isError ? 'failed' : 'done';
-      done.push(`- ${calls.get(message.toolCallId) ?? message.toolName}: ${outcome}: ${textOf(message)}`);
+      ended.push({ call: calls.get(message.toolCallId) ?? message.toolName, result: message });
     }
   }
-  const before = done.length > 0 ? `Before that these of its calls had ended:\n${done.join('\n')}\n` : '';
-  return `The session was interrupted and this subagent did not answer. ${before}Start it again if you still need its answer, without repeating what is done.`;
+  return ended;
 }

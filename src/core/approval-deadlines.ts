@@ -1,4 +1,4 @@
-import type { Evaluation } from './evaluations.ts';
+import { type Evaluation, isOpen } from './evaluations.ts';
 import { type CallRef, callKey } from './messages.ts';
 import type { SummarizedEvent } from './summary-fields.ts';
 
@@ -34,8 +34,8 @@ export function followDeadlines(deadlines: ApprovalDeadlines, event: SummarizedE
 export function restoredDeadlines(
   evaluations: readonly Partial<Pick<Evaluation, 'status' | 'calls'>>[],
 ): ApprovalDeadlines {
-  const open = evaluations.filter(({ status }) => status === 'running' || status === 'suspended');
-  const waiting = open
+  const waiting = evaluations
+    .filter(isOpen)
     .flatMap(({ calls = [] }) => calls)
     .filter((call) => call.status === 'pending' && call.approval === undefined && call.settlement === undefined);
   return Object.fromEntries(

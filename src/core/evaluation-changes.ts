@@ -1,23 +1,25 @@
-import { type CallState, type Evaluation, isOpen, type RaisedLimits } from './evaluations.ts';
+import { type CallState, type Evaluation, type RaisedLimits, statusAfter } from './evaluations.ts';
 import type {
+  BuiltInEvent,
   EvaluationCancelRequested,
   EvaluationResumed,
   EvaluationResumeRequested,
-  EvaluationSuperseded,
 } from './events.ts';
 
 /** How requests to cancel and to resume, and the resume itself, change an evaluation. Pure. */
 
-/** An evaluation that continues after a suspension is running again, without an event of its own for it. */
-export function running(evaluation: Evaluation): Evaluation {
-  if (evaluation.status !== 'suspended') return evaluation;
+/** An evaluation with its status after an event, and without what described the suspension before it. */
+export function withStatusAfter(evaluation: Evaluation, event: BuiltInEvent): Evaluation {
+  const status = statusAfter(evaluation.status, event);
+  if (evaluation.status !== 'suspended') return status === evaluation.status ? evaluation : { ...evaluation, status };
   const { reason: _, suspendedSeq: __, resumeRequest: ___, until: ____, ...rest } = evaluation;
-  return { ...rest, status: 'running' };
+  return { ...rest, status };
 }
 
 /** A resume overrules the requests to cancel that its process had read; a later one still applies (D73). */
-export function resume(evaluation: Evaluation, { attempt, after, seq }: EvaluationResumed): Evaluation {
-  const resumed = { ...running(evaluation), attempt };
+export function resume(evaluation: Evaluation, event: EvaluationResumed): Evaluation {
+  const { attempt, after, seq } = event;
+  const resumed = { ...withStatusAfter(evaluation, event), attempt };
   const { cancelRequest, ...rest } = resumed;
   return cancelRequest && cancelRequest.seq <= (after ?? seq) ? rest : resumed;
 }
@@ -54,10 +56,4 @@ export function requestResume(evaluation: Evaluation, event: EvaluationResumeReq
     ...(evaluation.status === 'suspended' && { resumeRequest: { seq, ...(by !== undefined && { by }) } }),
     ...(Object.keys(raised).length > 0 && { raised }),
   };
-}
-
-/** A failed evaluation can only be superseded by abandoning it (D61). */
-export function supersede(evaluation: Evaluation, { by }: EvaluationSuperseded): Evaluation {
-  if (!isOpen(evaluation) && !(evaluation.status === 'failed' && by === undefined)) return evaluation;
-  return { ...running(evaluation), status: 'superseded', ...(by !== undefined && { supersededBy: by }) };
 }

@@ -2,6 +2,7 @@ import type { ErrorCode } from './errors.ts';
 import type { DeferredOutcome, RaisedBudget, RequestRefusal, Settlement, SuspendReason, ToolEffect } from './events.ts';
 import type { List } from './list.ts';
 import type { CallRef, ConversationMessage } from './messages.ts';
+import type { SummarizedEvent } from './summary-fields.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -139,8 +140,37 @@ export interface Evaluation {
 }
 
 /** Whether an evaluation has not ended. */
-export function isOpen(evaluation: Evaluation): boolean {
-  return evaluation.status === 'running' || evaluation.status === 'suspended';
+export function isOpen({ status }: { readonly status?: EvaluationStatus | undefined }): boolean {
+  return status === 'running' || status === 'suspended';
+}
+
+/**
+ * The status of an evaluation after one of its events. An ended evaluation is never run again (I2, D14); a failed one can only be
+ * superseded by abandoning it (D61). A suspended one that moves is running again, without an event of its own for that.
+ */
+export function statusAfter(status: EvaluationStatus, event: SummarizedEvent): EvaluationStatus {
+  switch (event.type) {
+    case 'evaluation/suspended':
+      return isOpen({ status }) ? 'suspended' : status;
+    case 'evaluation/completed':
+      return isOpen({ status }) ? 'completed' : status;
+    case 'evaluation/failed':
+      return isOpen({ status }) ? 'failed' : status;
+    case 'evaluation/superseded':
+      return isOpen({ status }) || (status === 'failed' && event.by === undefined) ? 'superseded' : status;
+    case 'evaluation/resumed':
+    case 'message/recorded':
+    case 'tool/started':
+      return status === 'suspended' ? 'running' : status;
+    default:
+      return status;
+  }
+}
+
+/** The evaluation that an event is about; `undefined` when it is about none. */
+export function evaluationOf(event: SummarizedEvent): string | undefined {
+  if (event.type === 'message/recorded') return event.message.evaluationId;
+  return 'evaluationId' in event ? event.evaluationId : undefined;
 }
 
 /** Calls without a result, in call order. */

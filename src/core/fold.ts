@@ -1,8 +1,9 @@
+import { evaluationOf } from './evaluations.ts';
 import { isBuiltInEvent, type SessionEvent, type UserEvent } from './events.ts';
 import { frozen } from './frozen.ts';
 import { isRecord } from './message-problem.ts';
 import type { ConversationMessage } from './messages.ts';
-import { evaluationOf, foldRecord, type RunEvent, recordRun, type SessionRecord } from './record.ts';
+import { foldRecord, type RunEvent, recordRun, type SessionRecord } from './record.ts';
 import { emptyRecord } from './record-items.ts';
 import { type SessionSummary, summarizeSession } from './session-summary.ts';
 import { type AnySlice, applyToSlice, fitsSlice, initialItems, type SliceItems } from './slices.ts';

@@ -2,12 +2,15 @@ import type { AdapterStateSnapshot } from './adapter-state.ts';
 import { argumentKeysOf, hasArgumentsOutside } from './call-arguments.ts';
 import { approved, deferred, denied, requested, requestedBySuspension, settled } from './call-decisions.ts';
 import { erased, erasedCall } from './erased.ts';
-import { requestCancel, requestResume, resume, running, supersede, withoutTimers } from './evaluation-changes.ts';
-import { type CallState, type Evaluation, isOpen } from './evaluations.ts';
+import { requestCancel, requestResume, resume, withoutTimers, withStatusAfter } from './evaluation-changes.ts';
+import { type CallState, type Evaluation, evaluationOf, isOpen } from './evaluations.ts';
 import type {
   BuiltInEvent,
+  EvaluationCompleted,
+  EvaluationFailed,
   EvaluationResumeRequested,
   EvaluationStarted,
+  EvaluationSuperseded,
   EvaluationSuspended,
   HistoryCurated,
   MessageRecorded,
@@ -84,11 +87,11 @@ export function foldRecord(record: SessionRecord, event: BuiltInEvent): SessionR
     case 'evaluation/suspended':
       return suspend(record, event);
     case 'evaluation/completed':
-      return endOrPause(record, event.evaluationId, { status: 'completed' });
+      return endOrPause(record, event, {});
     case 'evaluation/failed':
-      return endOrPause(record, event.evaluationId, { status: 'failed', error: event.error });
+      return endOrPause(record, event, { error: event.error });
     case 'evaluation/superseded':
-      return changeEvaluation(record, event.evaluationId, (e) => supersede(e, event));
+      return endOrPause(record, event, event.by === undefined ? {} : { supersededBy: event.by });
     case 'input/queued':
       return withInbox(record, queueInput(record.inbox, event));
     case 'input/withdrawn':
@@ -168,11 +171,6 @@ function startEvaluation(record: SessionRecord, event: EvaluationStarted): Sessi
 /** The events of an evaluation's turns: messages and starts of calls. */
 export type RunEvent = MessageRecorded | ToolStarted;
 
-/** The evaluation that an event belongs to. */
-export function evaluationOf(event: RunEvent): string {
-  return event.type === 'tool/started' ? event.evaluationId : event.message.evaluationId;
-}
-
 /**
  * Folds consecutive messages and starts of one evaluation: a long run costs little more than its pushes. A message that is already
  * recorded changes nothing (D12).
@@ -183,7 +181,8 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
   const starts = events.filter((event) => event.type === 'tool/started');
   const begun = starts.length > 0 ? { ...record, toolStarts: record.toolStarts.pushAll(starts) } : record;
   const message = events.find((event) => event.type === 'message/recorded');
-  const evaluation = record.evaluations.get(evaluationOf(first)) ?? (message && newEvaluation(beginningOf(message)));
+  const evaluation =
+    record.evaluations.get(evaluationOf(first) ?? '') ?? (message && newEvaluation(beginningOf(message)));
   if (!evaluation) return begun; // calls of an unknown evaluation
   let { nextSequence } = evaluation;
   const fresh = events.filter((event) => {
@@ -195,7 +194,7 @@ export function recordRun(record: SessionRecord, events: readonly RunEvent[]): S
   const { messages, own } = placeRun(record.messages, evaluation, fresh);
   if (messages === record.messages && own.calls === evaluation.calls) return begun;
   const grown: Evaluation = {
-    ...running(evaluation),
+    ...withStatusAfter(evaluation, first),
     messages: own.messages,
     calls: own.calls,
     turn: own.turn,
@@ -250,21 +249,23 @@ function asRestored(record: SessionRecord, seq: number): SessionRecord {
   );
 }
 
-/** Ends or suspends an open evaluation. An ended evaluation does not change: it is never run again (I2, D14). */
+/** Ends or suspends an evaluation, if the event may change it. */
 function endOrPause(
   record: SessionRecord,
-  id: string,
-  change: Pick<Evaluation, 'status' | 'reason' | 'error' | 'suspendedSeq' | 'until'>,
+  event: EvaluationSuspended | EvaluationCompleted | EvaluationFailed | EvaluationSuperseded,
+  change: Partial<Pick<Evaluation, 'reason' | 'error' | 'suspendedSeq' | 'until' | 'supersededBy'>>,
 ): SessionRecord {
-  return changeEvaluation(record, id, (e) => (isOpen(e) ? { ...running(e), ...change } : e));
+  return changeEvaluation(record, event.evaluationId, (e) => {
+    const after = withStatusAfter(e, event);
+    return after === e ? e : { ...after, ...change };
+  });
 }
 
 function suspend(record: SessionRecord, event: EvaluationSuspended): SessionRecord {
   // A request to cancel came right before: the evaluation stays cancelled, whatever else it waits for (D73).
   const isCancelled = record.evaluations.get(event.evaluationId)?.cancelRequest !== undefined;
   const reason = isCancelled ? 'CANCELLED' : event.reason;
-  const paused = endOrPause(record, event.evaluationId, {
-    status: 'suspended',
+  const paused = endOrPause(record, event, {
     reason,
     suspendedSeq: event.seq,
     ...(event.until !== undefined && !isCancelled && { until: event.until }),

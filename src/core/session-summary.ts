@@ -1,5 +1,13 @@
 import { type ApprovalDeadlines, earliestTime, followDeadlines, restoredDeadlines } from './approval-deadlines.ts';
-import { type CallState, type Evaluation, hasResult, isDecided } from './evaluations.ts';
+import {
+  type CallState,
+  type Evaluation,
+  evaluationOf,
+  hasResult,
+  isDecided,
+  isOpen,
+  statusAfter,
+} from './evaluations.ts';
 import { isBuiltInEvent, type SessionEvent, type SuspendReason } from './events.ts';
 import { followSource, type SourceSummary, type SummarizedSourceEvent } from './source-summary.ts';
 import type { SummarizedEvent } from './summary-fields.ts';
@@ -197,7 +205,7 @@ function follow(known: SessionSummary, event: SummarizedEvent): SessionSummary {
         'evaluation',
       );
     case 'evaluation/suspended': {
-      const suspended = settle(before, event.evaluationId, 'suspended');
+      const suspended = withStatus(before, event);
       if (suspended === before) return before;
       if (event.reason === 'CANCELLED') return { ...suspended, stoppedSeq: event.seq };
       if (before.cancelRequestSeq !== undefined) return suspended;
@@ -205,39 +213,30 @@ function follow(known: SessionSummary, event: SummarizedEvent): SessionSummary {
       return WAITS_FOR_PERSON.has(event.reason) ? withWakeAt(timed) : withTimer(timed);
     }
     case 'evaluation/cancel-requested': {
-      const isOpen = before.status === 'running' || before.status === 'suspended';
-      if (!isOpen || before.evaluationId !== event.evaluationId) return before;
+      if (!isOpen(before) || before.evaluationId !== event.evaluationId) return before;
       const requested = { ...before, cancelRequestSeq: event.seq };
       return before.status === 'suspended' ? withWork(requested, undefined) : requested;
     }
-    case 'evaluation/completed':
-      return settle(before, event.evaluationId, 'completed');
-    case 'evaluation/failed':
-      return settle(before, event.evaluationId, 'failed');
     case 'evaluation/resume-requested':
       return before.status === 'suspended' && before.evaluationId === event.evaluationId
         ? withWork(before, 'resume')
         : before;
-    case 'evaluation/superseded':
-      if (before.status === 'failed' && before.evaluationId === event.evaluationId && event.by === undefined) {
-        return { ...before, status: 'superseded' }; // it was abandoned (D61)
-      }
-      return settle(before, event.evaluationId, 'superseded');
     case 'tool/approved':
     case 'tool/denied':
     case 'tool/settled':
       if (before.status !== 'suspended' || before.cancelRequestSeq !== undefined) return before;
       return before.wakeAt === undefined ? withWork(before, 'decision') : withWakeAt(withWork(before, 'decision'));
-    case 'message/recorded':
-      return before.status === 'suspended' ? settle(before, event.message.evaluationId, 'running') : before;
     case 'evaluation/resumed': {
       const { evaluationId, cancelRequestSeq: requested } = before;
       const isOverruled = evaluationId === event.evaluationId && (requested ?? 0) <= (event.after ?? event.seq);
-      const resumed = isOverruled ? uncancelled(before) : before;
-      return resumed.status === 'suspended' ? settle(resumed, event.evaluationId, 'running') : resumed;
+      return withStatus(isOverruled ? uncancelled(before) : before, event);
     }
+    case 'evaluation/completed':
+    case 'evaluation/failed':
+    case 'evaluation/superseded':
+    case 'message/recorded':
     case 'tool/started':
-      return before.status === 'suspended' ? settle(before, event.evaluationId, 'running') : before;
+      return withStatus(before, event);
     case 'source/described':
     case 'source/recorded':
     case 'source/replaced':
@@ -283,15 +282,14 @@ function withRestored(
   >[];
   const newest = all.findLast((evaluation) => evaluation.conversationId === 'main');
   if (!newest) return summary;
-  const isOpen = newest.status === 'running' || newest.status === 'suspended';
   const isStopped = newest.status === 'suspended' && newest.reason === 'CANCELLED';
-  const stopped = isOpen && newest.cancelRequest ? { cancelRequestSeq: seq } : isStopped && { stoppedSeq: seq };
+  const stopped = isOpen(newest) && newest.cancelRequest ? { cancelRequestSeq: seq } : isStopped && { stoppedSeq: seq };
   const timer = newest.until !== undefined && { suspendedUntil: newest.until };
   const restored = withWork(
     { ...summary, status: newest.status, evaluationId: newest.id, ...timer, ...stopped },
     restoredWork(newest, all),
   );
-  const open = isOpen ? withDeadlines(restored, restoredDeadlines(all)) : restored;
+  const open = isOpen(newest) ? withDeadlines(restored, restoredDeadlines(all)) : restored;
   const waits = newest.status === 'suspended' && newest.reason !== undefined && WAITS_FOR_PERSON.has(newest.reason);
   return waits ? withWakeAt(open) : newest.status === 'suspended' ? withTimer(open) : open;
 }
@@ -311,17 +309,13 @@ function restoredWork(
     : undefined;
 }
 
-/** Updates the status of the newest evaluation; an ended evaluation does not change. */
-function settle(
-  summary: SessionSummary,
-  evaluationId: string,
-  status: NonNullable<SessionSummary['status']>,
-): SessionSummary {
-  const open = summary.status === 'running' || summary.status === 'suspended';
-  if (!open || summary.evaluationId !== evaluationId || summary.status === status) return summary;
+/** Updates the status of the newest evaluation by one of its events. */
+function withStatus(summary: SessionSummary, event: SummarizedEvent): SessionSummary {
+  const status = summary.status && statusAfter(summary.status, event);
+  if (!status || status === summary.status || summary.evaluationId !== evaluationOf(event)) return summary;
   const { stoppedSeq: _, suspendedUntil: __, ...rest } = summary;
   const settled = withWork({ ...rest, status }, status === 'running' ? 'evaluation' : undefined);
-  return status === 'running' || status === 'suspended' ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
+  return isOpen({ status }) ? settled : withDeadlines(uncancelled(settled), NO_DEADLINES);
 }
 
 /** A summary without the position of a cancellation. */

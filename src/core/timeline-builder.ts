@@ -1,3 +1,4 @@
+import { evaluationOf, statusAfter } from './evaluations.ts';
 import {
   type BuiltInEvent,
   type EvaluationResumed,
@@ -119,14 +120,14 @@ class FollowedEvaluation {
   push(event: BuiltInEvent): void {
     switch (event.type) {
       case 'message/recorded':
-        this.#continue(event);
+        this.#endSuspension(event);
         this.#recordMessage(event);
         break;
       case 'message/interrupted':
         this.#interruptModel(event);
         return; // the process that resumed it writes this: the evaluation itself did not move
       case 'tool/started':
-        this.#continue(event);
+        this.#endSuspension(event);
         this.#startTool(event);
         break;
       case 'tool/approval-requested':
@@ -158,7 +159,6 @@ class FollowedEvaluation {
         break;
       case 'evaluation/suspended':
         this.#endSuspension(event);
-        this.#status = 'suspended';
         this.#suspended = {
           ...{ kind: 'suspended', reason: event.reason, message: event.message, from: event.at, fromSeq: event.seq },
         };
@@ -172,6 +172,7 @@ class FollowedEvaluation {
       default:
         return; // requests of people and captured states take no time of the evaluation
     }
+    this.#status = statusAfter(this.#status, event);
     this.#newest = event;
   }
 
@@ -295,14 +296,7 @@ class FollowedEvaluation {
     } else if (this.#status === 'suspended') {
       for (const call of this.#calls.values()) if (!call.hasResult) call.since = event;
     }
-    this.#continue(event);
-  }
-
-  /** The evaluation moves: a suspension has ended. */
-  #continue(event: Moment): void {
-    if (this.#status !== 'suspended') return;
     this.#endSuspension(event);
-    this.#status = 'running';
   }
 
   #endSuspension({ at, seq }: Moment): void {
@@ -312,15 +306,13 @@ class FollowedEvaluation {
     this.#suspended = undefined;
   }
 
-  #end(event: Extract<BuiltInEvent, { readonly type: `evaluation/${'completed' | 'failed' | 'superseded'}` }>): void {
+  #end(event: Moment): void {
     this.#endSuspension(event);
     for (const call of this.#calls.values()) {
       endApproval(call, event, 'ended');
       if (call.span?.outcome === 'running') this.#close(call.span, event, 'interrupted');
     }
     this.#ended ??= event;
-    if (event.type === 'evaluation/completed') this.#status = 'completed';
-    else this.#status = event.type === 'evaluation/failed' ? 'failed' : 'superseded';
   }
 
   #close(span: Writable<ToolSpan>, { at, seq }: Moment, outcome: ToolSpan['outcome']): void {
@@ -354,9 +346,4 @@ function endApproval(
   call.approval.toSeq = seq;
   call.approval.outcome = outcome;
   if (by !== undefined) call.approval.by = by;
-}
-
-function evaluationOf(event: BuiltInEvent): string | undefined {
-  if (event.type === 'message/recorded') return event.message.evaluationId;
-  return 'evaluationId' in event ? event.evaluationId : undefined;
 }

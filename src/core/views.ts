@@ -1,3 +1,4 @@
+import { inCallOrder } from './asked-calls.ts';
 import { evaluationMessages } from './evaluation-messages.ts';
 import {
   type CallState,
@@ -167,7 +168,7 @@ function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): r
     createdAt: assistantMessage.createdAt,
     userMessages,
     assistantMessage,
-    toolMessages: inCallOrder(assistantMessage, results),
+    toolMessages: inCallOrder(assistantMessage.toolCalls, results),
     calls: callsOf(assistantMessage).map(({ callId, name }): TurnCall => {
       const { turn, createdAt } = assistantMessage;
       const result = results.find(({ toolCallId }) => toolCallId === callId);
@@ -192,12 +193,4 @@ function turnsOf(evaluation: Evaluation, starts: ReadonlyMap<string, string>): r
     }),
     ...(assistantMessage.providerMetadata && { providerPayload: assistantMessage.providerMetadata }),
   }));
-}
-
-/** Results in the order of their calls; results without a call follow at the end. */
-export function inCallOrder(assistant: AssistantMessage, results: readonly ToolMessage[]): readonly ToolMessage[] {
-  if (results.every(({ toolCallId }, i) => toolCallId === assistant.toolCalls?.[i]?.callId)) return results;
-  const order = new Map(assistant.toolCalls?.map((call, i) => [call.callId, i]));
-  const place = (result: ToolMessage): number => order.get(result.toolCallId) ?? order.size;
-  return results.toSorted((a, b) => place(a) - place(b));
 }

@@ -1,3 +1,4 @@
+import { AskedCalls } from '../core/asked-calls.ts';
 import type { ToolCall } from '../core/messages.ts';
 
 /**
@@ -38,7 +39,8 @@ export class SentCallIds {
   readonly #rule: CallIdRule;
   readonly #used = new Set<string>();
   readonly #times = new Map<string, number>();
-  #open = new Map<string, string[]>();
+  #asked = new AskedCalls<true>([]);
+  #ids: readonly string[] = [];
 
   constructor(rule: CallIdRule) {
     this.#rule = rule;
@@ -46,20 +48,16 @@ export class SentCallIds {
 
   /** Ids for an assistant message's calls, in their order. Results pair with the nearest assistant message before them. */
   open(calls: readonly ToolCall[]): readonly string[] {
-    this.#open = new Map();
-    return calls.map(({ callId }) => {
-      const id = this.#unique(callId);
-      const waiting = this.#open.get(callId);
-      if (waiting) waiting.push(id);
-      else this.#open.set(callId, [id]);
-      return id;
-    });
+    this.#asked = new AskedCalls(calls);
+    this.#ids = calls.map(({ callId }) => this.#unique(callId));
+    return this.#ids;
   }
 
-  /** The id of a result's call: the first that has no result yet. */
+  /** The id of a result's call; of a result too many: the id of the last call that it can be of. */
   resultOf(callId: string): string {
-    const waiting = this.#open.get(callId);
-    return (waiting && waiting.length > 1 ? waiting.shift() : waiting?.[0]) ?? this.#fit(callId);
+    const place = this.#asked.answer(callId, true);
+    const { calls } = this.#asked;
+    return this.#ids[place >= 0 ? place : calls.findLastIndex((call) => call.callId === callId)] ?? this.#fit(callId);
   }
 
   #unique(callId: string): string {

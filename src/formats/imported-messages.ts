@@ -4,6 +4,7 @@ import type {
   AssistantMessage,
   ConversationMessage,
   SystemMessage,
+  ToolCall,
   ToolMessage,
   UserMessage,
 } from '../core/messages.ts';
@@ -26,8 +27,8 @@ type Said = Without<
 export class ImportedMessages {
   readonly messages: ConversationMessage[] = [];
   readonly #options: Required<MessageImportOptions>;
-  /** Names by call id, from the newest assistant message: results of other formats leave the name out. */
-  #names = new Map<string, string>();
+  /** The calls of the newest assistant message: results of other formats leave the name out. */
+  #calls: readonly ToolCall[] = [];
   #turn = 0;
 
   constructor(options: MessageImportOptions = {}) {
@@ -44,7 +45,7 @@ export class ImportedMessages {
   push(said: Said): void {
     if (said.role === 'assistant') {
       this.#turn++;
-      this.#names = new Map(said.toolCalls?.map(({ callId, name }) => [callId, name]));
+      this.#calls = said.toolCalls ?? [];
     }
     const sequence = this.messages.length;
     const turn = said.role === 'assistant' || said.role === 'tool' ? this.#turn : 0;
@@ -59,7 +60,7 @@ export class ImportedMessages {
 
   /** The tool that a result's call named. */
   nameOf(callId: string): string {
-    return this.#names.get(callId) ?? 'unknown';
+    return this.#calls.findLast((call) => call.callId === callId)?.name ?? 'unknown';
   }
 }
 

@@ -1,6 +1,6 @@
+import { AskedCalls, makesCall, StrayResults } from '../core/asked-calls.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
 import { isBlank } from '../formats/message-parts.ts';
-import { asks, CallResults } from '../formats/pair-calls.ts';
 import { DROPPED_RESULT } from '../formats/placeholders.ts';
 import { isAddition, isVersionOf, type Origin } from './origin.ts';
 
@@ -58,7 +58,9 @@ function droppedResult(result: ToolMessage): ToolMessage {
 
 /** Where the result of a call is found: beside it, elsewhere in the list, or in the record. */
 class Results {
-  readonly #found = new CallResults();
+  /** By the id of the message that made their calls. */
+  readonly #owned = new Map<string, ToolMessage[]>();
+  readonly #strays = new StrayResults();
   /** Calls that stand beside the result of another call of the same id: their own was confused, not dropped. */
   readonly #confused = new Map<string, Set<string>>();
   readonly #origin: Origin;
@@ -76,28 +78,30 @@ class Results {
       if (recorded) taken.add(position);
       if (recorded && recorded.role !== 'tool') continue;
       const result = recorded && !isVersionOf(message, recorded) ? recorded : message;
-      const beside = nearest && asks(nearest, result.toolCallId) ? nearest : undefined;
+      const beside = nearest && makesCall(nearest, result.toolCallId) ? nearest : undefined;
       const owner = origin.ownerOf(position) ?? beside;
       if (owner && beside && owner.id !== beside.id) {
         const calls = this.#confused.get(beside.id) ?? new Set();
         this.#confused.set(beside.id, calls.add(result.toolCallId));
       }
-      this.#found.add(result, owner?.id);
+      if (!owner) this.#strays.add(result);
+      else if (this.#owned.get(owner.id)?.push(result) === undefined) this.#owned.set(owner.id, [result]);
     }
   }
 
   /** The results of a message's calls, in call order; a call that has none anywhere has none here. */
   of(message: AssistantMessage): readonly ToolMessage[] {
     const { id } = message;
-    const near = this.#found.ownedBy(id);
-    const recorded = this.#origin.resultsOf(message).filter((result) => !near.some((one) => one.id === result.id));
-    return callsOf(message).flatMap(({ callId }) => {
-      const kept = this.#found.take(id, message, callId);
-      if (kept) return kept;
-      const at = recorded.findIndex((result) => result.toolCallId === callId);
-      const [left] = at < 0 ? [] : recorded.splice(at, 1);
-      if (!left) return [];
-      return this.#confused.get(id)?.has(callId) ? left : droppedResult(left);
-    });
+    const near = this.#owned.get(id) ?? [];
+    const asked = new AskedCalls<ToolMessage>(callsOf(message));
+    const others = near.filter((result) => asked.answer(result.toolCallId, result) < 0);
+    this.#owned.set(id, others); // another message may have the same id
+    this.#strays.answer(message, asked);
+    for (const result of this.#origin.resultsOf(message)) {
+      if (near.some((one) => one.id === result.id)) continue;
+      const isConfused = this.#confused.get(id)?.has(result.toolCallId);
+      asked.answer(result.toolCallId, isConfused ? result : droppedResult(result));
+    }
+    return asked.inOrder();
   }
 }

@@ -1,3 +1,4 @@
+import { AskedCalls } from '../core/asked-calls.ts';
 import { type ConversationMessage, callsOf, type ToolCall } from '../core/messages.ts';
 import { isBlank } from '../formats/message-parts.ts';
 import type { TokenEstimator } from './estimate-tokens.ts';
@@ -37,7 +38,7 @@ export class MessageIndex {
   /** The user message that started the newest evaluation: other user messages may have joined it since (D61). */
   beganUser = -1;
   newestSystem = -1;
-  #asking: Asking | undefined;
+  #asking: AskingGroup | undefined;
   #evaluationId: string | undefined;
   readonly #sums = new WeakMap<TokenEstimator, number[]>();
   readonly #pins = new Map<string, PinnedGroups>();
@@ -149,8 +150,7 @@ export class MessageIndex {
     const group = this.starts.length;
     if (message.role === 'assistant') {
       if (this.#asking) this.#noteMissing(this.#asking);
-      const calls = callsOf(message);
-      this.#asking = { group, position, calls, results: [], answered: 0 };
+      this.#asking = new AskingGroup(callsOf(message), group, position);
     } else if (message.role === 'user') {
       if (!message.synthetic) {
         if (this.firstUser < 0) this.firstUser = group;
@@ -170,31 +170,26 @@ export class MessageIndex {
   #addResult(callId: string, position: number): void {
     const last = this.starts.length - 1;
     const asking = this.#asking;
-    const { calls, results, answered, group } = asking ?? NOBODY;
-    // Nearly always the next result of the newest group.
-    if (asking && calls[answered]?.callId === callId && group === last && !this.arranged.has(group)) {
-      results[answered] = position;
-      if (asking.answered++ === 0) this.withResults.push(group);
-      return;
+    const group = asking?.group ?? -1;
+    const known = asking?.results.length ?? 0;
+    const call = asking?.answer(callId, position) ?? -1;
+    if (call < 0) this.strays.push({ position, group: last, again: asking?.has(callId) ?? false });
+    else {
+      if (asking?.answered === 1) this.withResults.push(group);
+      // Nearly always the next result of the newest group.
+      if (asking?.answered === call + 1 && call === known && group === last && !this.arranged.has(group)) return;
+      if (group !== last || call < known) this.late.push({ position, group });
     }
-    const slot = calls.findIndex((call, i) => call.callId === callId && results[i] === undefined);
-    if (slot < 0) this.strays.push({ position, group: last, again: calls.some((call) => call.callId === callId) });
-    else if (asking) {
-      if (group !== last || slot < results.length) this.late.push({ position, group });
-      results[slot] = position;
-      if (asking.answered++ === 0) this.withResults.push(group);
-    }
-    if (asking) this.arranged.set(group, positionsIn(asking));
+    if (asking) this.arranged.set(group, [asking.position, ...asking.inOrder()]);
     // The result stands behind a message of another group, which must not take it along.
     if (last >= 0 && group !== last) this.arranged.set(last, [this.starts[last] as number]);
   }
 
-  #noteMissing(asking: Asking): void {
+  #noteMissing(asking: AskingGroup): void {
     if (asking.answered === asking.calls.length) {
       if (this.flawed.get(asking.group) !== EMPTY) this.flawed.delete(asking.group);
     } else {
-      const missing = asking.calls.filter((_, i) => asking.results[i] === undefined);
-      this.flawed.set(asking.group, { kind: 'unanswered', missing });
+      this.flawed.set(asking.group, { kind: 'unanswered', missing: asking.missing() });
     }
   }
 
@@ -234,26 +229,22 @@ interface Stray {
 const EMPTY: Flaw = { kind: 'empty' };
 const NONE: readonly number[] = [];
 
-/** The newest assistant message: results that come next belong to it. */
-interface Asking {
+/** The newest assistant message, with the positions of its results. */
+class AskingGroup extends AskedCalls<number> {
   readonly group: number;
   readonly position: number;
-  readonly calls: readonly ToolCall[];
-  /** By call: where its result stands. */
-  readonly results: (number | undefined)[];
-  answered: number;
+
+  constructor(calls: readonly ToolCall[], group: number, position: number) {
+    super(calls);
+    this.group = group;
+    this.position = position;
+  }
 }
 
 /** Adds a group that comes after those that are there. */
 function addAfter(groups: number[], group: number): void {
   const last = groups[groups.length - 1] ?? -1;
   if (group > last) groups.push(group);
-}
-
-const NOBODY: Asking = { group: -1, position: -1, calls: [], results: [], answered: 0 };
-
-function positionsIn(asking: Asking): readonly number[] {
-  return [asking.position, ...asking.results.filter((position) => position !== undefined)];
 }
 
 interface PinnedGroups {

@@ -1,6 +1,6 @@
+import { makesCall } from '../core/asked-calls.ts';
 import type { AssistantMessage, ConversationMessage, ToolMessage } from '../core/messages.ts';
 import { isBlank } from '../formats/message-parts.ts';
-import { asks } from '../formats/pair-calls.ts';
 
 /**
  * The conversation that a list of messages was made from, indexed by message id. It grows with the
@@ -50,7 +50,7 @@ export class Origin {
     if (result?.role !== 'tool') return undefined;
     for (let i = position - 1; i >= 0; i--) {
       const message = this.messages[i];
-      if (message?.role === 'assistant') return asks(message, result.toolCallId) ? message : undefined;
+      if (message?.role === 'assistant') return makesCall(message, result.toolCallId) ? message : undefined;
     }
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { HoldfastError } from '../core/errors.ts';
+import { isRecord } from '../core/message-problem.ts';
 import { type ClearToolResultsOptions, clearToolResults } from './clear-tool-results.ts';
 import { compose } from './compose.ts';
 import type { BuiltInManager } from './history-manager.ts';
@@ -53,7 +54,7 @@ const MAX_NAMES = 100;
 
 /** Builds the manager that a strategy describes. Throws `INVALID_ARGUMENT` and names the field for anything that is no strategy. */
 export function strategyManager(strategy: Strategy): BuiltInManager {
-  const steps: unknown = isObject(strategy) ? strategy.steps : undefined;
+  const steps: unknown = isRecord(strategy) ? strategy.steps : undefined;
   if (!Array.isArray(steps) || steps.length === 0 || steps.length > MAX_STEPS) {
     throw invalid(`a strategy is { steps: […] } with 1 to ${MAX_STEPS} steps`);
   }
@@ -65,7 +66,7 @@ export function strategyManager(strategy: Strategy): BuiltInManager {
 
 function managerOfStep(value: unknown, position: number): BuiltInManager {
   const at = `steps[${position}]`;
-  if (!isObject(value)) throw invalid(`${at} must be an object such as { "manager": "slidingWindow", "size": 20 }`);
+  if (!isRecord(value)) throw invalid(`${at} must be an object such as { "manager": "slidingWindow", "size": 20 }`);
   const { manager, ...options } = value;
   if (typeof manager !== 'string' || !Object.hasOwn(FIELDS, manager)) {
     throw invalid(`${at}.manager must be one of ${Object.keys(FIELDS).join(', ')}`);
@@ -155,10 +156,6 @@ function optionsFromName(
 /** The option that stands first in a manager's name, without a label. */
 function firstOption(manager: StrategyStep['manager']): string | undefined {
   return Object.keys(FIELDS[manager])[0];
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function quoted(name: string): string {

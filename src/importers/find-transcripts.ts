@@ -1,20 +1,17 @@
 /** Finds sessions: walks the folders below a root and passes every file and folder to the sources. */
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { messageOf } from '../core/errors.ts';
 import type { Architecture } from '../transcripts/agent-names.ts';
-import { isUnreadable, listDirectory, resolvePath, subfoldersOf } from './safe-files.ts';
+import { isUnreadable, resolvePath } from './safe-files.ts';
 import type { ReportProblem, SearchProblem } from './search-problem.ts';
 import type { FileOrFolder, FindSessions, FoundSession } from './transcript-source.ts';
 import { entriesOf, TRANSCRIPT_SOURCES, type TranscriptSources } from './transcript-sources.ts';
+import { SEARCH_DEPTH, searchedFolders, walkFolder } from './walk-folder.ts';
 
 /** A session that was found. `loadTranscript(path, { sessionId })` loads it. */
 export interface FoundTranscript<A extends string = Architecture> extends FoundSession {
   readonly architecture: A;
 }
-
-const MAX_DEPTH = 8;
-const NOT_SEARCHED: readonly string[] = ['node_modules', '.git'];
 
 /** Options of `findTranscripts`. */
 export interface FindTranscriptsOptions {
@@ -47,7 +44,7 @@ export async function findWith<A extends string>(
     onProblem?.(problem);
   });
   if ((await stat(path)).isFile()) await search.visit({ kind: 'file', path });
-  else await search.walk(path, MAX_DEPTH);
+  else await search.walk(path);
   const [first] = problems.values();
   if (first !== undefined && onProblem === undefined) warn(first, problems.size);
   return search.found.sort((a, b) => ((a.updatedAt ?? '') < (b.updatedAt ?? '') ? 1 : -1));
@@ -62,24 +59,23 @@ function warn({ path, message }: SearchProblem, count: number): void {
 class Search<A extends string> {
   readonly found: FoundTranscript<A>[] = [];
   readonly #finders: readonly (readonly [A, FindSessions])[];
-  readonly #notSearched: ReadonlySet<string>;
+  readonly #enters: (name: string) => boolean;
   readonly #report: ReportProblem;
 
   constructor(sources: TranscriptSources<A>, report: ReportProblem) {
     const entries = entriesOf(sources);
     this.#report = report;
     this.#finders = entries.map(([architecture, source]) => [architecture, source.startSearch(report)]);
-    this.#notSearched = new Set([...NOT_SEARCHED, ...entries.flatMap(([, source]) => source.innerFolders)]);
+    this.#enters = searchedFolders(entries.map(([, source]) => source));
   }
 
-  async walk(folder: string, depth: number): Promise<void> {
-    const entries = await listDirectory(folder, this.#report);
-    if (await this.visit({ kind: 'folder', path: folder, subfolders: subfoldersOf(entries) })) return;
-    for (const entry of entries) {
-      const path = join(folder, entry.name);
-      if (entry.isFile()) await this.visit({ kind: 'file', path });
-      else if (entry.isDirectory() && depth > 0 && !this.#notSearched.has(entry.name)) await this.walk(path, depth - 1);
-    }
+  async walk(folder: string): Promise<void> {
+    await walkFolder(folder, SEARCH_DEPTH, {
+      folder: (item) => this.visit(item),
+      file: async (path) => void (await this.visit({ kind: 'file', path })),
+      enters: this.#enters,
+      report: this.#report,
+    });
   }
 
   /** Adds the sessions in a file or a folder; false when no source knows it. */

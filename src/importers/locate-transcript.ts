@@ -1,11 +1,24 @@
 /** From a path, and perhaps a session id, to the source that reads it and the place where the session is stored. */
 import { stat } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { HoldfastError } from '../core/errors.ts';
-import { combinedFileSource } from './combined-file.ts';
+import { asObject, asText, parseJson } from '../transcripts/json-access.ts';
+import { startsCombined } from '../transcripts/raw-transcript.ts';
 import { findWith } from './find-transcripts.ts';
-import { checkSessionId, listDirectory, notRegular, resolvePath, subfoldersOf } from './safe-files.ts';
-import type { FileOrFolder, TranscriptPlace, TranscriptSource } from './transcript-source.ts';
+import {
+  checkSessionId,
+  listDirectory,
+  notRegular,
+  readHead,
+  readText,
+  resolvePath,
+  subfoldersOf,
+} from './safe-files.ts';
+import { type FileOrFolder, readLoaded, type TranscriptPlace, type TranscriptSource } from './transcript-source.ts';
 import { entriesOf, type TranscriptSources } from './transcript-sources.ts';
+
+/** How much of a file shows that it is a combined transcript. */
+const HEAD_BYTES = 1024;
 
 /** Options of `loadTranscript` and `readTranscript`. */
 export interface TranscriptOptions {
@@ -57,4 +70,22 @@ async function openPath(path: string): Promise<FileOrFolder> {
   if (found.isDirectory()) return { kind: 'folder', path, subfolders: subfoldersOf(await listDirectory(path)) };
   if (found.isFile()) return { kind: 'file', path };
   throw notRegular(path);
+}
+
+/**
+ * The source of a combined transcript in a file of its own, the JSON of `{ main, subagents }`: the format is the one that detects its main text. `undefined` for
+ * other files.
+ */
+async function combinedFileSource<A extends string>(
+  sources: TranscriptSources<A>,
+  path: string,
+): Promise<{ readonly architecture: A; readonly source: Pick<TranscriptSource, 'load' | 'read'> } | undefined> {
+  if (extname(path) !== '.json') return undefined;
+  if (!startsCombined(await readHead(path, HEAD_BYTES))) return undefined;
+  const main = asText(asObject(parseJson(await readText(path)))?.main);
+  const entry = main === undefined ? undefined : entriesOf(sources).find(([, { format }]) => format.detect(main));
+  if (entry === undefined) return undefined;
+  const [architecture, { format }] = entry;
+  const load: TranscriptSource['load'] = (place) => readText(place.path);
+  return { architecture, source: { load, read: (...args) => readLoaded({ format, load }, ...args) } };
 }

@@ -119,14 +119,19 @@ export async function readText(path: string): Promise<string> {
     if (size > bufferConstants.MAX_STRING_LENGTH) throw new Error(`it has ${size} bytes`);
     return await handle.readFile('utf8');
   } catch (error) {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
-      { cause: error },
-    );
+    throw notOneText(path, error);
   } finally {
     await handle.close();
   }
+}
+
+/** The error for a file that does not fit into one text. */
+export function notOneText(path: string, error: unknown): HoldfastError {
+  return new HoldfastError(
+    'INVALID_ARGUMENT',
+    `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
+    { cause: error },
+  );
 }
 
 /** The text of a file below a root; `undefined` when it is missing, too large, elsewhere or not readable. */
@@ -159,11 +164,16 @@ async function isBelow(root: string, path: string): Promise<boolean> {
  * receives the directory if it cannot be read, and the entries whose names are not UTF-8.
  */
 export async function listDirectory(path: string, report?: ReportProblem): Promise<readonly Dirent[]> {
+  return (await readEntries(path, report)).filter((entry) => !entry.isSymbolicLink());
+}
+
+/** `listDirectory` with the symbolic links. */
+export async function readEntries(path: string, report?: ReportProblem): Promise<readonly Dirent[]> {
   try {
     checkRealPath(path);
     const entries = await readdir(path, { withFileTypes: true });
-    if (report) await reportNames(path, entries, report);
-    return entries.filter((entry) => !entry.isSymbolicLink()).sort((a, b) => (a.name < b.name ? -1 : 1));
+    if (report) await reportNames(path, entries, report); // before they are opened, which would report that they are not there
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     const isMissing = isRecord(error) && error.code === 'ENOENT';
     if (!isMissing) report?.({ code: 'unreadable', path, message: messageOf(error) });
@@ -175,7 +185,7 @@ export async function listDirectory(path: string, report?: ReportProblem): Promi
 const REPLACED = '\uFFFD';
 
 /** Reports the entries of a folder whose names are not UTF-8: they cannot be opened. */
-export async function reportNames(path: string, entries: readonly Dirent[], report: ReportProblem): Promise<void> {
+async function reportNames(path: string, entries: readonly Dirent[], report: ReportProblem): Promise<void> {
   if (!entries.some(({ name }) => name.includes(REPLACED))) return;
   for (const name of await readdir(path, { encoding: 'buffer' })) {
     const text = name.toString('utf8');

@@ -1,4 +1,5 @@
 /** The list of transcript sources: the agents whose files can be found and read. `transcripts/transcript-formats.ts` lists their formats. */
+import { homedir } from 'node:os';
 import type { Architecture } from '../transcripts/agent-names.ts';
 import { claudeSource } from './claude/claude-source.ts';
 import { codexSource } from './codex/codex-source.ts';
@@ -20,4 +21,13 @@ export function entriesOf<A extends string>(
   sources: TranscriptSources<A>,
 ): readonly (readonly [A, TranscriptSource])[] {
   return (Object.keys(sources) as A[]).map((name) => [name, sources[name]]);
+}
+
+/** Where the agents store their sessions unless they are configured otherwise, in the order of the sources; some folders may not exist. */
+export function defaultRoots(
+  sources: TranscriptSources<string>,
+  env: NodeJS.ProcessEnv = process.env,
+  home: string = homedir(),
+): readonly string[] {
+  return entriesOf(sources).flatMap(([, source]) => source.defaultRoots(env, home));
 }

@@ -1,10 +1,10 @@
+import { inCallOrder } from '../core/asked-calls.ts';
 import { evaluationMessages, evaluationSummaries, refusalLimit } from '../core/evaluation-messages.ts';
 import type { Evaluation } from '../core/evaluations.ts';
 import type { HistoryCurated, NewEvent, Without } from '../core/events.ts';
 import { frozen } from '../core/frozen.ts';
 import { type AssistantMessage, type ConversationMessage, callsOf, type ToolMessage } from '../core/messages.ts';
 import type { SessionRecord } from '../core/record.ts';
-import { inCallOrder } from '../core/views.ts';
 import { checkCoherence, repairCoherence } from '../history/coherence.ts';
 import { type CuratedRequest, curateRequest } from '../history/curate-request.ts';
 import type { CurationContext, History } from '../history/history-manager.ts';
@@ -202,7 +202,7 @@ function ordered(messages: readonly ConversationMessage[]): readonly Conversatio
   let asking: AssistantMessage | undefined;
   let results: ToolMessage[] = [];
   const flush = (): void => {
-    if (asking) result.push(asking, ...inCallOrder(asking, results));
+    if (asking) result.push(asking, ...inCallOrder(asking.toolCalls, results));
     asking = undefined;
     results = [];
   };

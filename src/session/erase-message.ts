@@ -1,3 +1,4 @@
+import { makesCall } from '../core/asked-calls.ts';
 import { erased, erasedAttempt, erasedInput, erasedSettlement, erasedSummary } from '../core/erased.ts';
 import { HoldfastError } from '../core/errors.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
   ToolApproved,
   ToolSettled,
 } from '../core/events.ts';
-import { type CallRef, type ConversationMessage, callsOf } from '../core/messages.ts';
+import type { CallRef, ConversationMessage } from '../core/messages.ts';
 import { foldRecord } from '../core/record.ts';
 import { decodeRecord, encodeRecord } from '../core/record-items.ts';
 import { closeErasedCalls } from './close-erased-calls.ts';
@@ -129,7 +130,7 @@ function isResultOf(message: ConversationMessage, call: CallRef): boolean {
 }
 
 function hasCall(message: ConversationMessage, call: CallRef): boolean {
-  return callsOf(message).some(({ callId }) => callId === call.callId) && isOfTurn(message, call);
+  return makesCall(message, call.callId) && isOfTurn(message, call);
 }
 
 function isOfTurn(

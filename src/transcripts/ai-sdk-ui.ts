@@ -5,7 +5,9 @@
 import type { Attachment, ConversationBlock, ToolUseBlock } from '../conversation/blocks.ts';
 import { type ConversationEvent, MAIN_CONVERSATION } from '../conversation/events.ts';
 import { isStoredBlock } from '../conversation/is-conversation-event.ts';
+import { attachment } from './block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from './json-access.ts';
+import { NumberedNames } from './numbered-names.ts';
 
 /** A part of a UI message. Its `type` says which fields it has. */
 export interface UIMessagePart {
@@ -33,7 +35,7 @@ export function uiMessagesToEvents(
   } = {},
 ): ConversationEvent[] {
   const { conversationId = MAIN_CONVERSATION, timestamp = '' } = options;
-  const callNames = new Map<string, number>();
+  const callNames = new NumberedNames();
   const events: ConversationEvent[] = [];
   for (const message of messages) {
     const source = asObject(message);
@@ -51,8 +53,8 @@ interface MessageContext {
   readonly source: Json;
   readonly conversationId: string;
   readonly timestamp: string;
-  /** How often each call id was used: a repeated one gets `#2` (D46). */
-  readonly callNames: Map<string, number>;
+  /** The names of calls: an id may be repeated. */
+  readonly callNames: NumberedNames;
 }
 
 class UIMessageReader {
@@ -102,10 +104,7 @@ class UIMessageReader {
   }
 
   *#callBlocks(part: Json, type: string): Iterable<ConversationBlock> {
-    const called = asName(part.toolCallId) ?? this.#otherId('call');
-    const count = (this.#context.callNames.get(called) ?? 0) + 1;
-    this.#context.callNames.set(called, count);
-    const id = count === 1 ? called : `${called}#${count}`;
+    const id = this.#context.callNames.add(asName(part.toolCallId) ?? this.#otherId('call'));
     const toolName = type === 'dynamic-tool' ? (asText(part.toolName) ?? '') : type.slice('tool-'.length);
     const use: ToolUseBlock = {
       ...this.#base(id),
@@ -173,11 +172,6 @@ function textOf(parts: readonly Json[]): string {
 }
 
 function attachmentOf(part: Json): Attachment {
-  const url = asText(part.url);
-  const filename = asText(part.filename);
-  return {
-    mediaType: asText(part.mediaType) ?? 'application/octet-stream',
-    ...(url !== undefined && { data: url }),
-    ...(filename !== undefined && { filename }),
-  };
+  const mediaType = asText(part.mediaType) ?? 'application/octet-stream';
+  return attachment({ mediaType, data: asText(part.url), filename: asText(part.filename) });
 }

@@ -1,4 +1,7 @@
-import type { BlockMessage, BlockStatus } from '../conversation/blocks.ts';
+import type { Attachment, BlockMessage, BlockStatus, ToolResultBlock, UnknownBlock } from '../conversation/blocks.ts';
+import type { DiagnosticsCollector } from './diagnostics.ts';
+
+type BlockBase = ReturnType<typeof blockBase>;
 
 /** The fields of every block, in the order in which all converters write them: equal blocks are then equal as JSON text. */
 export function blockBase(
@@ -15,4 +18,37 @@ export function blockBase(
   readonly message?: BlockMessage;
 } {
   return { id, conversationId, timestamp, status, ...(message && { message }) };
+}
+
+/** An attachment without the fields that its source leaves out. */
+export function attachment(media: {
+  readonly mediaType: string;
+  readonly data: string | undefined;
+  readonly filename?: string | undefined;
+}): Attachment {
+  const { mediaType, data, filename } = media;
+  return { mediaType, ...(data !== undefined && { data }), ...(filename !== undefined && { filename }) };
+}
+
+/** The block of a call's result. */
+export function resultBlock(
+  conversationId: string,
+  toolUseId: string,
+  result: Pick<ToolResultBlock, 'output' | 'isError'> & { readonly parts?: readonly unknown[] | undefined },
+  timestamp: string,
+): ToolResultBlock {
+  const { output, isError, parts } = result;
+  const base = blockBase(`result:${toolUseId}`, conversationId, timestamp, undefined, isError ? 'error' : 'complete');
+  return { ...base, type: 'tool_result', toolUseId, output, isError, ...(parts && { parts }) };
+}
+
+/** Keeps content of an unknown type unchanged, and reports it (D49). */
+export function unknownBlock(
+  base: BlockBase,
+  sourceType: string,
+  value: unknown,
+  diagnostics: DiagnosticsCollector,
+): UnknownBlock {
+  diagnostics.unknown(sourceType);
+  return { ...base, type: 'unknown', sourceType, data: diagnostics.kept(value, base.id) };
 }

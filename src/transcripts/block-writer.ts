@@ -9,7 +9,7 @@ import type { BlockMessage, ConversationBlock, SubagentBlock } from '../conversa
 import type { ConversationEvent, SessionIdle } from '../conversation/events.ts';
 import { MAIN_CONVERSATION } from '../conversation/events.ts';
 import type { Usage } from '../core/usage.ts';
-import { makeSubagentBlock, textField } from './subagent-block.ts';
+import { asText, type Json } from './json-access.ts';
 
 /** Why a run ended. */
 export type EndReason = NonNullable<SessionIdle['reason']>;
@@ -46,6 +46,15 @@ interface Agent {
   block: SubagentBlock;
   running: boolean;
   background: boolean;
+}
+
+/** The fields of a spawn that the input of its call names, as Claude Code and OpenCode do. */
+export function spawnFields(input: Json | undefined): Pick<Spawn, 'prompt' | 'subagentType' | 'description'> {
+  return {
+    prompt: asText(input?.prompt),
+    subagentType: asText(input?.subagent_type),
+    description: asText(input?.description),
+  };
 }
 
 /** The prefix of the ids of subagents' blocks. */
@@ -342,4 +351,36 @@ function sameUsage(a: Usage | undefined, b: Usage): boolean {
     a.reasoningTokens === b.reasoningTokens &&
     a.costUsd === b.costUsd
   );
+}
+
+/** A subagent's block with its fields in the reducer's order and none undefined. */
+function makeSubagentBlock(
+  fields: { readonly [K in keyof SubagentBlock]?: SubagentBlock[K] | undefined } & {
+    readonly toolUseId: string;
+    readonly conversationId: string;
+    readonly timestamp: string;
+    readonly status: SubagentBlock['status'];
+  },
+): SubagentBlock {
+  const { conversationId, timestamp, status, message, toolUseId, durationMs } = fields;
+  return {
+    id: `subagent:${toolUseId}`,
+    type: 'subagent',
+    conversationId,
+    timestamp,
+    status,
+    ...(message && { message }),
+    toolUseId,
+    ...textField('agentId', fields.agentId),
+    ...textField('name', fields.name),
+    ...textField('description', fields.description),
+    ...textField('input', fields.input),
+    ...textField('output', fields.output),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+/** An object with one text field; empty when the text is undefined. */
+function textField<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: string };
 }

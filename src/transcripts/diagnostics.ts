@@ -1,4 +1,5 @@
 /** The report on a transcript that was read: counts, unknown types, problems (D49). */
+import { isKeepable, keep } from './json-access.ts';
 
 /** The problems that a transcript can have. None of them stops the reading. */
 export type ProblemCode =
@@ -61,6 +62,12 @@ export class DiagnosticsCollector {
     known.count++;
     if (where !== undefined && known.where.length < MAX_PLACES) known.where.push(where);
     this.#problems.set(code, known);
+  }
+
+  /** The value, or a text in its place when it is nested too deeply, which is a problem. */
+  kept(value: unknown, where: string): unknown {
+    if (!isKeepable(value)) this.problem('too-deep', where);
+    return keep(value);
   }
 
   report(): TranscriptDiagnostics {

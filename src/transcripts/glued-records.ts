@@ -3,6 +3,7 @@
  * crash cuts a record short and the next writer appends to it, or leaves zeros where the file was being extended.
  */
 import { asName, asObject, type Json, parseJson } from './json-access.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-characters.ts';
 
 /** Writers glue a few records; a line of millions of objects is hostile. */
 const MAX_GLUED = 1000;
@@ -75,10 +76,3 @@ function endOfObject(text: string, start: number): number {
   }
   return -1;
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;

@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../conversation/events.ts';
-import type { EndReason } from './block-writer.ts';
-import type { TranscriptDiagnostics } from './diagnostics.ts';
+import type { BlockWriter, EndReason } from './block-writer.ts';
+import type { DiagnosticsCollector, TranscriptDiagnostics } from './diagnostics.ts';
 
 /** Options of a stream converter. */
 export interface StreamConverterOptions {
@@ -19,4 +19,27 @@ export interface StreamConverter {
   end(reason?: EndReason): ConversationEvent[];
   /** A report on what was read so far (D49). */
   readonly diagnostics: TranscriptDiagnostics;
+}
+
+/** Makes a converter of what writes its events and its report, and what handles a message and the end. */
+export function streamConverter(stream: {
+  readonly writer: BlockWriter;
+  readonly diagnostics: DiagnosticsCollector;
+  readonly handle: (message: unknown) => void;
+  readonly end: (reason: EndReason | undefined) => void;
+}): StreamConverter {
+  const { writer, diagnostics } = stream;
+  return {
+    push(message) {
+      stream.handle(message);
+      return writer.take();
+    },
+    end(reason) {
+      stream.end(reason);
+      return writer.take();
+    },
+    get diagnostics() {
+      return diagnostics.report();
+    },
+  };
 }

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AssistantMessage } from '../../src/core/messages.ts';
-import { inCallOrder } from '../../src/core/views.ts';
 import {
   answer,
-  callOf,
   logOf,
   messageOf,
   recorded,
@@ -143,11 +140,5 @@ describe('turns', () => {
       { callId: 'c', name: 'write', status: 'pending' },
       { callId: 'd', name: 'write', status: 'started', startedAt: timeOf(4) },
     ]);
-  });
-
-  test('a result without a call is at the end', () => {
-    const asked = messageOf('assistant', '', 0, { turn: 1, toolCalls: [callOf('a'), callOf('b')] }) as AssistantMessage;
-    const results = ['x', 'b', 'a'].map((id, i) => messageOf('tool', '', i + 1, { turn: 1, toolCallId: id }));
-    expect(inCallOrder(asked, results as never).map((message) => message.toolCallId)).toEqual(['a', 'b', 'x']);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConversationEvent } from '../../src/conversation/events.ts';
 import { usageTotals } from '../../src/conversation/selectors.ts';
 import { codexStreamConverter } from '../../src/conversation.ts';
-import { splitWords } from '../../src/transcripts/codex/shell-words.ts';
+import { splitWords } from '../../src/transcripts/codex/items/items.ts';
 import { outline } from './codex-fixtures.ts';
 import { fixture, type Line, type PlainState, plain, stateOf } from './fixtures.ts';
 

@@ -4,6 +4,7 @@ import { type ConversationMessage, textOf, type UserMessage } from '../../core/m
 import { mediaOf } from '../../formats/media.ts';
 import { currentEvaluation, type Run } from '../../loop/run.ts';
 import { Suspension } from '../../loop/suspension.ts';
+import { endedCalls } from '../run-open-calls.ts';
 import type { OpenCodeClient, OpenCodeEntry } from './opencode-types.ts';
 
 /**
@@ -103,17 +104,9 @@ function finishedCalls(entries: readonly OpenCodeEntry[]): ReadonlySet<string> {
 
 /** Outcomes of calls that OpenCode regards as interrupted: its own record cannot take them, so the model receives them as text. */
 function resultsNote(messages: readonly ConversationMessage[], finished: ReadonlySet<string>): string | undefined {
-  const calls = new Map<string, string>();
-  const lines: string[] = [];
-  for (const message of messages) {
-    if (message.role === 'assistant') {
-      for (const call of message.toolCalls ?? []) calls.set(call.callId, `${call.name} ${call.arguments}`);
-    } else if (message.role === 'tool' && !finished.has(message.toolCallId)) {
-      lines.push(
-        `- ${calls.get(message.toolCallId) ?? message.toolName}: ${message.isError ? 'failed: ' : ''}${textOf(message)}`,
-      );
-    }
-  }
+  const lines = endedCalls(messages)
+    .filter(({ result }) => !finished.has(result.toolCallId))
+    .map(({ call, result }) => `- ${call}: ${result.isError ? 'failed: ' : ''}${textOf(result)}`);
   return lines.length > 0
     ? `The session was interrupted. These calls have ended, with these results:\n${lines.join('\n')}`
     : undefined;

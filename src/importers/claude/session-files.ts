@@ -10,6 +10,7 @@ import { parseLine } from '../../transcripts/claude/transcript-line.ts';
 import { isSafeId, listDirectory, readFileBelow, readHeadSync } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type { SessionFile } from '../transcript-source.ts';
+import { walkFolder } from '../walk-folder.ts';
 import { workflowRun } from '../workflow-run.ts';
 import { sampleSessionId } from './session-sample.ts';
 
@@ -95,11 +96,7 @@ export async function listSessionFiles(
 async function filesBelow(directory: string, depth: number, report: ReportProblem): Promise<readonly string[]> {
   if (isMissing(directory)) return []; // most sessions have none: faster than an error
   const found: string[] = [];
-  for (const entry of await listDirectory(directory, report)) {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, report)));
-    else if (entry.isFile()) found.push(path);
-  }
+  await walkFolder(directory, depth, { file: (path) => void found.push(path), report });
   return found;
 }
 

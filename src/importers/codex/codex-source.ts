@@ -1,15 +1,20 @@
 /** The rollouts of Codex: one JSONL file per thread, of its subagents too; a fork's past is in the file of its parent. */
 import { basename, join } from 'node:path';
 import type { ConversationEvent } from '../../conversation/events.ts';
-import { HoldfastError, messageOf } from '../../core/errors.ts';
+import { HoldfastError } from '../../core/errors.ts';
 import { codexFormat } from '../../transcripts/codex/codex-format.ts';
 import { convertThreads } from '../../transcripts/codex/convert-threads.ts';
-import { planSession, type Segment } from '../../transcripts/codex/session-plan.ts';
-import { CodexTranscript, type ThreadInfo } from '../../transcripts/codex/transcript.ts';
+import {
+  planSession,
+  type Segment,
+  type ThreadInfo,
+  threadsOf,
+} from '../../transcripts/codex/rollouts/session-plan.ts';
+import { CodexTranscript } from '../../transcripts/codex/transcript.ts';
 import type { RawTranscript, SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { readOnDemand, readOpened } from '../chunk-reader.ts';
 import { inBatches } from '../event-batches.ts';
-import { readHead, readHeadSync, readText } from '../safe-files.ts';
+import { notOneText, readHead, readHeadSync, readText } from '../safe-files.ts';
 import type {
   FileOrFolder,
   OnDiagnostics,
@@ -113,11 +118,7 @@ async function loadText(path: string): Promise<{ readonly text: string; readonly
   try {
     return { text: Buffer.concat(pieces).toString('utf8'), ...state };
   } catch (error) {
-    throw new HoldfastError(
-      'INVALID_ARGUMENT',
-      `${path} cannot be loaded as one text: ${messageOf(error)}; use readTranscript for transcripts of any size`,
-      { cause: error },
-    );
+    throw notOneText(path, error);
   }
 }
 
@@ -130,17 +131,7 @@ async function* readSession(
   const { main, others } = await openSession(path);
   const plan = planSession(main, others);
   transcript.reportPlan(plan);
-  const cursors = [
-    cursorOf(transcript, plan.main, { name: 'main', meta: main.meta, isSubagent: false, isOptional: false }),
-    ...plan.subagents.map(({ rollout, isOptional }) =>
-      cursorOf(transcript, [{ rollout, endOrdinal: undefined }], {
-        name: rollout.rolloutId,
-        meta: rollout.meta,
-        isSubagent: true,
-        isOptional,
-      }),
-    ),
-  ];
+  const cursors = threadsOf(plan).map(({ info, segments }) => cursorOf(transcript, segments, info));
   try {
     yield* inBatches(convertThreads(transcript, cursors));
   } finally {

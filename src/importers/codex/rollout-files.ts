@@ -3,10 +3,12 @@
  * `archived_sessions`. A newer rollout of a thread has `<thread>_<rollout>` in its name; any of them may be compressed (`.zst`).
  */
 import { basename, dirname, join } from 'node:path';
-import { parseRolloutLine } from '../../transcripts/codex/rollout-line.ts';
-import { type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollout-meta.ts';
-import type { RolloutInfo } from '../../transcripts/codex/session-plan.ts';
-import { listDirectory, openFile } from '../safe-files.ts';
+import { HEAD_LINES, metaIn } from '../../transcripts/codex/rollouts/rollout-line.ts';
+import { type RolloutMeta, rolloutMeta } from '../../transcripts/codex/rollouts/rollout-meta.ts';
+import type { RolloutInfo } from '../../transcripts/codex/rollouts/session-plan.ts';
+import { firstLines } from '../../transcripts/text-lines.ts';
+import { openFile } from '../safe-files.ts';
+import { walkFolder } from '../walk-folder.ts';
 import { isCompressed, unpack } from './compressed-file.ts';
 
 /** A rollout's file, from its name. */
@@ -91,15 +93,13 @@ export async function lastTime(path: string): Promise<string | undefined> {
 
 async function rolloutsIn(folder: string, depth: number): Promise<readonly RolloutFile[]> {
   const found: RolloutFile[] = [];
-  for (const entry of await listDirectory(folder)) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth > 0 && DATE_FOLDER.test(entry.name)) {
-      for (const file of await rolloutsIn(path, depth - 1)) found.push(file);
-    } else if (entry.isFile()) {
+  await walkFolder(folder, depth, {
+    enters: (name) => DATE_FOLDER.test(name),
+    file(path) {
       const file = rolloutFile(path);
       if (file) found.push(file);
-    }
-  }
+    },
+  });
   return found;
 }
 
@@ -107,14 +107,10 @@ async function rolloutsIn(folder: string, depth: number): Promise<readonly Rollo
 async function readMeta(path: string): Promise<RolloutMeta | undefined> {
   for (let bytes = FIRST_HEAD; ; bytes = MAX_HEAD) {
     const head = await readStart(path, bytes);
-    const lines = head.toString('utf8').split('\n', 6).slice(0, 5);
-    const isWhole = head.length < bytes || lines.length > 1;
-    for (const line of lines) {
-      const records = parseRolloutLine(line.replace(/^\uFEFF/, ''))?.lines ?? [];
-      const meta = records.find(({ type }) => type === 'session_meta');
-      if (meta) return rolloutMeta(meta.payload);
-    }
-    if (isWhole || bytes >= MAX_HEAD) return undefined;
+    const lines = [...firstLines(head.toString('utf8'), HEAD_LINES)];
+    const meta = metaIn(lines);
+    if (meta) return rolloutMeta(meta);
+    if (head.length < bytes || lines.length > 1 || bytes >= MAX_HEAD) return undefined;
   }
 }
 

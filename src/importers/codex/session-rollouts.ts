@@ -1,7 +1,7 @@
 /** Finds the rollouts that belong to a session: the past of a fork, and the threads of its subagents. */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { relatedTo } from '../../transcripts/codex/session-plan.ts';
+import { relatedTo } from '../../transcripts/codex/rollouts/session-plan.ts';
 import { asName, asObject, parseJson } from '../../transcripts/json-access.ts';
 import { readFileBelow } from '../safe-files.ts';
 import { homeOf, lastTime, listRollouts, type ReadRollout, type RolloutFile, readRollout } from './rollout-files.ts';
@@ -76,14 +76,9 @@ function remember<T>(known: Map<string, Promise<T>>, key: string, read: () => Pr
 
 /** The threads that each thread started. */
 function childrenIn(rollouts: readonly ReadRollout[]): ReadonlyMap<string, readonly string[]> {
-  const children = new Map<string, string[]>();
-  for (const { meta } of rollouts) {
-    if (meta?.parentThreadId === undefined) continue;
-    const siblings = children.get(meta.parentThreadId);
-    if (siblings) siblings.push(meta.threadId);
-    else children.set(meta.parentThreadId, [meta.threadId]);
-  }
-  return children;
+  const metas = rollouts.flatMap(({ meta }) => (meta?.parentThreadId === undefined ? [] : [meta]));
+  const byParent = Map.groupBy(metas, ({ parentThreadId = '' }) => parentThreadId);
+  return new Map([...byParent].map(([parent, children]) => [parent, children.map(({ threadId }) => threadId)]));
 }
 
 function listOf(found: readonly RolloutFile[]): RolloutList {

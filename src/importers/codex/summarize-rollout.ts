@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import { partsOf, textOfParts } from '../../transcripts/codex/content.ts';
-import { itemOfEvent } from '../../transcripts/codex/events.ts';
-import { parseRolloutLine } from '../../transcripts/codex/rollout-line.ts';
-import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/user-text.ts';
+import { partsOf, textOfParts } from '../../transcripts/codex/items/content.ts';
+import { itemOfEvent } from '../../transcripts/codex/items/events.ts';
+import { contentKinds, injectedKind, isUserKind } from '../../transcripts/codex/items/user-text.ts';
+import { parseRolloutLine } from '../../transcripts/codex/rollouts/rollout-line.ts';
 import { asText } from '../../transcripts/json-access.ts';
+import { sessionTitle } from '../../transcripts/session-title.ts';
 import { type ChunkReader, readOpened } from '../chunk-reader.ts';
 import { LineScanner } from '../line-scanner.ts';
-import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
 import { isCompressed, readCompressed } from './compressed-file.ts';
 import { headLines, lastTime, type ReadRollout } from './rollout-files.ts';

@@ -6,18 +6,13 @@
  * Folders below the root must be folders: a symbolic link there could lead anywhere, so it is refused.
  */
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
 import { lstat, mkdir, open, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
-import { linkNewFile } from '../link-new-file.ts';
-import { makeFolder } from '../make-folder.ts';
-import { writeError } from '../write-error.ts';
+import { linkNewFile, makeFolder, writeError, writeSynced } from '../complete-file.ts';
 
-/** Only the owner may read a conversation. */
-const PRIVATE_FILE = 0o600;
+/** Only the owner may see the conversations of a folder. */
 const PRIVATE_FOLDER = 0o700;
-const FOR_CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
  * Writes a new file and returns its path. `root` is made if it is missing, and may itself be reached through symbolic links. Throws
@@ -29,8 +24,8 @@ export async function writeNewFile(root: string, path: readonly string[], conten
     const file = join(folder, path.at(-1) ?? '');
     const partial = join(folder, `.${randomUUID()}.tmp`);
     try {
-      await writeDurably(partial, content);
-      await publish(partial, file);
+      await writeSynced(partial, (handle) => handle.writeFile(content, 'utf8'));
+      await linkNewFile(partial, file, existsError(file));
     } finally {
       await rm(partial, { force: true });
     }
@@ -54,26 +49,6 @@ async function makeFolders(root: string, names: readonly string[]): Promise<stri
     }
   }
   return folder;
-}
-
-async function writeDurably(path: string, content: string): Promise<void> {
-  const handle = await open(path, FOR_CREATING, PRIVATE_FILE);
-  try {
-    await handle.writeFile(content, 'utf8');
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Unlike a rename, a link fails when the file exists. */
-async function publish(partial: string, file: string): Promise<void> {
-  try {
-    await linkNewFile(partial, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsError(file);
-    throw error;
-  }
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -4,10 +4,10 @@
  */
 import { type FSWatcher, lstatSync, readdirSync, type WatchEventType, watch } from 'node:fs';
 import { join } from 'node:path';
+import { NOT_SEARCHED } from '../walk-folder.ts';
 
 /** Imports look no deeper than this, with the folders that belong to a session. */
 const MAX_DEPTH = 12;
-const NOT_WATCHED: ReadonlySet<string> = new Set(['node_modules', '.git']);
 const IS_RECURSIVE = process.platform === 'darwin' || process.platform === 'win32';
 
 /** Receives changes. */
@@ -56,7 +56,7 @@ export class FolderTree {
   }
 
   #addBelow(folder: WatchedFolder, name: string): void {
-    if (folder.depth === 0 || NOT_WATCHED.has(name)) return;
+    if (folder.depth === 0 || NOT_SEARCHED.includes(name)) return;
     const below = this.#add(join(folder.path, name), folder.depth - 1);
     if (below) folder.folders.set(name, below);
   }

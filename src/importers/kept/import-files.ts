@@ -128,8 +128,7 @@ class SessionImport {
   #begin(stat: Stats): void {
     if (this.#isChanged) return;
     this.#isChanged = true;
-    const described = describedAgain(this.#found.described, this.#log);
-    if (!isSame(described, this.#log.described)) this.#appender.add(described, this.#timeOf(stat));
+    describeSource(this.#appender, this.#found.described, this.#log, this.#timeOf(stat));
   }
 
   #timeOf({ mtimeMs }: Stats): string {
@@ -206,8 +205,19 @@ export function redactedBytes(bytes: Buffer, redact: (record: string) => string)
   return Buffer.from(redacted.join('\n'));
 }
 
+/** Records the description of a source, unless the log has the same. */
+export function describeSource(
+  appender: RecordAppender,
+  described: SourceDescribedFields,
+  log: KeptLog,
+  at: string,
+): void {
+  const again = describedAgain(described, log);
+  if (!isSame(again, log.described)) appender.add(again, at);
+}
+
 /** A description without a new title if records were erased: a source's title may quote them. */
-export function describedAgain(described: SourceDescribedFields, log: KeptLog): SourceDescribedFields {
+function describedAgain(described: SourceDescribedFields, log: KeptLog): SourceDescribedFields {
   if (!log.source?.erased) return described;
   const { title: _, ...rest } = described;
   const { title } = log.described ?? {};
@@ -220,7 +230,7 @@ export function hasMoved({ path }: SourceDescribedFields, { described }: KeptLog
 }
 
 /** Whether two descriptions say the same. */
-export function isSame(described: SourceDescribedFields, before: SourceDescribedFields | undefined): boolean {
+function isSame(described: SourceDescribedFields, before: SourceDescribedFields | undefined): boolean {
   const fields = ['architecture', 'sessionId', 'path', 'layout', 'title', 'cwd', 'createdAt', 'messages'] as const;
   return before !== undefined && fields.every((field) => described[field] === before[field]);
 }

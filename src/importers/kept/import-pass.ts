@@ -5,14 +5,12 @@
  *          └▶ anything else ─▶ the sources' searches ─▶ a session ─▶ import it
  */
 import { createHash } from 'node:crypto';
-import { type Dirent, lstatSync, type Stats } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { lstatSync, type Stats } from 'node:fs';
+import { basename } from 'node:path';
 import { HoldfastError, isHoldfastError } from '../../core/errors.ts';
 import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { type SourceSummary, sourceFile } from '../../core/source-summary.ts';
 import type { Store } from '../../ports/store.ts';
-import { reportNames, subfoldersOf } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import type {
   FileOrFolder,
@@ -26,6 +24,7 @@ import type {
   TranscriptSource,
 } from '../transcript-source.ts';
 import { entriesOf, type TranscriptSources } from '../transcript-sources.ts';
+import { SEARCH_DEPTH, searchedFolders, walkFolder } from '../walk-folder.ts';
 import { IdClaims, type Turn } from './id-claims.ts';
 import { ImportAborted, type ImportContext } from './import-context.ts';
 import { importFiles, type LocateLog, stampOf } from './import-files.ts';
@@ -33,8 +32,6 @@ import { importRows } from './import-rows.ts';
 import { type KeptLog, readKeptLog } from './kept-log.ts';
 import { type PoolLimits, TaskPool } from './task-pool.ts';
 
-const MAX_DEPTH = 8;
-const NOT_SEARCHED: readonly string[] = ['node_modules', '.git'];
 const LIST_PAGE = 500;
 const MAX_ID_LENGTH = 400;
 /** Control characters and lone surrogates, which no id of a session may have. */
@@ -81,7 +78,7 @@ function rowsPlace({ path, sessionId }: Pick<SourceSummary, 'path' | 'sessionId'
 export class ImportPass {
   readonly #context: ImportContext;
   readonly #sources: readonly SearchedSource[];
-  readonly #notSearched: ReadonlySet<string>;
+  readonly #enters: (name: string) => boolean;
   readonly #known: KnownSessions;
   readonly #report: ReportProblem;
   readonly #pool = new TaskPool(AT_ONCE);
@@ -101,14 +98,14 @@ export class ImportPass {
       find: source.startSearch(report),
       files: source.startListing?.(report) ?? (async ({ path }) => [{ name: basename(path), path, role: 'main' }]),
     }));
-    this.#notSearched = new Set([...NOT_SEARCHED, ...entries.flatMap(([, { innerFolders }]) => innerFolders)]);
+    this.#enters = searchedFolders(entries.map(([, source]) => source));
   }
 
   /** Imports the sessions in and below a path without symbolic links. */
   async import(path: string): Promise<void> {
     try {
       const found = lstatSync(path);
-      if (found.isDirectory()) await this.#walk(path, MAX_DEPTH);
+      if (found.isDirectory()) await this.#walk(path);
       else if (found.isFile()) await this.#visitFile(path, true);
       else
         this.#context.problem(
@@ -123,36 +120,26 @@ export class ImportPass {
     await this.#pool.drain();
   }
 
-  async #walk(folder: string, depth: number): Promise<void> {
+  async #walk(folder: string): Promise<void> {
+    const why = 'symbolic links are not followed; name their target in paths';
+    await walkFolder(folder, SEARCH_DEPTH, {
+      folder: (item) => this.#visitFolder(item),
+      file: (path) => this.#visitFile(path),
+      link: (path) => this.#context.problem('symbolic-link', path, new HoldfastError('INVALID_ARGUMENT', why)),
+      enters: this.#enters,
+      report: this.#report,
+    });
+  }
+
+  /** Imports the sessions that a folder is; false when it has to be walked. */
+  async #visitFolder(item: FileOrFolder): Promise<boolean> {
     this.#context.check();
-    let entries: readonly Dirent[];
-    try {
-      entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
-      await reportNames(folder, entries, this.#report); // before they are opened, which would report that they are not there
-    } catch (error) {
-      this.#context.problem('unreadable', folder, error);
-      return;
-    }
-    const folders = entries.filter((entry) => !entry.isSymbolicLink());
-    const item: FileOrFolder = { kind: 'folder', path: folder, subfolders: subfoldersOf(folders) };
-    if (await this.#visitRows(item)) return;
+    if (await this.#visitRows(item)) return true;
     const turn = this.#claims.enter();
     try {
-      if (await this.#search(item, turn)) return;
+      return await this.#search(item, turn);
     } finally {
       turn.leave();
-    }
-    for (const entry of entries) {
-      const path = join(folder, entry.name);
-      if (entry.isSymbolicLink()) {
-        this.#context.problem(
-          'symbolic-link',
-          path,
-          new HoldfastError('INVALID_ARGUMENT', 'symbolic links are not followed; name their target in paths'),
-        );
-      } else if (entry.isFile()) await this.#visitFile(path);
-      else if (entry.isDirectory() && depth > 0 && !this.#notSearched.has(entry.name))
-        await this.#walk(path, depth - 1);
     }
   }
 

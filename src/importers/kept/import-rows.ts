@@ -3,7 +3,7 @@ import type { SourceDescribedFields } from '../../core/source-events.ts';
 import { sourceFile } from '../../core/source-summary.ts';
 import type { FoundRows, RowsReader, SessionRows } from '../transcript-source.ts';
 import type { ImportContext, Outcome } from './import-context.ts';
-import { describedAgain, hasMoved, isSame, type LocateLog, redactedBytes } from './import-files.ts';
+import { describeSource, hasMoved, type LocateLog, redactedBytes } from './import-files.ts';
 import type { KeptLog } from './kept-log.ts';
 import { erasedKeys, readKeptRows, removedLine, rowKey } from './kept-rows.ts';
 import { RecordAppender } from './record-appender.ts';
@@ -26,8 +26,7 @@ export async function importRows(
     const appender = new RecordAppender(log, (bytes) => context.recorded(bytes));
     let isChanged = false;
     const begin = (): void => {
-      const again = describedAgain(described, log);
-      if (!isChanged && !isSame(again, log.described)) appender.add(again, at);
+      if (!isChanged) describeSource(appender, described, log, at);
       isChanged = true;
     };
     if (hasMoved(described, log)) begin();

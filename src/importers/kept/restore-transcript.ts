@@ -1,12 +1,10 @@
 /** Writes the original files of an imported session (D75). */
 import { randomUUID } from 'node:crypto';
-import { lstat, open, rm } from 'node:fs/promises';
+import { lstat, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { HoldfastError } from '../../core/errors.ts';
 import type { Store } from '../../ports/store.ts';
-import { linkNewFile } from '../link-new-file.ts';
-import { makeFolder } from '../make-folder.ts';
-import { writeError } from '../write-error.ts';
+import { linkNewFile, makeFolder, writeError, writeSynced } from '../complete-file.ts';
 import { bytesOf, type KeptFile, type KeptLog, readKept } from './kept-log.ts';
 import { exportOfRows, readKeptRows } from './kept-rows.ts';
 import { hashOf } from './record-appender.ts';
@@ -37,10 +35,10 @@ export async function restoreTranscript(store: Store, id: string, path: string):
       const file = join(folder, `.${basename(target.path)}.${randomUUID()}.tmp`);
       temporary.push(file);
       written.push(file);
-      await writeFile(file, target);
+      await writeSynced(file, (handle) => target.write((bytes) => handle.writeFile(bytes)));
     }
     for (const [i, target] of targets.entries()) {
-      await place(temporary[i] as string, target.path);
+      await linkNewFile(temporary[i] as string, target.path, exists(target.path));
       placed.push(target.path);
     }
   } catch (error) {
@@ -115,27 +113,6 @@ function rowTargets(log: KeptLog, path: string): readonly Target[] {
       await write(Buffer.from(`${JSON.stringify(exportOfRows(await readKeptRows(log, file)), null, 2)}\n`));
     },
   }));
-}
-
-async function writeFile(path: string, { write }: Target): Promise<void> {
-  const handle = await open(path, 'wx', 0o600);
-  try {
-    await write(async (bytes) => {
-      await handle.writeFile(bytes);
-    });
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Gives a complete file its name. A link, unlike a rename, fails when the name is taken. */
-async function place(file: string, path: string): Promise<void> {
-  try {
-    await linkNewFile(file, path);
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? exists(path) : error;
-  }
 }
 
 async function refuseExisting(path: string): Promise<void> {

@@ -2,23 +2,23 @@
 import { dirname, join } from 'node:path';
 import { asName } from '../../transcripts/json-access.ts';
 import { type OpenCodeExport, parseExport } from '../../transcripts/opencode/export.ts';
-import type { SubagentTranscript } from '../../transcripts/raw-transcript.ts';
 import { listDirectory, readFileBelow } from '../safe-files.ts';
+import { familiesIn } from './sessions.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** The export of a child session. */
+interface ChildExport {
+  readonly id: string;
+  readonly parentId: string;
+  readonly transcript: string;
+  readonly path: string;
+}
+
 /** The descendants of an exported session whose exports are found. */
-export async function findChildExports(
-  path: string,
-  main: OpenCodeExport,
-): Promise<readonly (SubagentTranscript & { readonly path: string })[]> {
+export async function findChildExports(path: string, main: OpenCodeExport): Promise<readonly ChildExport[]> {
   const directory = dirname(path);
-  const candidates: {
-    readonly id: string;
-    readonly parentId: string;
-    readonly transcript: string;
-    readonly path: string;
-  }[] = [];
+  const candidates: ChildExport[] = [];
   for (const folder of [directory, join(directory, 'children')]) {
     for (const entry of await listDirectory(folder)) {
       if (!entry.isFile() || !entry.name.endsWith('.json')) continue;
@@ -31,15 +31,6 @@ export async function findChildExports(
       }
     }
   }
-  const known = new Set([asName(main.info.id) ?? '']);
-  const found: (SubagentTranscript & { readonly path: string })[] = [];
-  for (let before = -1; before < found.length; ) {
-    before = found.length;
-    for (const { id, parentId, transcript, path: file } of candidates) {
-      if (known.has(id) || !known.has(parentId)) continue;
-      known.add(id);
-      found.push({ id, transcript, path: file });
-    }
-  }
+  const [, ...found] = familiesIn(candidates)({ id: asName(main.info.id) ?? '', parentId: '', transcript: '', path });
   return found;
 }

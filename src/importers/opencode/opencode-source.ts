@@ -10,8 +10,11 @@ import { checkSessionId, readHead, readText } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
 import {
   type FileOrFolder,
+  type FoundRows,
   type FoundSession,
   type OnDiagnostics,
+  type RowRecord,
+  type RowsReader,
   readLoaded,
   type SessionFile,
   type TranscriptPlace,
@@ -19,8 +22,7 @@ import {
 } from '../transcript-source.ts';
 import { findChildExports } from './child-exports.ts';
 import { openOpenCodeDatabase } from './database.ts';
-import { rowsOf } from './rows.ts';
-import { familyOf, type OpenCodeSessions } from './sessions.ts';
+import { familiesIn, familyOf, type OpenCodeSessions } from './sessions.ts';
 import { openOpenCodeStorage } from './storage.ts';
 import { summarizeExport, summarizeSessions } from './summarize-sessions.ts';
 
@@ -164,4 +166,32 @@ async function isDirectory(path: string): Promise<boolean> {
 
 async function isDatabase(path: string): Promise<boolean> {
   return (await readHead(path, SQLITE_MAGIC.length)) === SQLITE_MAGIC;
+}
+
+/** Opened sessions as rows: each session and its descendants, one JSON text per session and per message (D75). */
+function rowsOf(path: string, sessions: OpenCodeSessions): RowsReader {
+  const all = new Map(sessions.list().map((session) => [session.id, session]));
+  const familyIn = familiesIn([...all.values()]);
+  return {
+    list() {
+      const stamps = sessions.stamps?.();
+      return summarizeSessions(path, sessions).flatMap((found): readonly FoundRows[] => {
+        const main = all.get(found.sessionId);
+        const family = main ? familyIn(main) : [];
+        const members = family.map(({ id, info }) => {
+          const rows = stamps?.get(id);
+          return rows === undefined ? { id } : { id, stamp: `${JSON.stringify(info.time)} ${rows}` };
+        });
+        return [{ found, members }];
+      });
+    },
+    *read(memberId): Generator<RowRecord> {
+      const session = all.get(memberId);
+      if (!session) return;
+      const { info, messages } = sessions.read(session);
+      yield { type: 'session', info };
+      for (const message of messages) yield { type: 'message', info: message.info, parts: message.parts };
+    },
+    close: () => sessions.close(),
+  };
 }

@@ -26,24 +26,26 @@ export interface OpenCodeSessions {
 /** A session and all its descendants, the session first. */
 export function familyOf(opened: OpenCodeSessions, sessionId: string | undefined): readonly OpenCodeSession[] {
   const sessions = opened.list();
-  return withDescendants(sessions, chooseSession(sessions, sessionId));
+  return familiesIn(sessions)(chooseSession(sessions, sessionId));
 }
 
-/** A session of a list and all its descendants, the session first. */
-export function withDescendants(
-  sessions: readonly OpenCodeSession[],
-  main: OpenCodeSession,
-): readonly OpenCodeSession[] {
-  const family = [main];
-  const known = new Set([main.id]);
-  for (const member of family) {
-    for (const session of sessions) {
-      if (session.parentId !== member.id || known.has(session.id)) continue;
-      known.add(session.id);
-      family.push(session);
+/** Returns the family of a session among others: the session and all its descendants, the session first. */
+export function familiesIn<S extends Pick<OpenCodeSession, 'id' | 'parentId'>>(
+  sessions: readonly S[],
+): (main: S) => readonly S[] {
+  const children = Map.groupBy(sessions, ({ parentId }) => parentId);
+  return (main) => {
+    const family = [main];
+    const known = new Set([main.id]);
+    for (const member of family) {
+      for (const child of children.get(member.id) ?? []) {
+        if (known.has(child.id)) continue;
+        known.add(child.id);
+        family.push(child);
+      }
     }
-  }
-  return family;
+    return family;
+  };
 }
 
 function chooseSession(sessions: readonly OpenCodeSession[], sessionId: string | undefined): OpenCodeSession {

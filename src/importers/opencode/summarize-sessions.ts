@@ -3,28 +3,20 @@ import { dirname } from 'node:path';
 import { asName, asText } from '../../transcripts/json-access.ts';
 import { parseExport } from '../../transcripts/opencode/export.ts';
 import { isoTime, timeField } from '../../transcripts/opencode/time.ts';
+import { sessionTitle } from '../../transcripts/session-title.ts';
 import { readFileBelow } from '../safe-files.ts';
 import type { ReportProblem } from '../search-problem.ts';
-import { sessionTitle } from '../session-title.ts';
 import type { FoundSession } from '../transcript-source.ts';
-import type { OpenCodeSession, OpenCodeSessions } from './sessions.ts';
+import { familiesIn, type OpenCodeSession, type OpenCodeSessions } from './sessions.ts';
 
 const MAX_EXPORT_BYTES = 64 * 1024 * 1024;
 
 /** Summarizes the sessions of a database or a storage folder that have no parent. */
 export function summarizeSessions(path: string, sessions: OpenCodeSessions): readonly FoundSession[] {
-  const children = Map.groupBy(sessions.list(), (session) => session.parentId);
-  const countDescendants = (id: string, seen: Set<string>): number => {
-    for (const child of children.get(id) ?? []) {
-      if (seen.has(child.id)) continue;
-      seen.add(child.id);
-      countDescendants(child.id, seen);
-    }
-    return seen.size;
-  };
-  return (children.get(undefined) ?? []).map((session) =>
-    summarize(path, session, countDescendants(session.id, new Set([session.id])) - 1),
-  );
+  const all = sessions.list();
+  const familyIn = familiesIn(all);
+  const roots = all.filter(({ parentId }) => parentId === undefined);
+  return roots.map((session) => summarize(path, session, familyIn(session).length - 1));
 }
 
 /** Summarizes an exported session; `undefined` for the export of a child. `report` receives an export that is too large. */

@@ -1,9 +1,10 @@
+import { makesCall } from '../../core/asked-calls.ts';
 import { HoldfastError } from '../../core/errors.ts';
 import { type CallState, type Evaluation, endedEvaluation, findCall, hasResult } from '../../core/evaluations.ts';
 import type { Settlement, ToolApproved, ToolDenied, ToolSettled, Without } from '../../core/events.ts';
 import type { SessionState } from '../../core/fold.ts';
 import { type KnownOptions, refuseUnknownOptions } from '../../core/known-options.ts';
-import { type CallRef, callsOf } from '../../core/messages.ts';
+import type { CallRef } from '../../core/messages.ts';
 import type { ApproveOptions, DecisionOptions, DenyOptions } from '../../core/session-decisions.ts';
 import { lateModule } from '../../stores/late-module.ts';
 import { liveLease } from '../live-lease.ts';
@@ -148,7 +149,7 @@ function openCall(session: CallSession, state: SessionState, call: CallRef): Cal
 /** Whether a response of the evaluation made the call, in whichever turn. */
 function wasMade(evaluation: Evaluation | undefined, { turn, callId }: CallRef): boolean {
   for (const message of evaluation?.messages ?? []) {
-    if (message.turn === turn && callsOf(message).some((made) => made.callId === callId)) return true;
+    if (message.turn === turn && makesCall(message, callId)) return true;
   }
   return false;
 }

@@ -1,9 +1,9 @@
 /** Converts everything but the assistant's messages and results: prompts, notices, compactions, and unknown entries. */
 import type { Attachment, NoticeBlock } from '../../conversation/blocks.ts';
-import { blockBase } from '../block-base.ts';
+import { blockBase, unknownBlock } from '../block-base.ts';
 import type { BlockWriter } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
-import { asList, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { asList, asObject, asText, type Json } from '../json-access.ts';
 import { attachmentOf, contentText } from './content.ts';
 import type { ClaudeEntry } from './entry.ts';
 import { apiErrorText, noticeText } from './notice-text.ts';
@@ -122,17 +122,14 @@ export class Asides {
   /** Keeps a line of an unknown type unchanged (D49). */
   addUnknown(entry: ClaudeEntry, conversationId: string): void {
     const sourceType = entry.type === '' ? 'untyped' : entry.type;
-    this.#diagnostics.unknown(sourceType);
     const base = blockBase(this.#idOf(entry, 'unknown'), conversationId, entry.timestamp);
-    this.#writer.upsert({ ...base, type: 'unknown', sourceType, data: this.#kept(entry.raw, base.id) });
+    this.#writer.upsert(unknownBlock(base, sourceType, entry.raw, this.#diagnostics));
   }
 
   /** Keeps a part of a user's message of an unknown type. */
   addUnknownPart(id: string, conversationId: string, block: Json, timestamp: string): void {
-    const sourceType = `content/${asText(block.type) ?? ''}`;
-    this.#diagnostics.unknown(sourceType);
     const base = blockBase(id, conversationId, timestamp);
-    this.#writer.upsert({ ...base, type: 'unknown', sourceType, data: this.#kept(block, id) });
+    this.#writer.upsert(unknownBlock(base, `content/${asText(block.type) ?? ''}`, block, this.#diagnostics));
   }
 
   #addSystem(entry: ClaudeEntry, conversationId: string): void {
@@ -144,7 +141,7 @@ export class Asides {
     // Most lines of the harness say nothing: a turn's duration, hooks that ran without output.
     if (content.trim() === '' && !isCompaction) return;
     const details = isCompaction ? (raw.compactMetadata ?? raw.compact_metadata) : withoutEnvelope(raw);
-    const data = details === undefined ? undefined : this.#kept(details, base.id);
+    const data = details === undefined ? undefined : this.#diagnostics.kept(details, base.id);
     const block: NoticeBlock = {
       ...base,
       type: isCompaction ? 'compaction' : isError ? 'error' : 'system',
@@ -174,11 +171,6 @@ export class Asides {
 
   #idOf(entry: ClaudeEntry, kind: string): string {
     return entry.uuid ?? `${kind}:${++this.#unnamed}`;
-  }
-
-  #kept(value: unknown, where: string): unknown {
-    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
-    return keep(value);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads the content of Anthropic messages: a text, or a list of blocks. */
 import type { Attachment } from '../../conversation/blocks.ts';
 import { base64OfText } from '../../formats/base64.ts';
+import { attachment } from '../block-base.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import type { ReturnedFields } from './skim-line.ts';
 
@@ -38,12 +39,8 @@ export function attachmentOf(block: Json): Attachment | undefined {
   const source = asObject(block.source);
   const text = asText(source?.data);
   const data = text !== undefined && source?.type === 'text' ? base64OfText(text) : (text ?? asText(source?.url));
-  const filename = asName(block.title);
-  return {
-    mediaType: asName(source?.media_type) ?? (block.type === 'image' ? 'image/*' : 'application/octet-stream'),
-    ...(data !== undefined && { data }),
-    ...(filename !== undefined && { filename }),
-  };
+  const mediaType = asName(source?.media_type) ?? (block.type === 'image' ? 'image/*' : 'application/octet-stream');
+  return attachment({ mediaType, data, filename: asName(block.title) });
 }
 
 /** The output of a subagent: the parts of its result that the harness did not write, else the text for the model. */

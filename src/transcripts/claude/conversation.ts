@@ -9,10 +9,10 @@
  */
 import type { Attachment, BlockMessage, TextBlock } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { blockBase } from '../block-base.ts';
-import type { BlockWriter } from '../block-writer.ts';
+import { blockBase, resultBlock, unknownBlock } from '../block-base.ts';
+import { type BlockWriter, spawnFields } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
-import { asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { asName, asObject, asText, type Json } from '../json-access.ts';
 import { Asides } from './asides.ts';
 import { attachmentOf, contentBlocks, contentText, isAgentTool, otherParts } from './content.ts';
 import { type ClaudeEntry, usageOf } from './entry.ts';
@@ -136,11 +136,7 @@ export class ClaudeConversation {
         break;
       default:
         if (type.endsWith('_tool_result')) this.#addResult(conversationId, block, undefined, timestamp);
-        else {
-          this.#diagnostics.unknown(`content/${type}`);
-          const data = this.#kept(block, ordinalId);
-          this.#writer.upsert({ ...base, type: 'unknown', sourceType: `content/${type}`, data });
-        }
+        else this.#writer.upsert(unknownBlock(base, `content/${type}`, block, this.#diagnostics));
     }
   }
 
@@ -179,14 +175,7 @@ export class ClaudeConversation {
       const input = asObject(block.input);
       const agentId = asName(input?.resume); // an earlier agent is resumed (D41)
       if (agentId !== undefined) this.link(agentId, toolUseId);
-      const spawn = {
-        toolUseId,
-        agentId,
-        prompt: asText(input?.prompt),
-        subagentType: asText(input?.subagent_type),
-        description: asText(input?.description),
-      };
-      this.#writer.spawn(conversationId, spawn, timestamp, message);
+      this.#writer.spawn(conversationId, { toolUseId, agentId, ...spawnFields(input) }, timestamp, message);
       return;
     }
     this.#writer.upsert({
@@ -194,7 +183,7 @@ export class ClaudeConversation {
       type: 'tool_use',
       toolUseId,
       toolName,
-      ...(block.input !== undefined && { input: this.#kept(block.input, toolUseId) }),
+      ...(block.input !== undefined && { input: this.#diagnostics.kept(block.input, toolUseId) }),
     });
   }
 
@@ -232,21 +221,9 @@ export class ClaudeConversation {
       this.#threads.addResult(result);
       return;
     }
-    const isError = block.is_error === true;
-    const parts = otherParts(block.content);
-    this.#writer.upsert({
-      ...blockBase(`result:${toolUseId}`, conversationId, timestamp, undefined, isError ? 'error' : 'complete'),
-      type: 'tool_result',
-      toolUseId,
-      output: contentText(block.content),
-      isError,
-      ...(parts && { parts }),
-    });
+    const { content, is_error } = block;
+    const shown = { output: contentText(content), isError: is_error === true, parts: otherParts(content) };
+    this.#writer.upsert(resultBlock(conversationId, toolUseId, shown, timestamp));
     if (result.returned) this.#threads.addReport(result);
-  }
-
-  #kept(value: unknown, where: string): unknown {
-    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
-    return keep(value);
   }
 }

@@ -10,6 +10,16 @@
  * in any way is read as a whole.
  */
 import { asObject, type Json, parseJson } from '../json-access.ts';
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../json-characters.ts';
 
 /** The fields of `toolUseResult` that the conversion uses. */
 const RESULT_FIELDS = [
@@ -119,11 +129,3 @@ function isOfLiteral(code: number): boolean {
 }
 
 const LITERAL: ReadonlySet<number> = new Set([...'+-.Eaeflnrstu'].map((character) => character.charCodeAt(0)));
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;

@@ -1,9 +1,9 @@
 /** Converts the Claude Agent SDK's stream to events, message by message. */
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { BlockWriter, type EndReason } from '../block-writer.ts';
+import { BlockWriter, type EndReason, spawnFields } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
-import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { contentText } from './content.ts';
 import { ClaudeConversation } from './conversation.ts';
 import { type ClaudeEntry, entryOfMessage } from './entry.ts';
@@ -82,13 +82,7 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     conversation.link(taskId, toolUseId);
     writer.spawn(
       parent === undefined ? MAIN_CONVERSATION : conversation.conversationOfAgent(parent),
-      {
-        toolUseId,
-        agentId: taskId,
-        prompt: asText(message.prompt),
-        subagentType: asText(message.subagent_type),
-        description: asText(message.description),
-      },
+      { toolUseId, agentId: taskId, ...spawnFields(message) },
       now(),
     );
     if (message.is_backgrounded === true) writer.sendToBackground(toolUseId);
@@ -149,20 +143,13 @@ export function claudeStreamConverter(options: StreamConverterOptions = {}): Str
     }
   };
 
-  return {
-    push(message) {
-      handle(message);
-      return writer.take();
-    },
-    end(reason = ended ?? 'interrupted') {
-      // The stream continues until the last background subagent has ended: one that still runs was cut off.
-      writer.settleAll(reason, now(), true);
-      return writer.take();
-    },
-    get diagnostics() {
-      return diagnostics.report();
-    },
-  };
+  return streamConverter({
+    writer,
+    diagnostics,
+    handle,
+    // The stream continues until the last background subagent has ended: one that still runs was cut off.
+    end: (reason = ended ?? 'interrupted') => writer.settleAll(reason, now(), true),
+  });
 }
 
 /** Whether an entry says that the user interrupted the main conversation. */

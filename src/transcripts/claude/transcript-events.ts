@@ -2,13 +2,14 @@
 import type { ConversationEvent } from '../../conversation/events.ts';
 import type { TranscriptDiagnostics } from '../diagnostics.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
-import { asList, asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
-import type { CombinedTranscript, RawTranscript } from '../raw-transcript.ts';
+import { type RawTranscript, transcriptTexts } from '../raw-transcript.ts';
+import { TextLines } from '../text-lines.ts';
 import { type ClaudeCursor, convertInOrder } from './convert-in-order.ts';
 import type { ClaudeEntry } from './entry.ts';
-import { MIN_SKIMMED_LENGTH, parseSkimmed, RESULT_START, skimResult } from './skim-line.ts';
+import { LineReader, type RawLine } from './line-reader.ts';
+import { RESULT_START, skimResult } from './skim-line.ts';
 import { ClaudeTranscript, isSideRequest, type OpenedFile } from './transcript.ts';
-import { GLUED, NoiseFilter, PREFIX_LENGTH, TAIL_LENGTH } from './transcript-line.ts';
+import { GLUED } from './transcript-line.ts';
 
 /** Converts all lines of a session to events. */
 export function claudeTranscriptEvents(raw: RawTranscript): {
@@ -39,13 +40,13 @@ function readAll(
   transcript: ClaudeTranscript,
   visit: (events: readonly ConversationEvent[]) => void,
 ): ClaudeTranscript | undefined {
-  const combined = combinedClaudeTranscript(raw);
-  if (combined === undefined) return undefined;
-  const cursors = [new LineCursor(transcript, transcript.open({}), combined.main as string)];
-  for (const { id, transcript: text, meta, runId, unreadable } of combined.subagents) {
+  const texts = transcriptTexts(raw);
+  if (texts === undefined) return undefined;
+  const cursors = [new LineCursor(transcript, transcript.open({}), texts.main)];
+  for (const { id, text, meta, runId, isUnreadable } of texts.subagents) {
     const agentId = id.replace(/^agent-/, '');
-    if (unreadable === true) transcript.reportUnreadable(id);
-    if (isSideRequest(agentId) || typeof text !== 'string') continue;
+    if (isUnreadable) transcript.reportUnreadable(id);
+    if (isSideRequest(agentId) || text === undefined) continue;
     cursors.push(new LineCursor(transcript, transcript.open({ agentId, meta, runId }), text));
   }
   for (const step of convertInOrder(transcript, cursors)) {
@@ -54,86 +55,62 @@ function readAll(
   return transcript;
 }
 
-/** The texts of a raw transcript; `undefined` when it is not one. */
-function combinedClaudeTranscript(raw: unknown): CombinedTranscript | undefined {
-  if (typeof raw === 'string') {
-    const combined = /^\s*\{\s*"main"\s*:/.test(raw) ? asObject(parseJson(raw)) : undefined;
-    return combined && typeof combined.main === 'string'
-      ? combinedClaudeTranscript(combined)
-      : { main: raw, subagents: [] };
-  }
-  const object = asObject(raw);
-  const main = asText(object?.main);
-  if (object === undefined || main === undefined) return undefined;
-  const subagents = asList(object.subagents).flatMap((value) => {
-    const subagent = asObject(value);
-    const id = asName(subagent?.id);
-    if (subagent === undefined || id === undefined) return [];
-    const { transcript, meta } = subagent;
-    const runId = asName(subagent.runId);
-    return [
-      {
-        ...{ id, transcript },
-        ...(meta !== undefined && { meta }),
-        ...(runId !== undefined && { runId }),
-        ...(subagent.unreadable === true && { unreadable: true }),
-      },
-    ];
-  });
-  return { main, subagents };
-}
-
 /** Moves along the lines of a text, from entry to entry. */
 class LineCursor implements ClaudeCursor {
   head: ClaudeEntry | undefined;
-  readonly #transcript: ClaudeTranscript;
-  readonly #file: OpenedFile;
-  readonly #text: string;
-  readonly #noise = new NoiseFilter();
-  #position: number;
+  readonly #reader: LineReader;
+  readonly #lines: TextLines;
 
   constructor(transcript: ClaudeTranscript, file: OpenedFile, text: string) {
-    this.#transcript = transcript;
-    this.#file = file;
-    this.#text = text;
-    this.#position = text.startsWith('\uFEFF') ? 1 : 0;
+    this.#reader = new LineReader(transcript, file);
+    this.#lines = new TextLines(text);
   }
 
   /** Moves to the next entry; false at the end. */
   advance(): boolean {
-    const text = this.#text;
-    this.head = this.#file.rest.shift();
-    if (this.head !== undefined) return true;
-    while (this.#position < text.length) {
-      const start = this.#position;
-      const newline = text.indexOf('\n', start);
-      const end = newline < 0 ? text.length : newline;
-      this.#position = end + 1;
-      const prefix = newline < 0 ? '' : text.slice(start, Math.min(end, start + PREFIX_LENGTH));
-      const kind = this.#noise.kindOf(prefix);
-      const line = text.slice(start, end);
-      if (kind !== undefined && !GLUED.some((glue) => line.includes(glue, 1))) {
-        if (kind !== 'agent') {
-          this.#transcript.skip(this.#file, kind.noise);
-          continue;
-        }
-        if (this.#transcript.skipProgress(this.#file, line.slice(-TAIL_LENGTH))) continue;
-      }
-      const isTorn = newline < 0;
-      const skimmed = isTorn || line.length < MIN_SKIMMED_LENGTH ? undefined : skimLine(line);
-      this.head = skimmed
-        ? this.#transcript.readSkimmed(this.#file, skimmed)
-        : this.#transcript.read(this.#file, line, isTorn);
-      if (this.head !== undefined) return true;
+    const lines = this.#lines;
+    this.head = this.#reader.takeRest();
+    while (this.head === undefined) {
+      const line = lines.next();
+      if (line === undefined) return false;
+      this.head = this.#reader.read(new LineOfText(line, lines.isTorn));
     }
-    this.head = undefined;
-    return false;
+    return true;
   }
 }
 
-/** Reads a long line without the fields that no conversion uses; `undefined` when the whole line has to be read. */
-function skimLine(line: string): Json | undefined {
-  const at = line.indexOf(RESULT_START);
-  const skimmed = at < 0 ? undefined : skimResult(line.slice(at));
-  return skimmed === undefined ? undefined : parseSkimmed(line.slice(0, at) + skimmed);
+class LineOfText implements RawLine {
+  readonly isTorn: boolean;
+  readonly #text: string;
+
+  constructor(text: string, isTorn: boolean) {
+    this.#text = text;
+    this.isTorn = isTorn;
+  }
+
+  get length(): number {
+    return this.#text.length;
+  }
+
+  start(length: number): string {
+    return this.#text.slice(0, length);
+  }
+
+  end(length: number): string {
+    return this.#text.slice(-length);
+  }
+
+  isGlued(): boolean {
+    return GLUED.some((glue) => this.#text.includes(glue, 1));
+  }
+
+  skimmed(): string | undefined {
+    const at = this.#text.indexOf(RESULT_START);
+    const skimmed = at < 0 ? undefined : skimResult(this.#text.slice(at));
+    return skimmed === undefined ? undefined : this.#text.slice(0, at) + skimmed;
+  }
+
+  text(): string {
+    return this.#text;
+  }
 }

@@ -1,6 +1,7 @@
 /** One line of a Claude Code file: parsed, repaired, or recognised as noise without parsing. */
 import { type LineRepair, parseDamaged } from '../glued-records.ts';
 import { asObject, type Json, parseJson } from '../json-access.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json-characters.ts';
 
 /** How many characters of a line decide whether it is noise. A line with longer keys before its type is parsed. */
 export const PREFIX_LENGTH = 640;
@@ -85,14 +86,6 @@ function isTopLevelKey(text: string, at: number): boolean {
   }
   return !inString && depth === 1 && (last === COMMA || last === OPEN_BRACE);
 }
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
 
 /** The objects in a line, and the repair that was needed to parse them. */
 interface ParsedLine {

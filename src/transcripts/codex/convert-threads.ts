@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../../conversation/events.ts';
-import type { RolloutLine } from './rollout-line.ts';
-import type { CodexTranscript, ThreadInfo } from './transcript.ts';
+import type { RolloutLine } from './rollouts/rollout-line.ts';
+import type { ThreadInfo } from './rollouts/session-plan.ts';
+import type { CodexTranscript } from './transcript.ts';
 
 /**
  * Moves along the lines of one thread, through all rollouts that hold parts of it.

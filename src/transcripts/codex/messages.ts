@@ -2,24 +2,22 @@
  * Converts the main thread of a Codex session to messages: the model's history as Codex itself would send it, without instructions and
  * without reasoning, which only the account that it was encrypted for can send back.
  */
+import { isCount } from '../../core/message-problem.ts';
 import type { ConversationMessage } from '../../core/messages.ts';
-import { API_RULES } from '../../formats/api-rules.ts';
-import { renameCalls } from '../../formats/rename-calls.ts';
 import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import { type ImportedMessagesOptions, MessageBuilder } from '../message-builder.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
-import { readAgentMessage } from './asides.ts';
-import { partsOf, reasoningTexts, textOfParts } from './content.ts';
-import { itemOfEvent } from './events.ts';
-import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items.ts';
-import { liveLines } from './live-lines.ts';
-import { Prompts, type UserMessage } from './prompts.ts';
+import { readAgentMessage } from './blocks/asides.ts';
+import { partsOf, reasoningTexts, textOfParts } from './items/content.ts';
+import { itemOfEvent } from './items/events.ts';
+import { agentOutcome, agentStates, isOfAgents, isOfCall, outcomeOf } from './items/items.ts';
+import { Prompts, type UserMessage } from './items/prompts.ts';
+import { isOutput, modelCall, partsOfOutput, waitedStates } from './items/tool-calls.ts';
+import { sameTokens } from './items/usage.ts';
+import { contentKinds, parseNotification, type UserTextKind } from './items/user-text.ts';
 import { ResponseBuffer } from './response-buffer.ts';
-import type { RolloutLine } from './rollout-line.ts';
-import { isOutput, modelCall, partsOfOutput, waitedStates } from './tool-calls.ts';
+import type { RolloutLine } from './rollouts/rollout-line.ts';
 import { codexMainLines } from './transcript-events.ts';
-import { sameTokens } from './usage.ts';
-import { contentKinds, parseNotification, type UserTextKind } from './user-text.ts';
 
 /** Texts of Codex that belong to the conversation all the same: that it was interrupted, and commands that a person ran. */
 const FOR_THE_MODEL: ReadonlySet<UserTextKind> = new Set(['prompt', 'turn_aborted', 'shell_command']);
@@ -83,8 +81,7 @@ class History {
   finish(): readonly ConversationMessage[] {
     this.#prompts.flush();
     this.#response.close();
-    // The strictest of the rules: ids and names that fit OpenAI's API fit all others.
-    return renameCalls(this.#builder.finish(), API_RULES.openai);
+    return this.#builder.finish();
   }
 
   #addItem(item: Json, name: string, at: string): void {
@@ -158,4 +155,32 @@ class History {
     this.#total = total;
     this.#response.end();
   }
+}
+
+/**
+ * The lines without those of turns that a person took back. The legacy layout keeps such lines and adds `thread_rolled_back` with the
+ * number of turns; a turn starts with the message that `user_message` repeats.
+ */
+function liveLines(lines: readonly RolloutLine[]): readonly RolloutLine[] {
+  if (!lines.some(isRollBack)) return lines;
+  const live: RolloutLine[] = [];
+  const starts: number[] = [];
+  for (const line of lines) {
+    if (isRollBack(line)) {
+      const count = isCount(line.payload.num_turns) ? line.payload.num_turns : 0;
+      const [start] = count === 0 ? [] : starts.splice(Math.max(0, starts.length - count));
+      if (start !== undefined) live.length = start;
+      continue;
+    }
+    if (line.kind === 'event_msg/user_message') {
+      const isAfterMessage = live.at(-1)?.payload.role === 'user';
+      starts.push(live.length - (isAfterMessage ? 1 : 0));
+    }
+    live.push(line);
+  }
+  return live;
+}
+
+function isRollBack({ kind }: RolloutLine): boolean {
+  return kind === 'event_msg/thread_rolled_back';
 }

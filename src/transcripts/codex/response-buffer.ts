@@ -3,11 +3,11 @@
  * several outputs, and an item may hold the result that a crash lost, so a result is known only then.
  */
 import { hasContent } from '../../formats/message-parts.ts';
-import { BEGINNING_LEFT_OUT, EMPTY_FAILURE } from '../../formats/placeholders.ts';
+import { BEGINNING_LEFT_OUT } from '../../formats/placeholders.ts';
 import type { MessageBuilder } from '../message-builder.ts';
-import type { Part } from './content.ts';
-import type { Outcome } from './items.ts';
-import { isFailure, type ModelCall } from './tool-calls.ts';
+import type { Part } from './items/content.ts';
+import type { Outcome } from './items/items.ts';
+import { isFailure, type ModelCall } from './items/tool-calls.ts';
 
 /** The result of a search: Codex gets the model's text about it, and nothing else. */
 const NOT_RECORDED = 'The provider ran this search. What it found was not recorded.';
@@ -131,18 +131,11 @@ export class ResponseBuffer {
     const item = this.#items.get(callId);
     if (output) {
       const isError = isFailure(output.parts, { toolName, item: item?.outcome, hasItems: this.#hasItems });
-      this.#builder.result(callId, { ...output, content: sendable(output.parts, isError), isError });
+      this.#builder.result(callId, { ...output, content: output.parts, isError });
     } else if (item) {
       const { outcome, at } = item;
-      const parts = outcome.parts ?? [{ type: 'text', text: outcome.output } as const];
-      const content = sendable(parts, outcome.isError);
+      const content = outcome.parts ?? [{ type: 'text', text: outcome.output } as const];
       this.#builder.result(callId, { id: `result:${callId}`, createdAt: at, content, isError: outcome.isError });
     }
   }
-}
-
-/** A result that every API takes: no blank texts, and a failure says something. */
-function sendable(parts: readonly Part[], isError: boolean): readonly Part[] {
-  const content = parts.filter(hasContent);
-  return content.length === 0 && isError ? [{ type: 'text', text: EMPTY_FAILURE }] : content;
 }

@@ -7,30 +7,20 @@ import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
-import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
-import { CodexAgents } from './agents.ts';
-import { AsideWriter } from './asides.ts';
-import { CallWriter } from './call-writer.ts';
-import { isOfCall, itemType } from './items.ts';
-import type { Shared } from './shared.ts';
-import { grownTokens, usageOf } from './usage.ts';
+import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
+import { CodexAgents } from './blocks/agents.ts';
+import { AsideWriter } from './blocks/asides.ts';
+import { CallWriter } from './blocks/call-writer.ts';
+import type { Shared } from './blocks/shared.ts';
+import { isOfCall, itemType } from './items/items.ts';
+import { grownTokens, usageOf } from './items/usage.ts';
 
 /** Creates a converter for the events of `codex exec --json`. Several processes of one thread may be pushed one after the other. */
 export function codexStreamConverter(options: StreamConverterOptions = {}): StreamConverter {
   const stream = new CodexStream(options.now ?? (() => ''));
-  return {
-    push(message) {
-      stream.handle(message);
-      return stream.writer.take();
-    },
-    end(reason) {
-      stream.end(reason);
-      return stream.writer.take();
-    },
-    get diagnostics() {
-      return stream.diagnostics.report();
-    },
-  };
+  const { writer, diagnostics } = stream;
+  const handle = (message: unknown): void => stream.handle(message);
+  return streamConverter({ writer, diagnostics, handle, end: (reason) => stream.end(reason) });
 }
 
 class CodexStream {

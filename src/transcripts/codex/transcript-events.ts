@@ -5,7 +5,7 @@ import type { RawTranscript } from '../raw-transcript.ts';
 import type { TranscriptEvents } from '../transcript-format.ts';
 import { convertThreads } from './convert-threads.ts';
 import { openRaw, planRaw } from './raw-session.ts';
-import type { RolloutLine } from './rollout-line.ts';
+import type { RolloutLine } from './rollouts/rollout-line.ts';
 import { CodexTranscript } from './transcript.ts';
 
 /** Converts all lines of a session to events. */

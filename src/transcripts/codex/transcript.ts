@@ -3,16 +3,16 @@
  * into one order; here they are read, checked and passed to their threads.
  */
 import { type ConversationEvent, MAIN_CONVERSATION } from '../../conversation/events.ts';
+import { isCount } from '../../core/message-problem.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type ProblemCode, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName } from '../json-access.ts';
-import { CodexAgents } from './agents.ts';
-import { parseRolloutLine, type RolloutLine } from './rollout-line.ts';
-import { isMadeAfter, type RolloutMeta } from './rollout-meta.ts';
-import type { RolloutInfo, Segment, SessionPlan } from './session-plan.ts';
-import type { Shared } from './shared.ts';
-import { ShownTurns } from './shown-turns.ts';
-import { CodexThread } from './thread.ts';
+import { CodexAgents } from './blocks/agents.ts';
+import type { Shared } from './blocks/shared.ts';
+import { CodexThread } from './blocks/thread.ts';
+import { parseRolloutLine, type RolloutLine } from './rollouts/rollout-line.ts';
+import { isMadeAfter, type RolloutMeta } from './rollouts/rollout-meta.ts';
+import type { RolloutInfo, Segment, SessionPlan, ThreadInfo } from './rollouts/session-plan.ts';
 
 /** A rollout that is being read. */
 export interface OpenedRollout {
@@ -36,14 +36,6 @@ export interface OpenedRollout {
   readonly seen: Set<number>;
   /** The newest line of a layout without ordinals, to recognise its copy. */
   previous: string;
-}
-
-/** A thread of the session, with what is needed to start it. */
-export interface ThreadInfo {
-  readonly name: string;
-  readonly meta: RolloutMeta | undefined;
-  readonly isSubagent: boolean;
-  readonly isOptional: boolean;
 }
 
 const NOTHING: readonly RolloutLine[] = [];
@@ -232,4 +224,36 @@ function isCopy(rollout: OpenedRollout, line: RolloutLine): boolean {
   if (copied !== undefined && copied !== meta.threadId) rollout.isCopying = line.ordinal === undefined;
   if (isMadeAfter(asName(line.payload.turn_id) ?? '', meta.threadId)) rollout.isCopying = false;
   return rollout.isCopying;
+}
+
+/** Remembers which blocks each prompt of a thread led to, so that turns which a person took back can be removed. */
+class ShownTurns {
+  readonly #conversationId: string;
+  readonly #turns: string[][] = [];
+  readonly #known = new Set<string>();
+
+  constructor(conversationId: string) {
+    this.#conversationId = conversationId;
+  }
+
+  add(events: readonly ConversationEvent[]): void {
+    for (const event of events) {
+      if (event.type !== 'block:upsert' || event.conversationId !== this.#conversationId) continue;
+      const { id, type } = event.block;
+      if (this.#known.has(id)) continue;
+      this.#known.add(id);
+      if (type === 'user_message') this.#turns.push([id]);
+      else this.#turns.at(-1)?.push(id);
+    }
+  }
+
+  /** Removes the turns that a `thread_rolled_back` names: the newest ones. */
+  rollBack({ payload, timestamp }: RolloutLine, writer: BlockWriter): void {
+    for (let left = isCount(payload.num_turns) ? payload.num_turns : 0; left > 0 && this.#turns.length > 0; left--) {
+      for (const id of this.#turns.pop() ?? []) {
+        this.#known.delete(id);
+        writer.remove(this.#conversationId, id, timestamp);
+      }
+    }
+  }
 }

@@ -15,19 +15,19 @@ import type { ConversationMessage } from '../../core/messages.ts';
 import { toAnthropic } from '../../formats/anthropic-messages.ts';
 import { type FormatOptions, type Loss, LossReport } from '../../formats/losses.ts';
 import { toOpenAIChat } from '../../formats/openai-chat.ts';
-import type { Architecture } from '../agent-names.ts';
+import { AGENT_NAMES, type Architecture } from '../agent-names.ts';
 import { TOO_DEEP } from '../json-access.ts';
 import { messagesToEvents } from '../own-log.ts';
 import { parseTranscript, transcriptToMessages } from '../parse-transcript.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
+import { sessionTitle } from '../session-title.ts';
+import { formatOf } from '../transcript-formats.ts';
 import { type AboutConversation, conversationFacts, type DocumentOptions, headFacts } from './conversation-facts.ts';
 import type { DocumentRenderer } from './document-renderer.ts';
 import { markdown } from './markdown.ts';
-import { type RedactOptions, type SecretCounts, SecretRedactor } from './redact-secrets.ts';
+import { type RedactOptions, redactorOf, type SecretCounts, type SecretRedactor } from './redact-secrets.ts';
 import { stateMessages } from './state-messages.ts';
-import { promptTitle, transcriptFacts } from './transcript-facts.ts';
 import { uiMessages } from './ui-messages.ts';
-import { visibleControls } from './visible-controls.ts';
 
 /** What a conversation can be exported as. */
 export type ExportFormat = 'markdown' | 'html' | 'json' | 'jsonl' | 'openai' | 'anthropic' | 'ai-sdk';
@@ -81,7 +81,7 @@ export function exportWith(
     const known = Object.keys(KINDS).join(', ');
     throw new HoldfastError('INVALID_ARGUMENT', `cannot export as "${format}"; the formats are ${known}`);
   }
-  const redactor = redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
+  const redactor = redactorOf(redact);
   const losses = new LossReport();
   const isTranscript = isRecord(source) && 'architecture' in source;
   const facts = isTranscript ? transcriptFacts(source.architecture, source.raw) : undefined;
@@ -92,6 +92,24 @@ export function exportWith(
   const head = { title, about: { ...facts?.about, ...options.about } };
   const content = write(given, format, { ...(redactor ? redactor.data(head) : head), losses }, render);
   return { ...KINDS[format], content, losses: losses.list(), redacted: redactor?.counts ?? {} };
+}
+
+/** Reads the facts of a loaded transcript for the head of a document; those that it does not name are missing. */
+function transcriptFacts(
+  architecture: Architecture,
+  raw: RawTranscript,
+): { readonly about: AboutConversation; readonly title?: string | undefined } {
+  const { title, ...facts } = formatOf(architecture).readFacts(raw);
+  const named = Object.entries(facts).filter(([, value]) => value !== undefined);
+  return { about: { agent: AGENT_NAMES[architecture], ...Object.fromEntries(named) }, title };
+}
+
+/** The first prompt, as a title. */
+function promptTitle({ blocks }: SessionConversationState): string | undefined {
+  for (const block of blocks) {
+    if (block.type === 'user_message' && block.content.trim() !== '') return sessionTitle(block.content);
+  }
+  return undefined;
 }
 
 /** A transcript as what the format is written from. */
@@ -227,4 +245,18 @@ function shallow(depth: number, value: unknown): unknown {
   const plain: unknown = 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value;
   if (Array.isArray(plain)) return plain.map((item) => shallow(depth - 1, item));
   return Object.fromEntries(Object.entries(plain as object).map(([key, field]) => [key, shallow(depth - 1, field)]));
+}
+
+/** Control characters but tabs and ends of lines. A terminal that prints a document obeys them. */
+const CONTROLS = /[^\P{Cc}\t\n\r]/gu;
+const PICTURES = 0x2400;
+const DELETE = 0x7f;
+
+/** A text whose control characters are shown as their pictures: `␛` for escape. */
+function visibleControls(text: string): string {
+  return text.replace(CONTROLS, (character) => {
+    const code = character.charCodeAt(0);
+    if (code === DELETE) return '\u2421';
+    return code < 0x20 ? String.fromCharCode(PICTURES + code) : '\ufffd';
+  });
 }

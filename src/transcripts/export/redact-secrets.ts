@@ -47,6 +47,11 @@ function searching({ kind, pattern }: SecretPattern): SecretPattern {
 /** A field's name as it is known where its value is read. */
 type Named = { readonly name: string; readonly isInside?: true } | undefined;
 
+/** What redacts as an option `redact` says; `undefined` when nothing is redacted. */
+export function redactorOf(redact: boolean | RedactOptions): SecretRedactor | undefined {
+  return redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
+}
+
 /** Takes secrets out of texts and data, and counts what it found. */
 export class SecretRedactor {
   readonly #patterns: readonly SecretPattern[];

@@ -1,6 +1,6 @@
 import type { MediaPart, ToolCall } from '../../core/messages.ts';
 import type { LossReport } from '../../formats/losses.ts';
-import { type RedactOptions, type SecretCounts, SecretRedactor } from '../export/redact-secrets.ts';
+import { type RedactOptions, redactorOf, type SecretCounts, type SecretRedactor } from '../export/redact-secrets.ts';
 import { asObject, isKeepable, type Json, parseJson, TOO_DEEP } from '../json-access.ts';
 import { type PathMap, PathMapper } from './map-paths.ts';
 
@@ -12,8 +12,7 @@ export interface TextChanges {
 
 /** Reads the options `redact` and `paths`. */
 export function textChanges(redact: boolean | RedactOptions = false, paths: PathMap = {}): TextChanges {
-  const redactor = redact === false ? undefined : new SecretRedactor(redact === true ? {} : redact);
-  return { redactor, paths: new PathMapper(paths) };
+  return { redactor: redactorOf(redact), paths: new PathMapper(paths) };
 }
 
 /** The number of redacted secrets, by kind. */

@@ -1,6 +1,7 @@
-import type { TranscriptFormat } from '../transcript-format.ts';
-import { parseExport } from './export.ts';
-import { openCodeFacts } from './facts.ts';
+import { asName } from '../json-access.ts';
+import type { RawTranscript } from '../raw-transcript.ts';
+import type { TranscriptFacts, TranscriptFormat } from '../transcript-format.ts';
+import { parseExport, parseExports } from './export.ts';
 import { openCodeMessages } from './messages.ts';
 import { openCodeTranscriptEvents } from './transcript-events.ts';
 
@@ -11,3 +12,14 @@ export const openCodeFormat: TranscriptFormat = {
   toMessages: openCodeMessages,
   readFacts: openCodeFacts,
 };
+
+/** The facts of an exported session, from its `info`. */
+function openCodeFacts(raw: RawTranscript): TranscriptFacts {
+  const info = parseExports(raw)[0]?.info ?? {};
+  return {
+    project: asName(info.directory),
+    version: asName(info.version),
+    session: asName(info.id),
+    title: asName(info.title),
+  };
+}

@@ -7,10 +7,10 @@ import type {
   NoticeBlock,
 } from '../../conversation/blocks.ts';
 import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { blockBase } from '../block-base.ts';
-import type { BlockWriter } from '../block-writer.ts';
+import { attachment, blockBase, resultBlock, unknownBlock } from '../block-base.ts';
+import { type BlockWriter, spawnFields } from '../block-writer.ts';
 import type { DiagnosticsCollector } from '../diagnostics.ts';
-import { asList, asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
 import type { OpenCodeMessage } from './message.ts';
 import { isoTime, partTime, timeField } from './time.ts';
 
@@ -62,18 +62,9 @@ export class PartWriter {
       if (part.type === 'text') texts.push(asText(part.text) ?? '');
       else attachments.push(attachmentOf(part));
     }
-    this.#writer.upsert(
-      {
-        id: message.id,
-        conversationId: message.conversationId,
-        timestamp: isoTime(message.created),
-        status: 'complete',
-        type: 'user_message',
-        content: texts.join('\n'),
-        ...(attachments.length > 0 && { attachments }),
-      },
-      at,
-    );
+    const base = blockBase(message.id, message.conversationId, isoTime(message.created));
+    const files = attachments.length > 0 && { attachments };
+    this.#writer.upsert({ ...base, type: 'user_message', content: texts.join('\n'), ...files }, at);
   }
 
   #addText(message: OpenCodeMessage, id: string, part: Json, at: string): void {
@@ -119,7 +110,7 @@ export class PartWriter {
           type: 'tool_use',
           toolUseId,
           toolName: asText(part.tool) ?? '',
-          ...(hasInput && { input: this.#kept(state.input, id) }),
+          ...(hasInput && { input: this.#diagnostics.kept(state.input, id) }),
           ...(inputText !== undefined && { inputText }),
         },
         at,
@@ -128,20 +119,10 @@ export class PartWriter {
     if (!isOver) return;
     const isError = state.status === 'error';
     const files = asList(state.attachments).map(keep);
-    this.#writer.upsert(
-      {
-        id: `result:${toolUseId}`,
-        conversationId: message.conversationId,
-        timestamp: isoTime(timeField(state, 'end') ?? partTime(part, message.created)),
-        status: isError ? 'error' : 'complete',
-        type: 'tool_result',
-        toolUseId,
-        output: (isError ? asText(state.error) : asText(state.output)) ?? '',
-        isError,
-        ...(files.length > 0 && { parts: files }),
-      },
-      at,
-    );
+    const output = (isError ? asText(state.error) : asText(state.output)) ?? '';
+    const result = { output, isError, parts: files.length > 0 ? files : undefined };
+    const timestamp = isoTime(timeField(state, 'end') ?? partTime(part, message.created));
+    this.#writer.upsert(resultBlock(message.conversationId, toolUseId, result, timestamp), at);
   }
 
   /** Writes a task part, which the server sends many times and at last with the whole result, as one subagent. */
@@ -154,13 +135,7 @@ export class PartWriter {
     message.blockIds.set(id, `subagent:${toolUseId}`);
     this.#writer.spawn(
       message.conversationId,
-      {
-        toolUseId,
-        agentId,
-        prompt: asText(input?.prompt),
-        subagentType: asText(input?.subagent_type),
-        description: asText(input?.description),
-      },
+      { toolUseId, agentId, ...spawnFields(input) },
       this.#writer.isSubagent(toolUseId) ? at : created,
       this.#info(message, at),
     );
@@ -190,9 +165,7 @@ export class PartWriter {
       this.#write(message, id, { ...base, ...notice }, at);
       return;
     }
-    const sourceType = `part/${type}`;
-    this.#diagnostics.unknown(sourceType);
-    this.#write(message, id, { ...base, type: 'unknown', sourceType, data: this.#kept(part, id) }, at);
+    this.#write(message, id, unknownBlock(base, `part/${type}`, part, this.#diagnostics), at);
   }
 
   #callId(message: OpenCodeMessage, partId: string, part: Json): string {
@@ -217,11 +190,6 @@ export class PartWriter {
     message.blockIds.set(partId, block.id);
     this.#writer.upsert(block, at);
   }
-
-  #kept(value: unknown, where: string): unknown {
-    if (!isKeepable(value)) this.#diagnostics.problem('too-deep', where);
-    return keep(value);
-  }
 }
 
 function noticeOf(part: Json, type: string): Notice | undefined {
@@ -243,13 +211,8 @@ function noticeOf(part: Json, type: string): Notice | undefined {
 }
 
 function attachmentOf(part: Json): Attachment {
-  const data = asText(part.url);
-  const filename = asName(part.filename);
-  return {
-    mediaType: asName(part.mime) ?? 'application/octet-stream',
-    ...(data !== undefined && { data }),
-    ...(filename !== undefined && { filename }),
-  };
+  const mediaType = asName(part.mime) ?? 'application/octet-stream';
+  return attachment({ mediaType, data: asText(part.url), filename: asName(part.filename) });
 }
 
 /** A child's result without the tags that OpenCode puts around it. */

@@ -2,7 +2,7 @@
 import { BlockWriter, type EndReason } from '../block-writer.ts';
 import { DiagnosticsCollector } from '../diagnostics.ts';
 import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
-import type { StreamConverter, StreamConverterOptions } from '../stream-converter.ts';
+import { type StreamConverter, type StreamConverterOptions, streamConverter } from '../stream-converter.ts';
 import { OpenCodeConversation } from './conversation.ts';
 import { isoTime } from './time.ts';
 
@@ -143,19 +143,8 @@ export function openCodeStreamConverter(options: OpenCodeStreamConverterOptions 
     else handleRun(type, message);
   };
 
-  return {
-    push(message) {
-      handle(message);
-      return writer.take();
-    },
-    end(reason = ended ?? 'interrupted') {
-      writer.settleAll(reason, now());
-      return writer.take();
-    },
-    get diagnostics() {
-      return diagnostics.report();
-    },
-  };
+  const end = (reason: EndReason = ended ?? 'interrupted'): void => writer.settleAll(reason, now());
+  return streamConverter({ writer, diagnostics, handle, end });
 }
 
 function outcomeOf(error: Json): EndReason {

@@ -4,6 +4,7 @@ import { MAIN_CONVERSATION } from '../../conversation/events.ts';
 import { BlockWriter } from '../block-writer.ts';
 import { DiagnosticsCollector, type TranscriptDiagnostics } from '../diagnostics.ts';
 import { asName, asText } from '../json-access.ts';
+import { OldestFirst } from '../oldest-first.ts';
 import type { RawTranscript } from '../raw-transcript.ts';
 import { OpenCodeConversation } from './conversation.ts';
 import { type Moment, momentsOf, type OpenCodeExport, parseExports } from './export.ts';
@@ -62,21 +63,21 @@ export class OpenCodeTranscript {
 
 /** The moments of all sessions, oldest first; at the same time, the parent's before its children's. */
 function* inOrder(exports: readonly OpenCodeExport[]): Generator<Moment> {
-  const heads = exports.flatMap((session) => {
+  const reading = new OldestFirst<{ head: Moment | undefined; advance(): void }>(({ head }) => head?.time);
+  for (const [index, session] of exports.entries()) {
     const moments = momentsOf(session);
-    const first = moments.next();
-    return first.done ? [] : [{ moments, head: first.value }];
-  });
-  while (heads.length > 0) {
-    let best = 0;
-    for (let i = 1; i < heads.length; i++) {
-      if ((heads[i]?.head.time ?? 0) < (heads[best]?.head.time ?? 0)) best = i;
-    }
-    const next = heads[best];
-    if (next === undefined) return;
+    const cursor = {
+      head: undefined as Moment | undefined,
+      advance(): void {
+        this.head = moments.next().value ?? undefined;
+      },
+    };
+    cursor.advance();
+    if (cursor.head) reading.add(cursor, index);
+  }
+  for (let next = reading.oldest; next?.head; next = reading.oldest) {
     yield next.head;
-    const following = next.moments.next();
-    if (following.done) heads.splice(best, 1);
-    else next.head = following.value;
+    next.advance();
+    reading.advanced();
   }
 }

@@ -12,11 +12,11 @@ import {
   type MessageInterrupted,
   type SessionRestored,
 } from '../../core/events.ts';
-import { type CallRef, type ConversationMessage, textOf } from '../../core/messages.ts';
+import { type CallRef, type ConversationMessage, callKey, textOf } from '../../core/messages.ts';
 import { decodeProgress, type ProgressPiece, type StoredPlace, type ToolProgress } from '../../core/progress.ts';
 import { type DraftReset, type DraftsReplaced, isTailItem } from '../../core/tail.ts';
 import type { Usage } from '../../core/usage.ts';
-import { CallNames } from './call-names.ts';
+import { NumberedNames } from '../numbered-names.ts';
 import { childCompleted, childSpawned } from './child-events.ts';
 import { DraftBlocks, type DraftPiece } from './draft-blocks.ts';
 import { interruptedBlocks } from './interrupted-blocks.ts';
@@ -41,7 +41,8 @@ export class LogReader {
   #at = '';
   readonly #evaluations = new ShownEvaluations();
   readonly #shown = new ShownMessages();
-  readonly #names = new CallNames();
+  /** Calls by their identity; a provider may repeat an id (D11). */
+  readonly #names = new NumberedNames();
   readonly #drafts = new DraftBlocks();
   readonly #progress = new ProgressViews();
   /** The newest chunk of a tail that was read. */
@@ -98,7 +99,7 @@ export class LogReader {
     else if (reset.callId === undefined) yield* this.#drafts.reset(reset, this.#at);
     else {
       const { evaluationId, turn, callId, position } = reset;
-      const id = this.#names.find({ evaluationId, turn, callId });
+      const id = this.#names.newest(callKey({ evaluationId, turn, callId }));
       if (this.#progress.reset(id, position)) yield* this.#showCall(id, evaluationId);
     }
   }
@@ -110,7 +111,7 @@ export class LogReader {
     const silent = new Set(this.#progress.clear());
     for (const piece of pieces) {
       if (piece.type === 'tool/progress') {
-        silent.delete(this.#names.find(piece));
+        silent.delete(this.#names.newest(callKey(piece)));
         yield* this.#showProgress(piece, piece);
       } else {
         // Here the pieces are ordered by block, not by chunk.
@@ -250,13 +251,13 @@ export class LogReader {
     }
     const evaluation = this.#evaluations.get(evaluationId);
     yield* this.#endWaiting(evaluation);
-    const call = (callId: string): CallRef => ({ evaluationId, turn, callId });
+    const key = (callId: string): string => callKey({ evaluationId, turn, callId });
     const details: MessageDetails = {
       timestamp: message.createdAt,
       ...(cost.usage && { usage: cost.usage }),
       ...(cost.model !== undefined && { model: cost.model }),
-      callNames: role === 'assistant' ? (message.toolCalls ?? []).map((c) => this.#names.add(call(c.callId))) : [],
-      resultOf: role === 'tool' ? this.#names.find(call(message.toolCallId)) : '',
+      callNames: role === 'assistant' ? (message.toolCalls ?? []).map((c) => this.#names.add(key(c.callId))) : [],
+      resultOf: role === 'tool' ? this.#names.newest(key(message.toolCallId)) : '',
     };
     const blocks = this.#shown.add(message, details);
     if (role === 'assistant') {
@@ -283,7 +284,7 @@ export class LogReader {
 
   /** Shows the progress of a running call on its block. Progress of a call that has its result is ignored. */
   *#showProgress(call: CallRef, piece: ProgressPiece & Pick<ToolProgress, 'position'>, stored?: StoredPlace): Events {
-    const id = this.#names.find(call);
+    const id = this.#names.newest(callKey(call));
     const block = this.#evaluations.get(call.evaluationId)?.calls.get(id);
     if (!block) return;
     const progress = this.#progress.add(id, piece, stored);
@@ -370,7 +371,7 @@ export class LogReader {
 
   #toolName(call: CallRef): string {
     const { calls } = this.#evaluations.get(call.evaluationId) ?? {};
-    return calls?.get(this.#names.find(call))?.toolName ?? call.callId;
+    return calls?.get(this.#names.newest(callKey(call)))?.toolName ?? call.callId;
   }
 }
 

@@ -11,6 +11,7 @@ import {
   textOf,
 } from '../../core/messages.ts';
 import type { Usage } from '../../core/usage.ts';
+import { attachment } from '../block-base.ts';
 import { keep, parseJson } from '../json-access.ts';
 
 /** What the log knows about a message besides its content. */
@@ -123,8 +124,4 @@ function answerOf(message: AssistantMessage, { usage, model }: MessageDetails): 
 function attached(content: readonly (TextPart | MediaPart)[]): { attachments?: readonly Attachment[] } {
   const attachments = content.flatMap((part) => (part.type === 'text' ? [] : [attachment(part)]));
   return attachments.length > 0 ? { attachments } : {};
-}
-
-function attachment({ mediaType, data, filename }: MediaPart): Attachment {
-  return { mediaType, data, ...(filename !== undefined && { filename }) };
 }

@@ -2,9 +2,8 @@
  * Reads Codex's items: finished pieces of a turn, as rollouts (`CommandExecution`) and `codex exec --json` (`command_execution`) name
  * them. Both forms become the same call and the same outcome, so that a stream and its rollout look alike (D47).
  */
-import { asList, asName, asObject, asText, type Json, keep } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, keep } from '../../json-access.ts';
 import { mediaIn, type Part, partsOf, textOfParts } from './content.ts';
-import { splitWords } from './shell-words.ts';
 
 /** What a tool did. */
 export interface Outcome {
@@ -177,4 +176,32 @@ function changesOf(changes: unknown): readonly Json[] {
 
 function snakeCase(name: string): string {
   return name.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter}`).toLowerCase();
+}
+
+/** Splits a command line as a POSIX shell does, without expansions; `undefined` when a quotation does not end. */
+export function splitWords(line: string): readonly string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (let i = 0; i < line.length; i++) {
+    const letter = line[i] as string;
+    if (letter === "'") {
+      const end = line.indexOf("'", i + 1);
+      if (end < 0) return undefined;
+      word = (word ?? '') + line.slice(i + 1, end);
+      i = end;
+    } else if (letter === '"') {
+      const quoted = /"((?:[^"\\]|\\[\s\S])*)"/y;
+      quoted.lastIndex = i;
+      const found = quoted.exec(line);
+      if (found === null) return undefined;
+      word = (word ?? '') + (found[1] as string).replace(/\\([$`"\\])/g, '$1').replaceAll('\\\n', '');
+      i = quoted.lastIndex - 1;
+    } else if (letter === '\\') {
+      word = (word ?? '') + (line[++i] ?? '');
+    } else if (/\s/.test(letter)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = (word ?? '') + letter;
+  }
+  return word === undefined ? words : [...words, word];
 }

@@ -3,22 +3,22 @@
  * history (`response_item`) and as an item for the screen (`item_completed`). The history decides what is shown; items add what it
  * lacks: whether a call failed, calls inside a script, the result of a call whose output a crash lost.
  */
-import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import type { Usage } from '../../core/usage.ts';
-import type { BlockWriter, EndReason } from '../block-writer.ts';
-import { asMilliseconds, asName, asObject, asText, type Json } from '../json-access.ts';
+import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import type { Usage } from '../../../core/usage.ts';
+import type { BlockWriter, EndReason } from '../../block-writer.ts';
+import { asMilliseconds, asName, asObject, asText, type Json } from '../../json-access.ts';
+import { partsOf, reasoningTexts, thoughtTexts } from '../items/content.ts';
+import { itemOfEvent } from '../items/events.ts';
+import { isOfCall, itemType } from '../items/items.ts';
+import { Prompts } from '../items/prompts.ts';
+import { modelCall } from '../items/tool-calls.ts';
+import { sameTokens, usageOf } from '../items/usage.ts';
+import { contentKinds } from '../items/user-text.ts';
+import type { RolloutLine } from '../rollouts/rollout-line.ts';
+import type { RolloutMeta } from '../rollouts/rollout-meta.ts';
 import { AsideWriter } from './asides.ts';
 import { CallWriter } from './call-writer.ts';
-import { partsOf, reasoningTexts, thoughtTexts } from './content.ts';
-import { itemOfEvent } from './events.ts';
-import { isOfCall, itemType } from './items.ts';
-import { Prompts } from './prompts.ts';
-import type { RolloutLine } from './rollout-line.ts';
-import type { RolloutMeta } from './rollout-meta.ts';
 import type { Shared } from './shared.ts';
-import { modelCall } from './tool-calls.ts';
-import { sameTokens, usageOf } from './usage.ts';
-import { contentKinds } from './user-text.ts';
 
 export class CodexThread {
   readonly conversationId: string;

@@ -8,10 +8,10 @@
  * A result arrives in several places (wait_agent, a notification, a message, the end of the thread's own rollout). All of them end the
  * same subagent.
  */
-import type { BlockMessage } from '../../conversation/blocks.ts';
-import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import type { BlockWriter } from '../block-writer.ts';
-import { asName, asObject, asText, parseJson } from '../json-access.ts';
+import type { BlockMessage } from '../../../conversation/blocks.ts';
+import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import type { BlockWriter } from '../../block-writer.ts';
+import { asName, asObject, asText, parseJson } from '../../json-access.ts';
 
 /** The fields of a call of `spawn_agent`. */
 interface SpawnCall {

@@ -2,7 +2,7 @@
  * Classifies texts with the user's role. Codex writes its own texts with that role, too: instructions, the environment, notices. New
  * files name the kind of each part of a message; in older files an event repeats what a person wrote.
  */
-import { asList, asName, asObject, asText, type Json } from '../json-access.ts';
+import { asList, asName, asObject, asText, type Json, parseJson } from '../../json-access.ts';
 
 /** `prompt`: a person wrote it. Otherwise the subtype of the block that shows it. */
 export type UserTextKind = 'prompt' | (string & {});
@@ -49,12 +49,7 @@ export function subtypeOfKind(kind: string): string {
 export function parseNotification(text: string): { readonly agent: string; readonly status: unknown } | undefined {
   const inside = /<subagent_notification>([\s\S]*)<\/subagent_notification>/.exec(text)?.[1];
   if (inside === undefined) return undefined;
-  let parsed: Json | undefined;
-  try {
-    parsed = asObject(JSON.parse(inside));
-  } catch {
-    return undefined;
-  }
+  const parsed = asObject(parseJson(inside));
   const agent = asName(parsed?.agent_path) ?? asName(parsed?.agent_id);
   return agent === undefined ? undefined : { agent, status: parsed?.status };
 }

@@ -1,9 +1,9 @@
 /** Writes the calls of one thread: those of the model with their results, and those that a script of the model made. */
-import type { BlockMessage } from '../../conversation/blocks.ts';
-import { MAIN_CONVERSATION } from '../../conversation/events.ts';
-import { blockBase } from '../block-base.ts';
-import { asList, asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
-import { mediaIn, type Part, textOfParts } from './content.ts';
+import type { BlockMessage } from '../../../conversation/blocks.ts';
+import { MAIN_CONVERSATION } from '../../../conversation/events.ts';
+import { blockBase, resultBlock } from '../../block-base.ts';
+import { asList, asName, asObject, asText, type Json } from '../../json-access.ts';
+import { mediaIn, type Part, textOfParts } from '../items/content.ts';
 import {
   agentOutcome,
   agentStates,
@@ -13,9 +13,9 @@ import {
   type Outcome,
   outcomeOf,
   receivers,
-} from './items.ts';
+} from '../items/items.ts';
+import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from '../items/tool-calls.ts';
 import type { Shared } from './shared.ts';
-import { isOutput, isRunning, type ModelCall, partsOfOutput, resultOf, waitedStates } from './tool-calls.ts';
 
 const SPAWN = 'spawn_agent';
 
@@ -109,7 +109,8 @@ export class CallWriter {
   /** Adds a search that the provider ran. Nothing reports its result. */
   addSearch(id: string, item: Json, message: BlockMessage, at: string): void {
     const query = asText(item.query);
-    const input = this.#kept(asObject(item.action) ?? (query === undefined ? {} : { query }), id);
+    const action = asObject(item.action) ?? (query === undefined ? {} : { query });
+    const input = this.#shared.diagnostics.kept(action, id);
     this.#addProvided(id, 'web_search', input, message, at);
   }
 
@@ -210,19 +211,7 @@ export class CallWriter {
   }
 
   #writeResult(toolUseId: string, { output, isError, parts }: Outcome, at: string): void {
-    const media = parts && mediaIn(parts);
-    this.#shared.writer.upsert({
-      ...blockBase(`result:${toolUseId}`, this.#conversationId, at, undefined, isError ? 'error' : 'complete'),
-      type: 'tool_result',
-      toolUseId,
-      output,
-      isError,
-      ...(media && { parts: media }),
-    });
-  }
-
-  #kept(value: unknown, where: string): unknown {
-    if (!isKeepable(value)) this.#shared.diagnostics.problem('too-deep', where);
-    return keep(value);
+    const result = { output, isError, parts: parts && mediaIn(parts) };
+    this.#shared.writer.upsert(resultBlock(this.#conversationId, toolUseId, result, at));
   }
 }

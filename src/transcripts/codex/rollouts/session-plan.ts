@@ -35,6 +35,20 @@ interface SubagentPlan<R> {
   readonly isOptional: boolean;
 }
 
+/** A thread of the session, with what is needed to start it. */
+export interface ThreadInfo {
+  readonly name: string;
+  readonly meta: RolloutMeta | undefined;
+  readonly isSubagent: boolean;
+  readonly isOptional: boolean;
+}
+
+/** A thread, and the parts of it. */
+interface PlannedThread<R> {
+  readonly info: ThreadInfo;
+  readonly segments: readonly Segment<R>[];
+}
+
 /** Longer chains of forks are cut. */
 const MAX_CHAIN = 1000;
 
@@ -60,6 +74,18 @@ export function planSession<R extends RolloutInfo>(main: R, others: readonly R[]
     base = rollout.meta?.base;
   }
   return { main: chain.reverse(), subagents: subagentsOf(main, others, used), problem };
+}
+
+/** The threads of a planned session, the main one first. */
+export function threadsOf<R extends RolloutInfo>({ main, subagents }: SessionPlan<R>): readonly PlannedThread<R>[] {
+  const { meta } = main.at(-1)?.rollout ?? {};
+  return [
+    { info: { name: 'main', meta, isSubagent: false, isOptional: false }, segments: main },
+    ...subagents.map(({ rollout, isOptional }) => ({
+      info: { name: rollout.rolloutId, meta: rollout.meta, isSubagent: true, isOptional },
+      segments: [{ rollout, endOrdinal: undefined }],
+    })),
+  ];
 }
 
 /** The descendants of the chain's threads: of each thread its newest rollout. */

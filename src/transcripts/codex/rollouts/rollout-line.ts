@@ -1,7 +1,8 @@
 /** One line of a Codex rollout: `{timestamp, ordinal?, type, payload, metadata?}`, parsed or repaired. */
-import { isCount } from '../../core/message-problem.ts';
-import { type LineRepair, parseDamaged } from '../glued-records.ts';
-import { asName, asObject, asText, type Json, parseJson } from '../json-access.ts';
+import { isCount } from '../../../core/message-problem.ts';
+import { type LineRepair, parseDamaged } from '../../glued-records.ts';
+import { asName, asObject, asText, type Json, parseJson } from '../../json-access.ts';
+import { firstLines } from '../../text-lines.ts';
 
 export interface RolloutLine {
   readonly type: string;
@@ -39,10 +40,8 @@ const LINE_TYPES: ReadonlySet<string> = new Set([
   'inter_agent_communication_metadata',
 ]);
 
-/** Whether a line is of a type that Codex is known to write. */
-export function isKnownType(type: string): boolean {
-  return LINE_TYPES.has(type);
-}
+/** How many lines show what a file is: a damaged one may have lost its first lines. */
+export const HEAD_LINES = 5;
 
 /** Parses a line, with a repair if needed; `undefined` when it holds no object. */
 export function parseRolloutLine(text: string): ParsedLine | undefined {
@@ -54,15 +53,18 @@ export function parseRolloutLine(text: string): ParsedLine | undefined {
 
 /** Whether a text starts with lines of a rollout. Its first line may be damaged. */
 export function looksLikeRollout(text: string): boolean {
-  let start = text.startsWith('\uFEFF') ? 1 : 0;
-  for (let lines = 0; lines < 5 && start < text.length; lines++) {
-    const newline = text.indexOf('\n', start);
-    const end = newline < 0 ? text.length : newline;
-    const { lines: records = [] } = parseRolloutLine(text.slice(start, end)) ?? {};
-    if (records.some(({ type, raw }) => isKnownType(type) && asObject(raw.payload) !== undefined)) return true;
-    start = end + 1;
+  return [...firstLines(text, HEAD_LINES)].some((line) =>
+    parseRolloutLine(line)?.lines.some(({ type, raw }) => LINE_TYPES.has(type) && asObject(raw.payload) !== undefined),
+  );
+}
+
+/** The payload of the `session_meta` in the first lines of a rollout. */
+export function metaIn(lines: Iterable<string>): Json | undefined {
+  for (const text of lines) {
+    const meta = parseRolloutLine(text)?.lines.find(({ type }) => type === 'session_meta');
+    if (meta) return meta.payload;
   }
-  return false;
+  return undefined;
 }
 
 function lineOf(raw: Json): RolloutLine {

@@ -1,5 +1,5 @@
 /** Events of the legacy layout that report what items report in the new one. */
-import { asName, asObject, type Json } from '../json-access.ts';
+import { asName, asObject, type Json } from '../../json-access.ts';
 
 /** The item of an event: of `item_completed`, or of an older event that reports the same; `undefined` for any other event. */
 export function itemOfEvent(event: Json): Json | undefined {

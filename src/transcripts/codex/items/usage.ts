@@ -1,6 +1,6 @@
-import type { Usage } from '../../core/usage.ts';
-import { asCount, asObject, type Json } from '../json-access.ts';
-import { tokenUsage } from '../token-usage.ts';
+import type { Usage } from '../../../core/usage.ts';
+import { asCount, asObject, type Json } from '../../json-access.ts';
+import { tokenUsage } from '../../token-usage.ts';
 
 /** Converts Codex's usage. Its input tokens include the cached ones, as ours do. */
 export function usageOf(value: unknown): Usage | undefined {

@@ -1,5 +1,5 @@
-import type { BlockWriter } from '../block-writer.ts';
-import type { DiagnosticsCollector } from '../diagnostics.ts';
+import type { BlockWriter } from '../../block-writer.ts';
+import type { DiagnosticsCollector } from '../../diagnostics.ts';
 import type { CodexAgents } from './agents.ts';
 
 /** What the threads of a session share. */

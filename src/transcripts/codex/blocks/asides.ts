@@ -1,13 +1,13 @@
 /** Writes what is not a call: texts, thoughts, prompts, Codex's own texts, compactions, errors, and content of unknown types. */
-import type { Attachment, BlockMessage, NoticeBlock } from '../../conversation/blocks.ts';
-import { blockBase } from '../block-base.ts';
-import { asName, asObject, asText, isKeepable, type Json, keep } from '../json-access.ts';
-import { type Part, partsOf, textOfParts } from './content.ts';
-import { agentOutcome, itemType } from './items.ts';
-import type { UserMessage } from './prompts.ts';
-import type { RolloutMeta } from './rollout-meta.ts';
+import type { Attachment, BlockMessage, NoticeBlock } from '../../../conversation/blocks.ts';
+import { attachment, blockBase, unknownBlock } from '../../block-base.ts';
+import { asName, asObject, asText, type Json } from '../../json-access.ts';
+import { type Part, partsOf, textOfParts } from '../items/content.ts';
+import { agentOutcome, itemType } from '../items/items.ts';
+import type { UserMessage } from '../items/prompts.ts';
+import { parseNotification, type UserTextKind } from '../items/user-text.ts';
+import type { RolloutMeta } from '../rollouts/rollout-meta.ts';
 import type { Shared } from './shared.ts';
-import { parseNotification, type UserTextKind } from './user-text.ts';
 
 /** Events and items of bookkeeping: counted, not shown. */
 const BOOKKEEPING: ReadonlySet<string> = new Set([
@@ -210,10 +210,8 @@ export class AsideWriter {
 
   /** Keeps content of an unknown type unchanged (D49). */
   addUnknown(id: string, sourceType: string, value: Json, at: string): void {
-    this.#shared.diagnostics.unknown(sourceType);
-    if (!isKeepable(value)) this.#shared.diagnostics.problem('too-deep', id);
     const base = blockBase(id, this.#conversationId, at);
-    this.#shared.writer.upsert({ ...base, type: 'unknown', sourceType, data: keep(value) });
+    this.#shared.writer.upsert(unknownBlock(base, sourceType, value, this.#shared.diagnostics));
   }
 
   #notice(
@@ -232,9 +230,7 @@ function machinery(kind: UserTextKind): { readonly machinery?: true } {
 }
 
 function attachmentOf(part: Part): readonly Attachment[] {
-  if (part.type === 'text') return [];
-  const { mediaType, data, filename } = part;
-  return [{ mediaType, data, ...(filename !== undefined && { filename }) }];
+  return part.type === 'text' ? [] : [attachment(part)];
 }
 
 /** The text of a message between agents without its header, and whether it is the agent's last one. */

@@ -1,5 +1,5 @@
 /** Reads the model's calls and their outputs (`function_call`, `custom_tool_call` and their like). */
-import { asName, asObject, asText, type Json, keep, parseJson } from '../json-access.ts';
+import { asName, asObject, asText, type Json, keep, parseJson } from '../../json-access.ts';
 import { mediaIn, outputParts, type Part, textOfParts } from './content.ts';
 import { type Outcome, toolName } from './items.ts';
 
