@@ -36,9 +36,9 @@ export const CORE_MUTANTS: readonly ListedMutant[] = [
   },
   {
     name: 'A late suspension opens an evaluation that has ended',
-    file: 'src/core/record.ts',
-    find: '(isOpen(e) ? { ...running(e), ...change } : e)',
-    replace: '({ ...running(e), ...change })',
+    file: 'src/core/evaluations.ts',
+    find: "return isOpen({ status }) ? 'suspended' : status;",
+    replace: "return 'suspended';",
     invariant: 'D13',
     tests: ['test/core/evaluation-states.test.ts'],
   },

@@ -13,8 +13,8 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'Results are sent in the order in which they were recorded',
     file: 'src/history/message-index.ts',
-    find: 'asking.results.filter((position) => position !== undefined)',
-    replace: 'asking.results.filter((position) => position !== undefined).sort((a, b) => a - b)',
+    find: '...asking.inOrder()]',
+    replace: '...[...asking.inOrder()].sort((a, b) => a - b)]',
     invariant: 'D10',
     tests: ['test/history/curate-request.test.ts'],
   },
@@ -53,8 +53,8 @@ export const VIEW_MUTANTS: readonly ListedMutant[] = [
   {
     name: 'A dropped result comes back in full because its call was kept',
     file: 'src/history/arrange-messages.ts',
-    find: 'left : droppedResult(left);',
-    replace: 'left : left;',
+    find: 'isConfused ? result : droppedResult(result)',
+    replace: 'result',
     invariant: 'D65',
     tests: ['test/history/dropped-results.test.ts'],
   },

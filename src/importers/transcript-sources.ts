@@ -26,7 +26,7 @@ export function entriesOf<A extends string>(
 /** Where the agents store their sessions unless they are configured otherwise, in the order of the sources; some folders may not exist. */
 export function defaultRoots(
   sources: TranscriptSources<string>,
-  env: NodeJS.ProcessEnv = process.env,
+  env: Readonly<Record<string, string | undefined>> = process.env,
   home: string = homedir(),
 ): readonly string[] {
   return entriesOf(sources).flatMap(([, source]) => source.defaultRoots(env, home));
