@@ -60,7 +60,7 @@ test('a session of 100 MB opens at its end, is scrolled to its start and searche
   const page = await host.open(browser, 'sessions/wide');
   await rows(page, 'assistant_text').filter({ hasText: 'Message 999:' }).waitFor();
   await reacts(page);
-  await page.getByRole('log').evaluate((box) => Object.assign(box, { scrollTop: 0 }));
+  await page.getByRole('log').press('Home');
   await rows(page, 'user_message').filter({ hasText: 'Message 0:' }).waitFor();
   await page.keyboard.press('f');
   await page.getByLabel('Find in this conversation').fill('Message 500:');
@@ -88,7 +88,7 @@ test('lines of 10 MB in messages, arguments and results are shown by their start
   const page = await host.open(browser, 'sessions/line');
   await rows(page, 'assistant_text').last().waitFor();
   await reacts(page);
-  await page.getByRole('log').evaluate((box) => Object.assign(box, { scrollTop: 0 }));
+  await page.getByRole('log').press('Home');
   for (const summary of await rows(page, 'tool_use').locator('summary').all()) await summary.click();
   const user = rows(page, 'user_message').filter({ hasText: 'From a user' });
   await user.getByRole('button', { name: 'more characters' }).click();

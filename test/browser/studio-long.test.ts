@@ -61,7 +61,7 @@ test('it opens at its end, and scrolls from end to start with few nodes', async 
   );
   expect(most).toBeLessThan(MAX_NODES);
   expect(await page.evaluate('document.querySelectorAll("article").length')).toBeGreaterThan(3);
-  await page.evaluate('document.querySelector("[role=log]").scrollTop = 0');
+  await page.getByRole('log').press('Home');
   await rows(page, 'user_message')
     .filter({ hasText: /Question 1(?!\d)/ })
     .waitFor();

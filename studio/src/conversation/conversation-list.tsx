@@ -1,4 +1,4 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { BlockRow } from './block-row.tsx';
@@ -35,13 +35,14 @@ export function ConversationList(props: {
     paddingStart: 16,
     paddingEnd: 24,
   });
-  const isTouched = useRef(false);
+  const touches = useRef(0);
   const touch = (): void => {
-    isTouched.current = true;
+    touches.current++;
   };
-  useStart(rows, target, { isReading, isTouched }, (index) => {
+  const goTo = useWayTo(virtualizer, box, touches);
+  useStart(rows, target, { isReading, touches }, (index) => {
     if (index < 0) virtualizer.scrollToEnd({ behavior: 'instant' });
-    else virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
+    else goTo(index);
   });
   const isAway = rows.length > 0 && !virtualizer.isAtEnd(400);
   return (
@@ -50,7 +51,14 @@ export function ConversationList(props: {
         ref={box}
         onWheel={touch}
         onTouchMove={touch}
-        onKeyDown={touch}
+        onKeyDown={(event) => {
+          touch();
+          if (event.target !== box.current || (event.key !== 'Home' && event.key !== 'End')) return;
+          // The browser's own way there ends at the first row that is measured.
+          event.preventDefault();
+          if (event.key === 'Home') goTo(0);
+          else virtualizer.scrollToEnd({ behavior: 'instant' });
+        }}
         onPointerDown={touch}
         className="h-full overflow-y-auto [overflow-anchor:none]"
         tabIndex={0}
@@ -112,7 +120,7 @@ function useItemKey(rows: readonly Row[]): (index: number) => number | string {
 function useStart(
   rows: readonly Row[],
   target: string,
-  { isReading, isTouched }: { readonly isReading: boolean; readonly isTouched: RefObject<boolean> },
+  { isReading, touches }: { readonly isReading: boolean; readonly touches: RefObject<number> },
   show: (index: number) => void,
 ): void {
   const [shown, setShown] = useState<string>();
@@ -121,12 +129,51 @@ function useStart(
   const isReady = rows.length > 0 && (target === '' || index >= 0);
   useEffect(() => {
     if (!isReady) return;
-    const isCatchingUp = wasReading.current && target === '' && !isTouched.current;
+    const isCatchingUp = wasReading.current && target === '' && touches.current === 0;
     wasReading.current = isReading;
     if (shown === target && !isCatchingUp) return;
     if (target !== '' || shown === undefined || isCatchingUp) show(index);
     setShown(target);
-  }, [isReady, shown, target, index, show, isReading, isTouched]);
+  }, [isReady, shown, target, index, show, isReading, touches]);
+}
+
+/** Frames in a row with the row on the screen and the list at rest, after which it stays there. */
+const SETTLED_FRAMES = 3;
+
+/**
+ * Goes to a row, and again until it rests on the screen: rows that are measured late move it away, and a late event of an earlier scroll ends
+ * the virtualizer's own way there as if a person had scrolled. A person who does scroll ends it.
+ */
+function useWayTo(
+  virtualizer: Virtualizer<HTMLDivElement, Element>,
+  box: RefObject<HTMLElement | null>,
+  touches: RefObject<number>,
+): (index: number) => void {
+  const frame = useRef(0);
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  return (index) => {
+    const touchesBefore = touches.current;
+    const go = (): void => virtualizer.scrollToIndex(index, { align: 'center', behavior: 'instant' });
+    let settled = 0;
+    const look = (): void => {
+      if (touches.current !== touchesBefore || index >= virtualizer.options.count) return;
+      const isThere = isOnScreen(box.current, index);
+      if (!isThere) go();
+      settled = isThere && !virtualizer.isScrolling ? settled + 1 : 0;
+      if (settled < SETTLED_FRAMES) frame.current = requestAnimationFrame(look);
+    };
+    cancelAnimationFrame(frame.current);
+    go();
+    frame.current = requestAnimationFrame(look);
+  };
+}
+
+function isOnScreen(box: HTMLElement | null, index: number): boolean {
+  const row = box?.querySelector(`[data-index="${index}"]`);
+  if (!box || !row) return !box;
+  const screen = box.getBoundingClientRect();
+  const { top, bottom } = row.getBoundingClientRect();
+  return top <= screen.bottom && bottom >= screen.top;
 }
 
 const LETTERS = 95;
