@@ -69,7 +69,7 @@ export default defineConfig({
       tier('postgres', {
         include: testsIn(['postgres']),
         globalSetup: ['test/postgres/support/set-up-server.ts'],
-        env: { POINTS: process.env.POINTS ?? '3' },
+        env: { POINTS: process.env.POINTS ?? '2' },
       }),
       tier('runtimes', {
         include: testsIn(['runtimes']),
