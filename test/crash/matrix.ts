@@ -80,8 +80,9 @@ export async function runScenario(scenario: Scenario, run: RunChild, options: Ru
   try {
     const expected = await finished(run, scenario, directory(root, 'expected'));
     const cells: Cell[] = [];
-    // The runs that are killed while they resume: the one that was killed after its first effect, and the middle one.
-    const bases = [expected.points.indexOf('after effect'), expected.points.length >> 1].filter((i) => i >= 0);
+    // The runs that are killed while they resume: the one that was killed after its first effect, and the middle one; of a spread, one of them.
+    const middles = [expected.points.indexOf('after effect'), expected.points.length >> 1].filter((i) => i >= 0);
+    const bases = spread(middles, Number.isFinite(kills) ? 1 : middles.length, random);
     const chosen = new Set(spread([...expected.points.keys()], kills, random));
     if (resumeKills > 0) for (const i of bases) chosen.add(i);
     const first = await pooled(
